@@ -1,7 +1,7 @@
 import Bothy
 import Foundation
 
-/// A city of the pack, found by name and by where it is.
+/// A city of the pack, with its name and position.
 @Entity struct City {
   var name: String
   var place: Coordinate?
@@ -15,18 +15,18 @@ import Foundation
   var time: String
 }
 
-/// What can be read from the pack, a folder of SQLite files that nobody writes.
+/// The content of the pack, a folder of SQLite files that only its builder writes.
 struct Times {
   private let pack: Pack
 
-  /// Opens the pack, and refuses one that lacks what this program reads.
+  /// Opens the pack. Throws if it lacks a type that this program reads.
   init(folder: URL) throws { pack = try Pack(at: folder, expecting: [City.self, PrayerTime.self]) }
 
   func cities() async throws -> [City] {
     try await pack.fetch(RecordQuery<City>().order { $0.name.ascending })
   }
 
-  /// The city that people call so; else nil.
+  /// Returns the city with this name, or `nil`.
   func city(named name: String) async throws -> City? {
     try await cities().first { $0.name.lowercased() == name.lowercased() }
   }
@@ -35,13 +35,13 @@ struct Times {
     try await pack.fetch(RecordQuery<City>().nearest(to: place) { $0.place }.limit(1)).first
   }
 
-  /// The prayers of a day, in their order. Only the file of that city is opened.
+  /// Returns the prayers of a day, in their order. Only the file of that city is opened.
   func day(_ day: String, in city: City) async throws -> [PrayerTime] {
     try await pack.fetch(
       RecordQuery<PrayerTime>().where { $0.city == city.id && $0.day == day }.order { $0.time.ascending })
   }
 
-  /// One prayer by its key: one row.
+  /// Returns one prayer by its key, which reads one row.
   func prayer(_ prayer: String, on day: String, in city: City) throws -> PrayerTime? {
     try pack.fetch(PrayerTime.self, id: "\(city.id)/\(day)/\(prayer)")
   }

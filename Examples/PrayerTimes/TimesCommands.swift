@@ -47,7 +47,7 @@ import Foundation
   }
 }
 
-/// A city, day or prayer that the pack does not have.
+/// The error for a city, day or prayer that the pack doesn't have.
 struct Missing: Error, CustomStringConvertible {
   let what: String
 

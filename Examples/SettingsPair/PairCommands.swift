@@ -1,7 +1,7 @@
 import Bothy
 import Foundation
 
-/// Two processes and one group of settings: the widget follows what the app changes.
+/// Two processes and one group of settings. The widget observes the changes of the app.
 @main struct PairCommands {
   static let usage = """
     SettingsPair FILE widget            shows the settings, and each change of them, until it is interrupted
@@ -31,7 +31,8 @@ import Foundation
     }
   }
 
-  /// Reads without I/O; the first read has opened the file. Changes of other processes arrive by themselves.
+  /// Prints each change. Reads do no I/O after the first, which opens the file. Changes of other processes arrive by
+  /// themselves.
   static func follow(_ settings: SharedSettings<Reading>) async {
     let changes = settings.changes
     show(settings.current)

@@ -1,12 +1,12 @@
 import Bothy
 
-/// How somebody likes to read. One row in a file that the app and its widget share.
+/// A reader's preferences. They are one row in a file that the app and its widget share.
 @SettingsGroup struct Reading {
   var fontSize = 17
   var theme = "paper"
 }
 
-/// What this process would rather not have stored, whoever sets it.
+/// The rules of this process: it refuses to store values that break them, from any caller.
 extension Reading {
   static func preCommit(old: Reading, proposed: Reading) throws {
     guard (8...72).contains(proposed.fontSize) else { throw ReadingError.size(proposed.fontSize) }

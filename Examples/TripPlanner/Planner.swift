@@ -1,6 +1,6 @@
 import Bothy
 
-/// What travellers do with their trips. Every method works on the file of this device, with or without a network.
+/// The actions of travellers on their trips. Every method works on the file of this device, with or without a network.
 struct Planner {
   private let synced: SyncedStore
   private var store: Store { synced.store }
@@ -24,7 +24,7 @@ struct Planner {
     }
   }
 
-  /// One more night. The others' nights are added when devices meet, not overwritten.
+  /// Adds one night. When devices sync, the nights of others are added, not overwritten.
   func stayLonger(at stop: String) async throws {
     try await store.write { transaction in
       guard let found = try transaction.fetch(RecordQuery<Stop>().where { $0.name == stop }).first else {
@@ -34,14 +34,14 @@ struct Planner {
     }
   }
 
-  /// A trip and all of its stops, in one transaction.
+  /// Deletes a trip and all of its stops, in one transaction.
   func cancel(_ trip: String) async throws {
     try await store.write { transaction in
       _ = try transaction.delete(Trip.self, id: Self.trip(trip, in: transaction).id)
     }
   }
 
-  /// Each trip with its stops, as of one moment.
+  /// Returns each trip with its stops, as of one moment.
   func itineraries() async throws -> [(trip: Trip, stops: [Stop])] {
     try await store.read { transaction in
       try transaction.fetch(RecordQuery<Trip>().order { $0.name.ascending }).map { trip in
@@ -51,7 +51,7 @@ struct Planner {
     }
   }
 
-  /// The stops around a place, the nearest first; an R-tree finds them.
+  /// Returns the stops around a place, the nearest first. An R-tree finds them.
   func stops(near place: Coordinate) async throws -> [(stop: Stop, metres: Double)] {
     try await store.fetch(RecordQuery<Stop>().nearest(to: place) { $0.place }.limit(3)).compactMap { stop in
       stop.place.map { (stop, place.distance(to: $0)) }

@@ -1,16 +1,16 @@
 import Bothy
 
-/// A journey; its stops refer to it.
+/// A journey. Its stops refer to it.
 @Entity struct Trip {
   @UniqueValue var name: String
 }
 
-/// A night or more somewhere on the way. Goes with its trip when that is deleted.
+/// A stop of a night or more. It is deleted with its trip.
 @Entity struct Stop {
   var name: String
   var day: Int
   @OnDelete(.cascade) var trip: Reference<Trip>
   @Indexed var place: Coordinate?
-  /// Two who add a night each, apart from each other, have added two.
+  /// If two devices add a night each while apart, the merge adds both.
   @Merge(.counter) var nights = 1
 }

@@ -1,5 +1,4 @@
-/// All that an app imports: the store, settings, packs, the road to the server, the client that walks it, the cache, and
-/// the map room.
+/// The module that an app imports: the store, settings, packs, sync with the server, the cache, and maps.
 @_exported public import BothyCache
 @_exported public import BothyGeo
 @_exported public import BothyHTTP

@@ -1,4 +1,4 @@
-/// Makes a struct a type of record: what its properties hold is stored, queried and synced.
+/// Makes a struct a type of record: its stored properties are stored, queried and synced.
 ///
 /// ```swift
 /// import Bothy
@@ -15,39 +15,38 @@
 /// try store.write { try $0.insert(Todo(title: "Buy rope", list: Reference(list))) }
 /// ```
 ///
-/// Every stored property is a field, in the order of the source. Computed and static properties are left
-/// alone.
+/// Every stored property is a field, in the order of the source. Computed and static properties are ignored.
 ///
-/// **What it writes**
-/// - `var id: String`, a UUID of version 7 unless one is given. Declare `id` yourself (`let id: String`) where
-///   records have a natural key.
+/// **Generated members**
+/// - `var id: String`, a UUID of version 7 by default. Declare `id` yourself (`let id: String`) if records have a
+///   natural key.
 /// - `static let schema`, from the types, initial values and attributes of the properties.
-/// - `struct Fields`, so that queries are checked by the compiler: `RecordQuery<Todo>().where { $0.done == false }`.
-///   Private properties are no part of it.
-/// - `var readMark`, by which a save tells what was edited from what is only older. It makes no difference to `==`.
-/// - `encode(to:)` and `init(id:from:)`, which read and write columns one by one: no `Codable`, no reflection.
-/// - An initialiser with a parameter for each property, as visible as the struct, unless the struct declares
-///   an initialiser itself. `id`, optional properties and properties with an initial value may be left out.
-///   A property less visible than the struct is a parameter only if it has no initial value.
+/// - `struct Fields`, with which the compiler checks queries such as `RecordQuery<Todo>().where { $0.done == false }`.
+///   It leaves out private properties.
+/// - `var readMark`, by which a save distinguishes an edited value from an outdated one. It doesn't affect `==`.
+/// - `encode(to:)` and `init(id:from:)`, which read and write columns one by one, without `Codable` and reflection.
+/// - An initialiser with a parameter for each property, as visible as the struct, unless the struct declares an
+///   initialiser itself. `id`, optional properties and properties with an initial value may be left out. A property
+///   less visible than the struct is a parameter only if it has no initial value.
 ///
-/// **What a field may be**: `Bool`, `Int`, `Int64`, `Double`, `String`, `Date`, `UUID`, `Data`, `Coordinate`,
-/// `Blob`, `Reference<Other>` and `[Reference<Other>]`; enums declared `enum Priority: Int, FieldConvertible`;
-/// structs declared `struct Address: Codable, JSONField`; and each of these as an optional.
+/// **Types of fields**: `Bool`, `Int`, `Int64`, `Double`, `String`, `Date`, `UUID`, `Data`, `Coordinate`, `Blob`,
+/// `Reference<Other>` and `[Reference<Other>]`. Also enums declared `enum Priority: Int, FieldConvertible`, structs
+/// declared `struct Address: Codable, JSONField`, and optionals of all these.
 ///
-/// **Types and defaults**: the type must be written, except beside a literal, `Date()`, `UUID()` and `Data()`.
-/// A constant initial value (a literal, an enum case, an initialiser of such) is also the field's default in
-/// the schema: what older rows get when the field is new, and records inserted without the struct. A value
-/// that differs each time, such as `Date()` or `makeCode()`, serves the initialiser alone.
+/// **Types and defaults**: the type must be written, except beside a literal, `Date()`, `UUID()` and `Data()`. A
+/// constant initial value (a literal, an enum case, an initialiser with such arguments) is also the field's default in
+/// the schema. Older records get the default when the field is new, and so do records inserted without the struct. Only
+/// the initialiser uses a value that differs each time, such as `Date()` or `makeCode()`.
 ///
 /// **Options of a field**: ``Named(_:wire:aliases:)``, ``Indexed()``, ``UniqueValue()``, ``FullText()``, ``Merge(_:)``,
-/// ``OnDelete(_:)``, ``Sensitive()``; ``NotStored()`` keeps a property out of the record.
+/// ``OnDelete(_:)``, ``Sensitive()``. ``NotStored()`` excludes a property from the record.
 ///
 /// - Parameters:
-///   - name: The type's name in the schema, in the file and on the server; the struct's name if left out.
-///   - writeMode: `.remoteOnly` for records that are written on the server or not at all.
-///   - permissions: Who may do what on the server; nil lets every authenticated principal do everything.
-///   - wire: The type's name on the wire and on the server, where it is another one. A type that a migration renames keeps
-///     the name it had by itself.
+///   - name: The type's name in the schema, in the file and on the server. Defaults to the struct's name.
+///   - writeMode: `.remoteOnly` for records that are written only on the server.
+///   - permissions: The rights of users on the server. If nil, every authenticated user may do everything.
+///   - wire: The type's name on the wire and on the server, if it differs. A type that a migration renames keeps its
+///     former wire name by default.
 @attached(
   member, names: named(id), named(typeName), named(schema), named(Fields), named(fields), named(encode),
   named(init), named(readMark))
@@ -57,7 +56,7 @@ public macro Entity(
   wire: String? = nil
 ) = #externalMacro(module: "BothyMacros", type: "EntityMacro")
 
-/// `@Entity(.local)` and `@Entity("name", .local)`: records that stay on this device.
+/// Makes a struct a type of record that stays on this device: `@Entity(.local)` or `@Entity("name", .local)`.
 @attached(
   member, names: named(id), named(typeName), named(schema), named(Fields), named(fields), named(encode),
   named(init), named(readMark))
@@ -65,14 +64,14 @@ public macro Entity(
 public macro Entity(_ name: String? = nil, _ scope: EntityScope) =
   #externalMacro(module: "BothyMacros", type: "EntityMacro")
 
-/// `@Entity(.local)`: records that stay on this device and are never sent.
+/// Makes a struct a type of record that stays on this device and is never sent: `@Entity(.local)`.
 @attached(
   member, names: named(id), named(typeName), named(schema), named(Fields), named(fields), named(encode),
   named(init), named(readMark))
 @attached(extension, conformances: Entity)
 public macro Entity(_ scope: EntityScope) = #externalMacro(module: "BothyMacros", type: "EntityMacro")
 
-/// Where the records of an entity live.
+/// The place where the records of an entity are stored.
 public enum EntityScope: Sendable {
   /// On this device only.
   case local

@@ -1,6 +1,6 @@
 // The options of a field: attributes on the stored properties of a struct marked `@Entity`. They add no code.
 
-/// The field's names where they are not the property's.
+/// Sets the field's names, if they differ from the property's.
 ///
 /// ```swift
 /// @Named("due_at") var due: Date?
@@ -8,33 +8,35 @@
 /// ```
 ///
 /// - Parameters:
-///   - name: Its name in the schema and in the file, and on the wire unless `wire` says otherwise.
-///   - wire: Its name on the wire and on the server. A field that a migration renames keeps the name it had by itself.
-///   - aliases: Names under which records on the server may have the field too.
+///   - name: The field's name in the schema and in the file, and on the wire unless `wire` is given.
+///   - wire: The field's name on the wire and on the server. A field that a migration renames keeps its former wire
+///     name by default.
+///   - aliases: Other names that records on the server may have for the field.
 @attached(peer)
 public macro Named(_ name: String? = nil, wire: String? = nil, aliases: [String] = []) =
   #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// Keeps an index, so that filtering and sorting by the field cost what they return, not what the type holds. Of a
-/// `Coordinate` it is an R-tree, for circles, boxes and the nearest.
+/// Adds an index, so that filtering and sorting by the field cost time in proportion to the result, not to the type.
+/// The index of a `Coordinate` is an R-tree, for circles, boxes and the nearest.
 /// Each index makes a write of the record a few microseconds longer.
 @attached(peer)
 public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// Lets no two records of the type hold the same value; a write that would throws `StoreError`
+/// Requires that no two records of the type have the same value. A write of a duplicate throws `StoreError`
 /// `.uniqueViolation`. Optional fields may be nil any number of times.
 ///
-/// Of synced types a server with the schema refuses what devices that were apart gave twice: the later one waits in the
-/// inbox. Until that is decided, or where the server has no schema, records here may collide; they can be edited.
+/// Devices that are offline can give the same value twice in a synced type. A server with the schema rejects the later
+/// change, which waits in the inbox. Until it is resolved, or if the server has no schema, two records here may have
+/// the same value; both can be edited.
 @attached(peer)
 public macro UniqueValue() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// Makes the words of the field part of the type's full-text index. For `String` and `String?`.
+/// Adds the words of the field to the type's full-text index. For `String` and `String?`.
 @attached(peer)
 public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// Keeps the value out of the database: it is in the secret store until the server has it, sent over https: only, and
-/// read as nil. For `String?`.
+/// Stores the value outside the database, in the secret store, until the server has it. It is sent over `https:` only,
+/// and reads return nil. For `String?`.
 ///
 /// ```swift
 /// @Sensitive var password: String?
@@ -42,8 +44,8 @@ public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMark
 @attached(peer)
 public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// How the field is merged when this device and the server both changed it and the type's policy is
-/// `MergePolicy.fieldMerge`.
+/// Sets the rule that merges the field after both this device and the server changed it. Applies under the type's
+/// policy `MergePolicy.fieldMerge`.
 ///
 /// ```swift
 /// @Merge(.counter) var views = 0
@@ -51,8 +53,8 @@ public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMar
 @attached(peer)
 public macro Merge(_ rule: FieldMergeRule) = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// What happens to this record when the one it refers to is deleted; without it, the reference becomes nil.
-/// A reference that isn't optional needs `.cascade` or `.deny`.
+/// Sets the effect on this record when the record it refers to is deleted. Without it, the reference becomes nil. A
+/// reference that isn't optional needs `.cascade` or `.deny`.
 ///
 /// ```swift
 /// @OnDelete(.cascade) var list: Reference<TodoList>
@@ -61,7 +63,7 @@ public macro Merge(_ rule: FieldMergeRule) = #externalMacro(module: "BothyMacros
 public macro OnDelete(_ rule: FieldKind.DeleteRule) =
   #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// Keeps a property out of the record: it is neither stored nor synced, and has its initial value whenever the
-/// record is read. Its type may be left out; it is then no parameter of the memberwise initialiser.
+/// Excludes a property from the record. It is neither stored nor synced, and has its initial value whenever the record
+/// is read. Its type may be left out; it is then no parameter of the memberwise initialiser.
 @attached(peer)
 public macro NotStored() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")

@@ -1,5 +1,5 @@
-/// Makes a struct a group of settings: one value with defaults, kept in one row, shared with every process that uses the
-/// same home.
+/// Makes a struct a group of settings: one value with defaults, stored in one row. Every process that uses the same
+/// home shares it.
 ///
 /// ```swift
 /// enum AppSettings {
@@ -16,28 +16,28 @@
 /// for await change in LocaleSettings.changes where change.changed(\.timeFormat) { … }
 /// ```
 ///
-/// Every stored property is a setting and has a default. To look at changes before they are stored, or to follow them
-/// up, write `preCommit` and `postCommit` (see `SettingsGroup`).
+/// Every stored property is a setting and has a default. Write `preCommit` to check changes before they are stored, and
+/// `postCommit` to act on them afterwards (see `SettingsGroup`).
 ///
-/// **What it writes**: `init()`, `groupName`, `fields`, `encode(to:)` and `init(from:)`; `version` and `steps` where they
-/// are given; `static let settings` where a home is, and with it `current`, `commit`, `touch` and `changes`. Without
-/// `in:` make `SharedSettings<LocaleSettings>(in: home)` yourself.
+/// **Generated members**: `init()`, `groupName`, `fields`, `encode(to:)` and `init(from:)`. `version` and `steps` are
+/// generated if they are given. With a home also `static let settings`, `current`, `commit`, `touch` and `changes`.
+/// Without `in:` create `SharedSettings<LocaleSettings>(in: home)` yourself.
 ///
-/// **What a property may be**: what a field of an `Entity` may, but for references and blobs. ``Named(_:wire:aliases:)`` gives it
-/// another name in the file, ``NotStored()`` keeps it out (it has its initial value whenever the group is read),
-/// ``Merge(_:)`` says how a synced group is merged.
+/// **Types of properties**: those of the fields of an `Entity`, except references and blobs. ``Named(_:wire:aliases:)``
+/// gives a property another name in the file. ``NotStored()`` excludes it, so that it has its initial value whenever
+/// the group is read. ``Merge(_:)`` sets the merge rule of a synced group.
 ///
 /// - Parameters:
-///   - name: The group's name in its home; the struct's name if left out.
-///   - version: Rises when `steps` have to change what is stored.
-///   - steps: What leads from older versions to this one.
+///   - name: The group's name in its home. Defaults to the struct's name.
+///   - version: The version of the group. Increase it when `steps` change stored values.
+///   - steps: The changes from older versions to this one.
 @attached(
   member, names: named(init), named(groupName), named(version), named(steps), named(fields), named(encode))
 @attached(extension, conformances: SettingsGroup)
 public macro SettingsGroup(_ name: String? = nil, version: Int = 1, steps: [SettingsStep] = []) =
   #externalMacro(module: "BothyMacros", type: "SettingsGroupMacro")
 
-/// `@SettingsGroup(in: home)`: a group that names its home.
+/// Makes a struct a group of settings in the given home: `@SettingsGroup(in: home)`.
 @attached(
   member, names: named(init), named(groupName), named(version), named(steps), named(fields), named(settings),
   named(encode))

@@ -2,22 +2,22 @@ public import BothyCache
 public import Configuration
 public import Foundation
 
-/// The settings of a cache from the places where an app stores settings.
+/// Reading the settings of a cache from the places where an app stores settings.
 ///
-/// A target of its own, so that apps that do without swift-configuration do not build it.
+/// This extension is in a target of its own, so that apps without swift-configuration do not build it.
 extension CacheSettings {
-  /// Reads the settings: an explicit value wins over the user's stored default, that over the property list, that over
-  /// the defaults that were registered.
+  /// Reads the settings from four places, the first of which with a valid value wins.
   ///
-  /// Reads each place once; later changes of them take effect with the next cache that is opened.
+  /// The order is: the app's code, the user's stored defaults, the property list, the registered defaults. Each place
+  /// is read once. Later changes take effect with the next cache that is opened. Reading never fails: for an invalid
+  /// value, the next place counts.
   /// - Parameters:
-  ///   - explicit: what the app's code says.
-  ///   - stored: user defaults; a settings panel writes the same names there.
+  ///   - explicit: the values that the app's code sets.
+  ///   - stored: the user defaults. A settings panel writes the same names there.
   ///   - propertyList: a property list file with the names as keys, flat or nested at the dots.
-  ///   - registered: the last resort. Do not register these names with `UserDefaults.register`: what is there counts as
-  ///     stored.
-  /// - Returns: the settings, and the values that were not taken, each with the reason. Never fails: in place of what is
-  ///   wrong, the next place counts.
+  ///   - registered: the last resort. Do not register these names with `UserDefaults.register`, because registered
+  ///     values count as stored.
+  /// - Returns: the settings, and the values that were ignored, each with the reason.
   public static func reading(
     explicit: [CacheSettingKey: CacheSettingValue] = [:], stored: UserDefaults = .standard,
     propertyList: URL? = nil,
@@ -41,8 +41,9 @@ extension CacheSettings {
     return (settings, problems + others)
   }
 
-  /// Reads the settings from any providers of swift-configuration, the first of which wins: environment, command line,
-  /// files.
+  /// Reads the settings from any providers of swift-configuration, the first of which wins.
+  ///
+  /// Providers can be the environment, the command line or files.
   public static func reading(
     from providers: [any ConfigProvider], over registered: CacheSettings = CacheSettings()
   ) -> (settings: CacheSettings, problems: [CacheSettingProblem]) {
@@ -66,7 +67,7 @@ extension CacheSettings {
 }
 
 extension ConfigProvider {
-  /// A setting as it is stored: a number where it can be had, else a text.
+  /// Returns a setting as it is stored: as a number if possible, else as a text.
   fileprivate func setting(_ key: CacheSettingKey) throws -> CacheSettingValue? {
     let name = AbsoluteConfigKey(key.rawValue.split(separator: ".").map(String.init))
     let isText = key == .memoryOrder || key == .diskOrder
@@ -74,7 +75,7 @@ extension ConfigProvider {
     do {
       found = try value(forKey: name, type: isText ? .string : .int)
     } catch {
-      // A text where a number is wanted, or the other way round: the setting says what is wrong with it.
+      // The value is a text instead of a number, or a number instead of a text. The setting reports the problem.
       found = try value(forKey: name, type: isText ? .int : .string)
     }
     switch found.value?.content {

@@ -7,13 +7,14 @@ public struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
   public let providerName: String
   private let values: [String: ConfigContent]
 
-  /// - Throws: what reading the file throws.
+  /// Reads a property list file.
+  /// - Throws: the error from reading the file.
   public init(contentsOf file: URL) throws {
     let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
     self.init(file.lastPathComponent, propertyList: list as? [String: Any] ?? [:])
   }
 
-  /// The numbers, words and truths of a dictionary; anything else is left out.
+  /// Creates a provider with the numbers, texts and Booleans of a dictionary. Other values are left out.
   public init(_ name: String, propertyList: [String: Any]) {
     providerName = name
     var values: [String: ConfigContent] = [:]
@@ -74,7 +75,9 @@ public struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
 }
 
 extension LookupResult {
-  /// What is stored under a key, as the type that was asked for. Throws `WrongType` where it is none of that type.
+  /// Looks up the value stored under a key, as the requested type.
+  ///
+  /// Throws `WrongType` if the value can't be converted to that type.
   init(_ key: AbsoluteConfigKey, _ type: ConfigType, in stored: (String) throws -> ConfigContent?) throws {
     let name = key.components.joined(separator: ".")
     let content = try stored(name).map { content in
@@ -85,7 +88,7 @@ extension LookupResult {
   }
 }
 
-/// A value that is stored as something else than was asked for.
+/// The error for a stored value that isn't of the requested type.
 struct WrongType: Error, CustomStringConvertible {
   var name: String
   var wanted: ConfigType
@@ -93,7 +96,7 @@ struct WrongType: Error, CustomStringConvertible {
 }
 
 extension ConfigContent {
-  /// Nil for what is no number, word or truth.
+  /// Returns `nil` for a value that isn't a number, a text or a Boolean.
   init?(propertyList value: Any) {
     if let text = value as? String {
       self = .string(text)
@@ -104,7 +107,9 @@ extension ConfigContent {
     }
   }
 
-  /// The same as another type, where nothing is lost; launch arguments are texts, whatever they mean.
+  /// Returns the value as another type, or `nil` if the conversion loses something.
+  ///
+  /// Texts convert to each type, because launch arguments are always texts.
   func converted(to type: ConfigType) -> ConfigContent? {
     switch (self, type) {
     case (.int, .int), (.string, .string), (.double, .double), (.bool, .bool): self

@@ -5,24 +5,25 @@ internal import Synchronization
   internal import FoundationNetworking
 #endif
 
-/// Whether the URL cache that all of the app shares is switched off in memory, as route-me's
-/// `kRMDisableGlobalURLCache` does it. Off means that it keeps nothing there; Bothy's own requests never use it.
+/// The switch that turns the app's shared URL cache off in memory, like route-me's `kRMDisableGlobalURLCache`.
+///
+/// While it is off, the URL cache stores nothing in memory. Bothy's own requests never use it.
 public enum URLCacheControl {
-  /// The name under which it is stored in user defaults.
+  /// The name of the choice in user defaults.
   public static let key = "kRMDisableGlobalURLCache"
 
   private static let previous = Mutex<Int?>(nil)
 
-  /// What is stored; no unless somebody said yes.
+  /// True if the stored choice is yes. A missing value counts as no.
   public static func isDisabled(in defaults: UserDefaults = .standard) -> Bool { defaults.bool(forKey: key) }
 
-  /// Stores the choice and applies it: yes sets the capacity in memory to zero, no gives back what it was before.
+  /// Stores the choice and applies it. Yes sets the capacity in memory to zero, and no restores the earlier capacity.
   public static func setDisabled(_ isDisabled: Bool, in defaults: UserDefaults = .standard) {
     defaults.set(isDisabled, forKey: key)
     apply(defaults)
   }
 
-  /// Applies what is stored, to be called when the app starts. Where nothing is stored the cache is left alone.
+  /// Applies the stored choice. Call it when the app starts. Without a stored choice, the URL cache does not change.
   public static func apply(_ defaults: UserDefaults = .standard) {
     previous.withLock { previous in
       if defaults.bool(forKey: key) {

@@ -1,12 +1,13 @@
 public import Configuration
 public import Foundation
 
-/// A provider of swift-configuration over user defaults: launch arguments and what settings panels wrote.
+/// A provider of swift-configuration over user defaults: launch arguments and the values from settings panels.
 ///
-/// What was registered with `UserDefaults.register` cannot be told from these on every platform and counts as stored;
-/// give defaults of last resort to the reader instead.
+/// Values from `UserDefaults.register` can't be distinguished from stored values on every platform. They count as
+/// stored. Pass defaults of last resort to the reader instead.
 ///
-/// Unchecked: `UserDefaults` may be used from any thread, which its documentation says and its declaration does not.
+/// The conformance is unchecked because any thread may use `UserDefaults`. Its documentation says so, but its
+/// declaration does not.
 public struct UserDefaultsProvider: ConfigProvider, @unchecked Sendable {
   public let providerName = "user defaults"
   private let defaults: UserDefaults

@@ -4,14 +4,14 @@ import HTTPTypes
 package import Logging
 import ServiceLifecycle
 
-/// A page's door and what is behind it: answers requests, whoever carries them. Knows no sockets.
+/// An app behind its access control. It responds to requests from any transport, and uses no sockets itself.
 package struct Front: Service {
   private let gate: Gate
   private let watch: any Service
   private let board: Broadcast<InspectorEvent>
   private let route: @Sendable (InspectorCall) async throws -> Answer
 
-  /// The inspector's.
+  /// Creates the inspector's app.
   package init(_ subjects: InspectorSubjects, logger: Logger) {
     let watch = Watch(subjects)
     let routes = InspectorRoutes(subjects, watch)
@@ -21,9 +21,9 @@ package struct Front: Service {
     route = { try await routes.answer($0) }
   }
 
-  /// The playground's.
+  /// Creates the playground's app.
   ///
-  /// - Parameter server: what the server holds now.
+  /// - Parameter server: returns the current records of the server.
   package init(
     playing devices: [PlayDevice], logger: Logger,
     server: @escaping @Sendable () async throws -> [ServerRecord]
@@ -35,22 +35,23 @@ package struct Front: Service {
     self.watch = watch
     route = { call in
       let answer = try await routes.answer(call)
-      // A switch touches no file.
+      // A network switch changes no file, so no commit notifies the page.
       if call.method == .post { watch.board.send(InspectorEvent(.store)) }
       return answer
     }
   }
 
-  /// Looks out for changes until the task is cancelled or the service group shuts down; the streams of events end then.
+  /// Watches for changes until the task is cancelled or the service group shuts down. Then the event streams end.
   package func run() async throws { try await watch.run() }
 
-  /// Says where it listens, which is the one host it answers for.
+  /// Sets the port, which defines the only host that requests may name.
   package func opens(at port: Int) { gate.doorkeeper.opens(at: port) }
 
-  /// The address that opens the page; without the token once that was used.
+  /// The address that opens the page, with the token until its use.
   package var address: String { gate.doorkeeper.address }
 
-  /// The events from now on. A listener that lags behind skips what came in between: pages read anew in any case.
+  /// Returns the events from now on. A slow listener misses events in between, which is harmless because pages read
+  /// everything again.
   package func events() -> AsyncStream<InspectorEvent> {
     board.values(startingWith: InspectorEvent(.alive), keeping: 64)
   }

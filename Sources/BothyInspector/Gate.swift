@@ -1,13 +1,13 @@
 import HTTPTypes
 import Logging
 
-/// What is the same for every page: the doorkeeper first, then the answer, errors as JSON, and the fields that keep the
-/// page to itself.
+/// The handling that all pages share: access control, the response, errors as JSON, and the fields that keep content
+/// private to the page.
 struct Gate: Sendable {
   let doorkeeper: Doorkeeper
   let logger: Logger
 
-  /// - Parameter command: what people run for the page, as refusals tell.
+  /// - Parameter command: the command that starts the page, which refusals name.
   init(opening command: String, logger: Logger) {
     doorkeeper = Doorkeeper(opening: command)
     self.logger = logger
@@ -31,7 +31,8 @@ struct Gate: Sendable {
     return answer
   }
 
-  /// The page is loaded by itself: a redirect that began on another site would leave the strict cookie out.
+  /// Returns a page that loads `/` by itself. After a redirect that began on another site, browsers don't send the
+  /// strict cookie.
   private static func welcome(_ cookie: String) -> Answer {
     var answer = Answer(
       Array("<!doctype html><html lang=en><title>Bothy</title><p><a href=\"/\">Open the page</a>".utf8),

@@ -3,16 +3,17 @@ package import BothyGeo
 package import BothyStore
 package import BothySync
 
-/// What an inspector looks at: one database, and whatever else of the app was named. Opened and closed by others.
+/// The subjects of an inspector: one database, and the app's other files that were named. The caller opens and closes
+/// them.
 package struct InspectorSubjects: Sendable {
   package var store: SyncedStore
-  /// Where the database's server is; nil when it has none.
+  /// The database's server, or `nil` if it has none.
   package var server: Server?
   package var caches: [Cache] = []
   package var places: [PlaceFile] = []
-  /// Files of settings beside the database, which may hold some as well.
+  /// The files of settings beside the database, which may also have settings.
   package var settings: [Store] = []
-  /// Folders of packs, each a pack or a place that packs are installed in.
+  /// The folders of packs. Each is a pack or a folder that packs are installed in.
   package var packs: [String] = []
 
   package init(_ store: SyncedStore, server: Server? = nil) {
@@ -23,7 +24,7 @@ package struct InspectorSubjects: Sendable {
   package struct Server: Sendable {
     package var url: String
     package var space: String
-    /// Asks the server whether it is there. One round trip.
+    /// Returns true if the server responds. Costs one round trip.
     package var isReachable: @Sendable () async -> Bool
 
     package init(url: String, space: String, isReachable: @escaping @Sendable () async -> Bool) {
@@ -52,7 +53,7 @@ package struct InspectorSubjects: Sendable {
 
   package struct PlaceFile: Sendable {
     package var places: Places
-    /// Whose data it is.
+    /// The attributions of the data's owners.
     package var attributions: [String]
 
     package init(_ places: Places, attributions: [String] = []) {
@@ -61,6 +62,6 @@ package struct InspectorSubjects: Sendable {
     }
   }
 
-  /// Milliseconds since 1970, by the store's clock.
+  /// The current time in milliseconds since 1970, by the store's clock.
   var now: Int64 { store.clock.now() }
 }

@@ -4,7 +4,7 @@ import HummingbirdCore
 import Logging
 import ServiceLifecycle
 
-/// A page that is served on 127.0.0.1 alone.
+/// A server for one page, on 127.0.0.1 only.
 final class LocalPage: Sendable {
   private let front: Front
   private let port: Int
@@ -12,7 +12,7 @@ final class LocalPage: Sendable {
   private let listening: AsyncStream<String>
   private let listens: AsyncStream<String>.Continuation
 
-  /// - Parameter port: 0 lets the system choose one.
+  /// - Parameter port: the port, or 0 to let the system choose one.
   init(_ front: Front, port: Int, logger: Logger) {
     self.front = front
     self.port = port
@@ -20,7 +20,7 @@ final class LocalPage: Sendable {
     (listening, listens) = AsyncStream.makeStream()
   }
 
-  /// Listens until the task is cancelled or the service group shuts down. Throws when the port is taken.
+  /// Listens until the task is cancelled or the service group shuts down. Throws if the port is in use.
   func run() async throws {
     defer { listens.finish() }
     let (front, listens, port) = (front, listens, port)
@@ -36,7 +36,7 @@ final class LocalPage: Sendable {
     ).run()
   }
 
-  /// The address that opens the page, once, when it listens; nil if it never does.
+  /// Waits until the page listens, and returns the address that opens it once, or `nil` if it never listens.
   func address() async -> String? {
     for await address in listening { return address }
     return nil

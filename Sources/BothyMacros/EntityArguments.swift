@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// The arguments of `@Entity(…)` and `@SettingsGroup(…)`, as written.
+/// The arguments of `@Entity(…)` and `@SettingsGroup(…)`, as written in the source.
 struct EntityArguments {
   var name: String?
   var isLocal = false
@@ -8,7 +8,7 @@ struct EntityArguments {
   var permissions: ExprSyntax?
   /// The type's name on the wire.
   var wire: String?
-  /// Of settings: where they are kept, their version, and what leads to it.
+  /// The store of a settings group, its version, and the steps to that version.
   var home: ExprSyntax?
   var version: ExprSyntax?
   var steps: ExprSyntax?
@@ -45,7 +45,7 @@ struct EntityArguments {
 }
 
 extension ExprSyntax {
-  /// The text of a string literal in one piece: without interpolation and line breaks.
+  /// The text of a string literal in one piece, without interpolation and line breaks.
   var literalText: String? {
     guard let literal = self.as(StringLiteralExprSyntax.self), literal.segments.count == 1 else { return nil }
     return literal.segments.first?.as(StringSegmentSyntax.self)?.content.text

@@ -2,8 +2,8 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// What a property of an entity may be, told from its text alone: what the compiler would say as well, but of
-/// generated code, is said here of the property.
+/// Checks of the properties of an entity, made on the source text alone. They report mistakes at the property that the
+/// compiler reports only in generated code.
 extension EntityDeclaration {
   func check(
     _ property: EntityProperty, _ variable: VariableDeclSyntax, _ binding: PatternBindingSyntax,
@@ -28,7 +28,7 @@ extension EntityDeclaration {
       let fixIts = binding.initializer?.value.likelyType.map { [typed(binding, as: $0)] } ?? []
       return problems.add(.typeMissing(name), at: binding.pattern, fixIts: fixIts)
     }
-    // The written type, not the trimmed copy, says where it stands.
+    // The position comes from the written type, because the trimmed copy has none.
     let place = binding.typeAnnotation.map { Syntax($0.type) } ?? Syntax(binding)
     check(type, place, problems: &problems)
     checkOptions(property, type, variable, place, problems: &problems)
@@ -124,7 +124,7 @@ extension TypeSyntax {
     self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text
   }
 
-  /// Whether the type is one of the plain values that every entity knows.
+  /// True if the type is one of the plain values that every entity supports.
   fileprivate var isKnownValue: Bool {
     let known: Set = ["Bool", "Int", "Int64", "Double", "String", "Date", "UUID", "Data", "Coordinate"]
     return plainName.map(known.contains) ?? false

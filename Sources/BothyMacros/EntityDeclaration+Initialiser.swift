@@ -1,9 +1,10 @@
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Writes the memberwise initialiser, by the rules of Swift's own with three differences: it is as visible as
-/// the struct, the id that the struct doesn't declare comes first and makes itself, and every optional
-/// property may be left out.
+/// Writes the memberwise initialiser by Swift's own rules, with three differences:
+/// - It is as visible as the struct.
+/// - An id that the struct doesn't declare is the first parameter and has a default.
+/// - Every optional property may be left out.
 extension EntityDeclaration {
   var memberwiseInitialiser: DeclSyntax {
     let members = parameters
@@ -21,7 +22,7 @@ extension EntityDeclaration {
       """
   }
 
-  /// An initialiser is no more visible than the properties it takes.
+  /// Returns the modifier of the initialiser, which is at most as visible as its least visible parameter.
   private func modifier(_ parameters: [Parameter]) -> String {
     let least = parameters.map(\.access).min() ?? .public
     guard least < .internal else { return min(least, access).modifier }
@@ -45,15 +46,15 @@ extension EntityDeclaration {
     return parameters.compactMap { $0 }
   }
 
-  /// Nil for what the initialiser leaves at its initial value: what is less visible than the struct, lazy, a
-  /// constant, or @NotStored without a type.
+  /// Returns the parameter of a property, or nil if the initialiser leaves the property at its initial value. That
+  /// applies to a lazy property, a constant, one less visible than the struct, and `@NotStored` without a type.
   private func parameter(_ property: EntityProperty) -> Parameter? {
     let staysAsItIs =
       property.isLazy || (property.isLet && property.initialValue != nil) || property.type == nil
       || (property.startsWithValue && (property.access < access || property.access == .private))
     if staysAsItIs { return nil }
     var type = property.typeText
-    // A function parameter that outlives the call.
+    // A closure parameter outlives the call.
     if property.type?.is(FunctionTypeSyntax.self) == true { type = "@escaping \(type)" }
     return Parameter(
       name: property.name.text, type: type, value: property.parameterDefault?.description,

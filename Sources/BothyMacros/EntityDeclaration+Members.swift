@@ -1,8 +1,8 @@
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Writes the members of the conformance. They are `nonisolated`, so that an entity is the same in a module
-/// whose code runs on the main actor by default.
+/// Writes the members of the conformance. They are `nonisolated`, so that an entity also works in a module whose code
+/// runs on the main actor by default.
 extension EntityDeclaration {
   var members: [DeclSyntax] {
     var members: [DeclSyntax] = []
@@ -28,14 +28,16 @@ extension EntityDeclaration {
 
   private var prefix: String { "nonisolated \(access.modifier)" }
 
-  /// Without an initial value where every initialiser is ours: reading a row would make an id only to replace it.
+  /// The declaration of the id. It has no initial value if the macro writes every initialiser, because each read of a
+  /// row then creates an id only to replace it.
   private var idDeclaration: DeclSyntax {
     hasInitialiser
       ? "\(raw: prefix)var id: String = Bothy.UUIDv7.make()" : "\(raw: prefix)var id: String"
   }
 
-  /// A constant where every initialiser is ours: reading a row would ask for the time only to replace it. There is an
-  /// initial value for a `Decodable` whose keys leave the mark out.
+  /// The declaration of the read mark. Its initial value is a constant if the macro writes every initialiser, because
+  /// each read of a row otherwise reads the clock only to replace the time. A `Decodable` whose keys omit the mark
+  /// needs the initial value.
   private var markDeclaration: DeclSyntax {
     "\(raw: prefix)var readMark = Bothy.ReadMark\(raw: hasInitialiser ? "()" : ".whole")"
   }
@@ -56,7 +58,7 @@ extension EntityDeclaration {
       """
   }
 
-  /// What `$0` is in `RecordQuery.where { $0.done == false }`. Private properties are no part of it.
+  /// The type of `$0` in `RecordQuery.where { $0.done == false }`. Leaves out private properties.
   private var fieldsDeclaration: DeclSyntax {
     let lines = fields.filter { $0.access > .private }.map { field in
       let modifier = field.access == .fileprivate ? "fileprivate " : min(field.access, access).modifier
@@ -98,7 +100,7 @@ extension EntityProperty {
   fileprivate var schemaCall: String {
     var arguments = [fieldName.literal, "\(typeText).self"]
     if let value = initialValue, value.isConstant {
-      // `.low` and `Address()` find their type by themselves only where one stands beside them.
+      // `.low` and `Address()` resolve only beside an explicit type.
       arguments.append("default: \(value)" + (value.isLiteral ? "" : " as \(typeText)"))
     }
     if options.isIndexed { arguments.append("indexed: true") }

@@ -1,7 +1,6 @@
 import SwiftSyntax
 
-/// Finds the stored properties of the struct; what a property may be is checked in
-/// `EntityDeclaration+Checks.swift`.
+/// Reads the stored properties of the struct. `EntityDeclaration+Checks.swift` checks them.
 extension EntityDeclaration {
   mutating func readProperties(of structure: StructDeclSyntax, problems: inout Problems) {
     for member in structure.memberBlock.members {
@@ -32,7 +31,7 @@ extension EntityDeclaration {
         problems.add(.pattern, at: binding.pattern)
         continue
       }
-      // In `var x, y: Int` the type stands behind the last name.
+      // In `var x, y: Int` the type follows the last name.
       let type =
         binding.typeAnnotation?.type
         ?? (binding.initializer == nil
@@ -67,7 +66,7 @@ extension VariableDeclSyntax {
 }
 
 extension PatternBindingSyntax {
-  /// Whether there is code in place of storage. `willSet` and `didSet` observe storage.
+  /// True if the property has a getter and so no storage. `willSet` and `didSet` observe storage.
   fileprivate var isComputed: Bool {
     switch accessorBlock?.accessors {
     case nil: false

@@ -1,7 +1,7 @@
 import SwiftSyntax
 
-/// A struct marked `@Entity`, as far as the expansion needs it. Reads the struct and the attribute; the
-/// properties are read by `EntityDeclaration+Properties.swift`.
+/// A struct marked `@Entity`, with the parts that the expansion needs. Reads the struct and the attribute.
+/// `EntityDeclaration+Properties.swift` reads the properties.
 struct EntityDeclaration {
   let typeName: String
   let arguments: EntityArguments
@@ -10,11 +10,11 @@ struct EntityDeclaration {
   var properties: [EntityProperty] = []
   /// The id that the struct declares itself.
   var declaredID: EntityProperty?
-  /// Where the id stands among the properties; first when the struct doesn't declare it.
+  /// The position of the id among the properties, or 0 if the struct doesn't declare it.
   var idPosition = 0
-  /// Whether the struct has an initialiser in its body, which by Swift's rule replaces the memberwise one.
+  /// True if the struct has an initialiser in its body, which by Swift's rule replaces the memberwise one.
   let hasInitialiser: Bool
-  /// The `@available` attributes of the struct and of what it is nested in.
+  /// The `@available` attributes of the struct and of the types that enclose it.
   let availability: [AttributeSyntax]
 
   var fields: [EntityProperty] { properties.filter { !$0.isTransient } }
@@ -61,7 +61,7 @@ struct EntityDeclaration {
   }
 }
 
-/// How visible a declaration is; the levels that matter to generated members.
+/// The visibility of a declaration, reduced to the levels that matter to generated members.
 enum AccessLevel: Int, Comparable {
   case `private`, `fileprivate`, `internal`, `package`, `public`
 
@@ -80,7 +80,7 @@ enum AccessLevel: Int, Comparable {
     return nil
   }
 
-  /// The level that `public extension` gives to its members.
+  /// Creates the level that `public extension` gives to its members.
   init?(extending context: Syntax?) {
     guard let modifiers = context?.as(ExtensionDeclSyntax.self)?.modifiers, let level = AccessLevel(modifiers)
     else { return nil }
@@ -89,7 +89,7 @@ enum AccessLevel: Int, Comparable {
 
   static func < (left: AccessLevel, right: AccessLevel) -> Bool { left.rawValue < right.rawValue }
 
-  /// The modifier to write before a member; none where Swift's default says the same.
+  /// The modifier before a member. Empty if it equals Swift's default.
   var modifier: String {
     switch self {
     case .public: "public "
@@ -125,7 +125,7 @@ extension TokenSyntax {
 }
 
 extension String {
-  /// Whether the store accepts the text as the name of a type or a field; the rule of `StoreSchema.validate`.
+  /// True if the store accepts the text as the name of a type or a field, by the rule of `StoreSchema.validate`.
   var isSchemaName: Bool {
     let bytes = utf8.enumerated().allSatisfy { index, byte in
       switch byte {

@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Every sentence that the macros can say: what is wrong, and what to write in its place.
+/// The errors that the macros report, each with its cause and its correction.
 enum EntityProblem: DiagnosticMessage {
   case notAStruct(kind: String)
   case generic
@@ -39,7 +39,7 @@ enum EntityProblem: DiagnosticMessage {
   case notASetting(String)
 
   var severity: DiagnosticSeverity { .error }
-  /// The name of the case, without what it carries.
+  /// The name of the case, without its associated values.
   var diagnosticID: MessageID {
     MessageID(domain: "Bothy", id: String(String(describing: self).prefix { $0 != "(" }))
   }
@@ -122,7 +122,7 @@ enum EntityProblem: DiagnosticMessage {
     }
   }
 
-  /// The same of a struct marked `@SettingsGroup`; nil for what is said of ids, which settings don't have.
+  /// The problem in the words of a struct marked `@SettingsGroup`. Nil for problems of ids, which settings don't have.
   var ofSettings: EntityProblem? {
     switch self {
     case .notAStruct(let kind): .settingsNotAStruct(kind: kind)
@@ -153,7 +153,7 @@ enum EntityCorrection: FixItMessage {
 /// The diagnostics of one expansion, in the order of the source.
 struct Problems {
   private(set) var found: [Diagnostic] = []
-  /// Whether the struct is marked `@SettingsGroup`.
+  /// True if the struct is marked `@SettingsGroup`.
   let areOfSettings: Bool
 
   init(ofSettings: Bool = false) { areOfSettings = ofSettings }
@@ -171,7 +171,7 @@ extension FixIt {
       changes: [.replace(oldNode: Syntax(old), newNode: Syntax(new))])
   }
 
-  /// Puts an attribute in front of a property.
+  /// Inserts an attribute before a property.
   static func add(attribute: String, to variable: VariableDeclSyntax) -> FixIt {
     var marked = variable.with(\.leadingTrivia, [])
     marked.attributes.insert(.attribute("@\(raw: attribute) "), at: marked.attributes.startIndex)

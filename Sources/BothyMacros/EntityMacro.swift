@@ -1,10 +1,10 @@
 package import SwiftSyntax
 package import SwiftSyntaxMacros
 
-/// The expansion of `@Entity`: joins the parts that the other files read and write. Says nothing of syntax.
+/// The expansion of `@Entity`. Joins the parts that the other files read and write. Contains no syntax of its own.
 ///
-/// Everything that repeats a type or a value of the struct is written inside it, where the struct's own names
-/// are in scope; the extension carries the conformance alone.
+/// Every member that repeats a type or a value of the struct is written inside it, where the struct's own names are in
+/// scope. The extension has only the conformance.
 package struct EntityMacro: MemberMacro, ExtensionMacro {
   package static func expansion(
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
@@ -22,7 +22,7 @@ package struct EntityMacro: MemberMacro, ExtensionMacro {
     providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
     in context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {
-    // The member expansion has reported the problems; here they only mean that there is no conformance.
+    // The member expansion reports the problems. Here they only prevent the conformance.
     var problems = Problems()
     let entity = EntityDeclaration(node, declaration, context.lexicalContext, problems: &problems)
     guard let entity, problems.found.isEmpty, !protocols.isEmpty else { return [] }

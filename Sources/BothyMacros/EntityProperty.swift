@@ -1,9 +1,9 @@
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// One stored property of an entity, with what its attributes say.
+/// One stored property of an entity, with the options from its attributes.
 struct EntityProperty {
-  /// As written: its text has the backticks, its place is the source's.
+  /// The name as written, with backticks and with its position in the source.
   let name: TokenSyntax
   let type: TypeSyntax?
   let initialValue: ExprSyntax?
@@ -16,12 +16,11 @@ struct EntityProperty {
   /// The field's name in the schema.
   var fieldName: String { options.name ?? name.plainText }
 
-  /// Whether Swift gives the property a value before an initialiser runs: an initial value, or nil for
-  /// `var x: T?`.
+  /// True if Swift gives the property a value before an initialiser runs: an initial value, or nil for `var x: T?`.
   var startsWithValue: Bool { initialValue != nil || (!isLet && isOptional) }
   var isOptional: Bool { type?.is(OptionalTypeSyntax.self) ?? false }
 
-  /// The value of the parameter when the caller names none.
+  /// The default of the property's parameter.
   var parameterDefault: ExprSyntax? { initialValue ?? (isOptional ? "nil" : nil) }
 }
 
@@ -63,7 +62,7 @@ struct FieldOptions {
     }
   }
 
-  /// `@Named("here", wire: "there", aliases: ["elsewhere"])`, any of the three.
+  /// Reads `@Named("here", wire: "there", aliases: ["elsewhere"])`, in which each argument may be left out.
   private mutating func readNames(_ attribute: AttributeSyntax, problems: inout Problems) {
     guard case .argumentList(let list)? = attribute.arguments, !list.isEmpty else {
       return problems.add(.nameNotLiteral, at: attribute)

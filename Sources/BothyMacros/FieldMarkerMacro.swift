@@ -3,7 +3,7 @@ package import SwiftSyntaxMacros
 
 /// The expansion of `@Indexed`, `@Merge` and the other options of a field: nothing. `@Entity` reads them.
 ///
-/// Reports an option that no `@Entity` will read.
+/// Reports an option outside a struct marked `@Entity`.
 package struct FieldMarkerMacro: PeerMacro {
   package static func expansion(
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,

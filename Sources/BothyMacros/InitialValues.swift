@@ -1,9 +1,10 @@
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// What can be told of an initial value by looking at it: its type, and whether it is the same each time.
+/// The properties of an initial value that its source shows: its type, and whether it is constant.
 extension ExprSyntax {
-  /// The type of a literal, and of `Date()`, `UUID()` and `Data()`. Others are for the compiler to know.
+  /// The type of a literal, and of `Date()`, `UUID()` and `Data()`. Nil for other expressions, whose type only the
+  /// compiler knows.
   var literalType: TypeSyntax? {
     switch self.as(ExprSyntaxEnum.self) {
     case .booleanLiteralExpr: return "Bool"
@@ -32,8 +33,8 @@ extension ExprSyntax {
     }
   }
 
-  /// Whether the value is the same whenever it is evaluated, so that it can be the schema's default: literals,
-  /// enum cases, and initialisers of such. `Date()` and `make()` are not.
+  /// True if the value is constant, so that it can be the schema's default. Literals, enum cases, and initialisers with
+  /// such arguments are constant; `Date()` and `make()` aren't.
   var isConstant: Bool {
     switch self.as(ExprSyntaxEnum.self) {
     case .booleanLiteralExpr, .integerLiteralExpr, .floatLiteralExpr: return true
@@ -52,7 +53,7 @@ extension ExprSyntax {
     }
   }
 
-  /// Whether the expression is a literal, which needs no type to stand beside it.
+  /// True if the expression is a literal, which needs no explicit type beside it.
   var isLiteral: Bool {
     isConstant && !self.is(MemberAccessExprSyntax.self) && !self.is(FunctionCallExprSyntax.self)
   }
@@ -72,7 +73,7 @@ extension ExprSyntax {
 }
 
 extension FunctionCallExprSyntax {
-  /// An initialiser of a type, with constant arguments, that doesn't ask the clock or for randomness.
+  /// True for an initialiser of a type with constant arguments that reads neither the clock nor random numbers.
   fileprivate var isConstant: Bool {
     let callee = calledExpression.trimmedDescription
     let asksTheWorld =

@@ -2,8 +2,8 @@ package import SwiftSyntax
 import SwiftSyntaxBuilder
 package import SwiftSyntaxMacros
 
-/// The expansion of `@SettingsGroup`: reads the struct as `@Entity` does, checks what is different for settings, and
-/// joins the parts that `SettingsMembers` writes.
+/// The expansion of `@SettingsGroup`. Reads the struct as `@Entity` does, checks the rules for settings, and joins the
+/// members that `SettingsMembers` writes.
 package struct SettingsGroupMacro: MemberMacro, ExtensionMacro {
   package static func expansion(
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
@@ -21,7 +21,7 @@ package struct SettingsGroupMacro: MemberMacro, ExtensionMacro {
     providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
     in context: some MacroExpansionContext
   ) throws -> [ExtensionDeclSyntax] {
-    // The member expansion has reported the problems; here they only mean that there is no conformance.
+    // The member expansion reports the problems. Here they only prevent the conformance.
     var problems = Problems(ofSettings: true)
     let group = read(node, declaration, context, problems: &problems)
     guard let group, problems.found.isEmpty, !protocols.isEmpty else { return [] }
@@ -54,7 +54,7 @@ package struct SettingsGroupMacro: MemberMacro, ExtensionMacro {
 }
 
 extension EntityProperty {
-  /// Whether the type is that of a reference or a blob, of one, many or none.
+  /// True if the type is a reference or a blob, an optional of one, or a list of them.
   fileprivate var holdsMoreThanAValue: Bool {
     let type = typeText.split { "[]?".contains($0) }.joined()
     return type == "Blob" || type.hasPrefix("Reference<") || type == "Bothy.Blob"
@@ -63,7 +63,7 @@ extension EntityProperty {
 }
 
 extension DeclGroupSyntax {
-  /// Whether the body has an initialiser without parameters.
+  /// True if the body has an initialiser without parameters.
   fileprivate var hasPlainInitialiser: Bool {
     memberBlock.members.contains {
       $0.decl.as(InitializerDeclSyntax.self)?.signature.parameterClause.parameters.isEmpty == true

@@ -1,7 +1,7 @@
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// Writes the members of a struct marked `@SettingsGroup`. They are `nonisolated`, as those of an entity.
+/// Writes the members of a struct marked `@SettingsGroup`. They are `nonisolated`, like those of an entity.
 struct SettingsMembers {
   private let group: EntityDeclaration
   private let hasPlainInitialiser: Bool

@@ -2,22 +2,22 @@ import BothyStore
 import Foundation
 import Synchronization
 
-/// Carries the names of spaces with news between processes, by PostgreSQL's LISTEN and NOTIFY, on a thread and a
-/// connection of its own.
+/// Sends the names of changed spaces between processes by PostgreSQL's LISTEN and NOTIFY, on a thread and a connection
+/// of its own.
 ///
-/// A notice goes out after the commit that it tells of: inside the transaction it would make all commits of the database
-/// wait for each other. One that is lost, with its process or its connection, is made up for by a look at the positions
-/// of the spaces that are followed here, every few seconds and after each new connection.
+/// A notification is sent after its commit, because inside of the transaction it makes all commits of the database wait
+/// for each other. Notifications may be lost with their process or connection. So the positions of the followed spaces
+/// are checked every few seconds and after each new connection.
 final class NewsChannel: @unchecked Sendable {
   private static let pause = Duration.seconds(5)
 
   private let settings: SessionSettings
-  /// Guards what others than the thread touch.
+  /// Guards the data that other threads use.
   private let state = Mutex(State())
-  /// Woken by a byte: the thread waits for the connection's socket and for this.
+  /// Woken by a byte. The thread waits for the connection's socket and for this.
   private let reading: Int32
   private let writing: Int32
-  /// The last known positions of followed spaces; the thread's own.
+  /// The last known positions of followed spaces, used by the thread alone.
   private var heads: [String: Int64] = [:]
 
   private struct State {
@@ -29,7 +29,7 @@ final class NewsChannel: @unchecked Sendable {
   init(_ settings: SessionSettings) {
     self.settings = settings
     var ends: [Int32] = [-1, -1]
-    // Without a pipe the thread wakes by itself, some seconds later.
+    // Without a pipe the thread wakes by itself after some seconds.
     if pipe(&ends) == 0 {
       for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
     }
@@ -40,7 +40,7 @@ final class NewsChannel: @unchecked Sendable {
     for end in [reading, writing] where end >= 0 { close(end) }
   }
 
-  /// Tells the other processes, soon.
+  /// Notifies the other processes soon.
   func tell(_ space: String, head: Int64) {
     let isFirst = state.withLock { state in
       guard state.isStarted else { return false }
@@ -73,7 +73,7 @@ final class NewsChannel: @unchecked Sendable {
         do {
           try converse(followed, receive) { backoff = Backoff() }
         } catch {
-          // Nothing is lost: the next connection begins with a look at all positions.
+          // Nothing is lost, because the next connection begins with a check of all positions.
           wait(for: -1, backoff.next())
         }
       }
@@ -105,7 +105,7 @@ final class NewsChannel: @unchecked Sendable {
     }
   }
 
-  /// Sleeps until the socket or the pipe has something.
+  /// Sleeps until the socket or the pipe has data.
   private func wait(for socket: Int32, _ duration: Duration) {
     var sources = [
       pollfd(fd: reading, events: Int16(POLLIN), revents: 0),
@@ -117,7 +117,7 @@ final class NewsChannel: @unchecked Sendable {
     while read(reading, &bytes, bytes.count) > 0 {}
   }
 
-  /// All news of the moment in one statement.
+  /// Sends all present notifications in one statement.
   private func send(_ connection: PostgresConnection) throws {
     let outgoing = state.withLock { state in
       defer { state.outgoing = [:] }
@@ -131,7 +131,7 @@ final class NewsChannel: @unchecked Sendable {
     _ = try connection.run(notify)
   }
 
-  /// `<position> <space>`
+  /// Receives a notification with the payload `<position> <space>`.
   private func hear(_ payload: String, _ receive: (String) -> Void) {
     let parts = payload.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let head = Int64(parts[0]) else { return }
@@ -143,7 +143,7 @@ final class NewsChannel: @unchecked Sendable {
     if let known = heads[space] { heads[space] = max(known, head) }
   }
 
-  /// Receives for the spaces whose position is not the known one.
+  /// Calls `receive` for the spaces whose position isn't the known one.
   private func look(_ spaces: [String], _ receive: (String) -> Void, _ connection: PostgresConnection) throws
   {
     guard !spaces.isEmpty else { return heads = [:] }

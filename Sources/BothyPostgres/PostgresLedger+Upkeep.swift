@@ -1,8 +1,8 @@
 import BothyStore
 public import BothySyncService
 
-/// What operators do with the spaces, and what is remembered for them beside the records. Each change is one transaction
-/// that holds the space's lock and may be done twice.
+/// The operations of operators on spaces, and the data remembered for them. Each change is one transaction that holds
+/// the space's lock and may be repeated.
 extension PostgresLedger: LedgerUpkeep {
   public func spaces() async throws -> [String] {
     try await look { connection in
@@ -15,7 +15,7 @@ extension PostgresLedger: LedgerUpkeep {
     try await change(space) {
       var update = PostgresStatement(LedgerSQL.startEpoch, in: space)
       update.bind(UUIDv7.make())
-      // What devices acknowledged was of the history before.
+      // The acknowledged positions belong to the former history.
       return [update, PostgresStatement(LedgerSQL.forgetDevices, in: space)]
     }
   }

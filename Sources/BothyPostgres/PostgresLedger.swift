@@ -3,31 +3,32 @@ public import BothySyncService
 import Foundation
 import Synchronization
 
-/// A ledger in PostgreSQL, for any number of server processes side by side.
+/// A server's storage in PostgreSQL, for any number of server processes.
 ///
-/// A writing transaction locks its space's row, so position order is commit order for all processes. Writes to one space
-/// that come while another is committed share the next commit. Reads see one snapshot and wait for nobody.
+/// A writing transaction locks its space's row, so position order is commit order for all processes. Writes to one
+/// space that arrive during a commit share the next one. Reads see one snapshot and never wait for writes.
 ///
-/// What fails because of others, or because the connection was lost, is done again, with growing waits. A commit whose
-/// answer was lost is looked up before: each writing transaction leaves its process's serial number in the space, and the
-/// next one that holds the space's lock sees whether it is there. So nothing is done twice and nothing that was answered
-/// is lost, as long as PostgreSQL keeps what it commits.
+/// A transaction that fails because of others, or with a lost connection, is repeated with growing waits. Before that,
+/// a commit whose answer was lost is checked. Each writing transaction leaves its process's serial number in the space,
+/// and the next one that holds the space's lock finds it there or not. So nothing is done twice, and no answered write
+/// is lost as long as PostgreSQL keeps its commits.
 public final class PostgresLedger: Ledger {
-  /// How the ledger uses the database.
+  /// The storage's use of the database.
   public struct Configuration: Sendable {
-    /// The schema that holds the tables, made where it is missing.
+    /// The schema that has the tables, created if it is missing.
     public var schema: String
-    /// The most connections for writes, and as many for reads; half as many for queries, one for news and one that tells
-    /// whether the database is well.
+    /// The most connections for writes, and as many for reads. Half as many serve queries, one serves notifications,
+    /// and one checks the health of the database.
     public var connections: Int
-    /// How long a call is tried again while the database is away.
+    /// The longest time a call is repeated while the database is unavailable.
     public var patience: Duration
     /// The most writes that share a commit.
     package var joinedWrites = 32
-    /// Sees the SQL of each statement.
+    /// Receives the SQL of each statement.
     package var trace: (@Sendable (String) -> Void)?
 
-    /// The schema `bothy`, 8 connections for writes and 8 for reads, 15 seconds of patience unless told otherwise.
+    /// Makes a configuration, by default with the schema `bothy`, 8 connections for writes and 8 for reads, and 15
+    /// seconds of patience.
     public init(schema: String = "bothy", connections: Int = 8, patience: Duration = .seconds(15)) {
       self.schema = schema
       self.connections = connections
@@ -38,10 +39,10 @@ public final class PostgresLedger: Ledger {
   private let settings: SessionSettings
   private let writers: WorkerPool
   private let readers: WorkerPool
-  /// Threads and connections for what may take long.
+  /// The threads and connections for long reads.
   private let searchers: WorkerPool
   private let searchGate: Gate
-  /// A connection that nothing but `check` waits for.
+  /// A connection for `check` alone.
   private let health: WorkerPool
   private let lanes: WriteLanes
   private let news: NewsChannel
@@ -52,11 +53,11 @@ public final class PostgresLedger: Ledger {
 
   public var identity: String { ownIdentity.withLock { $0 } }
 
-  /// Connects and brings the tables up to date, other processes waiting meanwhile.
+  /// Connects and updates the tables while other processes wait.
   ///
-  /// `address` is a URL, `postgres://user@host:5432/database`, or a connection string as libpq knows them; several hosts
-  /// are tried in order, and the one that takes changes is chosen. A database that is not there yet is waited for as long
-  /// as patience lasts. Throws `LedgerUnavailable`, or `StoreError` for one that cannot be used.
+  /// `address` is a URL, `postgres://user@host:5432/database`, or a connection string of libpq. Several hosts are tried
+  /// in order, and the first that accepts changes is used. A database that isn't available yet is tried for the time of
+  /// `patience`. Throws `LedgerUnavailable`, or `StoreError` for a database that cannot be used.
   public static func open(
     _ address: String, configuration: Configuration = Configuration()
   ) async throws -> PostgresLedger {
@@ -91,7 +92,7 @@ public final class PostgresLedger: Ledger {
     news = NewsChannel(settings)
   }
 
-  /// Lets the connections go when what was begun is done.
+  /// Closes the connections after the running work.
   public func close() {
     news.finish()
     writers.close()
@@ -131,7 +132,7 @@ public final class PostgresLedger: Ledger {
     }
   }
 
-  /// A statement was ended because its time was over, or because nobody waits for it any more.
+  /// A statement was ended because its time was over, or because its caller was cancelled.
   private struct Interrupted: Error {}
 
   private static func search<Result>(
@@ -141,7 +142,7 @@ public final class PostgresLedger: Ledger {
     try watch.check()
     let canceller = connection.canceller()
     watch.setOnCancel {
-      // It connects, which may take its time: not on the thread of who cancels.
+      // Cancelling connects, which may take long, so it doesn't run on the canceller's thread.
       Thread.detachNewThread { canceller?.cancel() }
     }
     defer { watch.setOnCancel(nil) }
@@ -183,7 +184,7 @@ public final class PostgresLedger: Ledger {
     }
   }
 
-  /// Commits what waits for a space, then lets other spaces have the thread.
+  /// Commits the waiting writes of a space, then lets other spaces use the thread.
   private func goOn(_ space: String, _ worker: Worker) {
     let writes = lanes.take(from: space)
     if writes.isEmpty { return }
@@ -199,7 +200,7 @@ public final class PostgresLedger: Ledger {
         try group.attempt(number, on: connection)
       }
     } catch  where writes.count > 1 && !group.isInDoubt && !(error is LedgerUnavailable) {
-      // Something in the commit itself: each for itself, so that one does not hurt the others.
+      // The commit itself failed. Each write now has its own, so that one doesn't affect the others.
       for write in writes { commit([write], in: space, worker) }
       return
     } catch {
@@ -210,8 +211,8 @@ public final class PostgresLedger: Ledger {
     group.answer()
   }
 
-  /// Calls `receive` with the name of each space that another process has written to. `followed` says which spaces
-  /// matter: their positions are looked at now and then, so that news which got lost on the way is made up for.
+  /// Calls `receive` with the name of each space that another process has written to. `followed` returns the relevant
+  /// spaces. Their positions are checked regularly, to make up for lost notifications.
   ///
   /// Costs one connection. Call it once.
   public func passNews(
@@ -220,7 +221,7 @@ public final class PostgresLedger: Ledger {
     news.start(followed: followed, receive: receive)
   }
 
-  /// One transaction that holds the space's lock and can be done twice.
+  /// Runs one transaction that holds the space's lock and may be repeated.
   func change(
     _ space: String, _ statements: @escaping @Sendable () -> [PostgresStatement]
   ) async throws {
@@ -234,7 +235,7 @@ public final class PostgresLedger: Ledger {
     }
   }
 
-  /// One reading without a transaction of the ledger's own.
+  /// Runs one read without a transaction of the storage's own.
   func look<Result: Sendable>(
     _ body: @escaping @Sendable (PostgresConnection) throws -> Result
   ) async throws -> Result {

@@ -5,16 +5,16 @@ import Logging
 import NIOCore
 public import ServiceLifecycle
 
-/// A server for spaces: the rule of `Authority` behind HTTP.
+/// An HTTP server for spaces, with the rules of `Authority`.
 ///
-/// `run()` is its lifetime. Give it to a `ServiceGroup`; when the group shuts down gracefully, no connection is
-/// accepted any more, requests under way are finished, event streams are ended.
+/// `run()` is its lifetime. Add it to a `ServiceGroup`. When the group shuts down gracefully, the server accepts no new
+/// connection, finishes running requests, and ends event streams.
 public final class BothyServer: Service {
   private let configuration: ServerConfiguration
   private let parts: ServerParts
   private let readiness = Readiness()
 
-  /// Puts the parts together. Nothing is opened or read before `run()`.
+  /// Creates a server. It opens and reads nothing before `run()`.
   public init(_ configuration: ServerConfiguration) {
     self.configuration = configuration
     parts = ServerParts(configuration)
@@ -23,7 +23,7 @@ public final class BothyServer: Service {
   /// The metrics that `/metrics` prints.
   public var metrics: MetricsRegistry { parts.metrics.registry }
 
-  /// What tests of all routes go through: each is there as it is routed.
+  /// A summary of each route, for tests that cover all of them.
   package var routes: [RouteSummary] {
     parts.routes().routes.map { route in
       RouteSummary(
@@ -36,14 +36,14 @@ public final class BothyServer: Service {
     package var method: String
     package var pattern: String
     package var operation: String
-    /// Whether no token is asked for.
+    /// True if the route requires no token.
     package var isOpen: Bool
     package var takesBody: Bool
   }
 
-  /// Listens and answers until the task is cancelled or the service group shuts down. Call it once.
+  /// Listens and responds until the task is cancelled or the service group shuts down. Call it once.
   ///
-  /// Throws when the address cannot be bound.
+  /// Throws if the address can't be bound.
   public func run() async throws {
     do {
       try await application().run()
@@ -54,29 +54,30 @@ public final class BothyServer: Service {
     }
   }
 
-  /// Waits until the server listens and says where. Throws what `run()` throws if it never does.
+  /// Waits until the server listens, and returns its address. Throws what `run()` throws if the server never listens.
   public func ready() async throws -> Address { try await readiness.wait() }
 
-  /// Where a server listens.
+  /// The address where a server listens.
   public struct Address: Sendable, Hashable {
-    /// The address as it was configured, a name or a number.
+    /// The configured host, a name or a number.
     public var host: String
-    /// The port in use: the system's choice where the configuration had 0.
+    /// The port in use. If the configuration has 0, the system chose it.
     public var port: Int
 
-    /// Whether it speaks TLS.
+    /// True if the server speaks TLS.
     public var isSecure = false
 
-    /// Scheme, host and port, with no slash at the end; an IPv6 address stands in brackets.
+    /// The scheme, host and port, without a slash at the end. An IPv6 address is in brackets.
     public var url: String {
       "\(isSecure ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
   }
 
-  /// The server stopped before it was asked where it listens.
+  /// The error for a server that stopped before its address was requested.
   struct Stopped: Error {}
 
-  /// The application behind `run()`; tests call its responder without a socket. Throws for a certificate that cannot be used.
+  /// Returns the application behind `run()`. Tests call its responder without a socket. Throws for a certificate that
+  /// can't be used.
   package func application() throws -> some ApplicationProtocol {
     let departures = Departures()
     let pipeline = RequestPipeline(

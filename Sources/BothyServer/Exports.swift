@@ -1,2 +1,2 @@
-// What programs that embed the server see of its rule and its ledgers.
+// The sync service and storage types that programs which embed the server use.
 @_exported public import BothySyncService

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An answer that comes once and for which any number of tasks may wait.
+/// A one-time result that any number of tasks can wait for.
 final class Readiness: Sendable {
   private enum State {
     case waiting([CheckedContinuation<BothyServer.Address, any Error>])
@@ -26,7 +26,7 @@ final class Readiness: Sendable {
   func succeed(_ address: BothyServer.Address) { settle(.success(address)) }
   func fail(_ error: any Error) { settle(.failure(error)) }
 
-  /// Only the first call counts.
+  /// Stores the result. Only the first call has an effect.
   private func settle(_ result: Result<BothyServer.Address, any Error>) {
     let waiting = state.withLock { state -> [CheckedContinuation<BothyServer.Address, any Error>] in
       guard case .waiting(let waiting) = state else { return [] }

@@ -3,46 +3,49 @@ import Foundation
 public import Logging
 public import Tracing
 
-/// What a server is made of: where it listens, what it keeps, whom it admits, what it refuses.
+/// The configuration of a server: its address, its storage, its access and its limits.
 public struct ServerConfiguration: Sendable {
   /// The address to listen on. The default admits this machine only.
   public var host: String
-  /// The port to listen on; 0 lets the system choose one (see `BothyServer.ready()`).
+  /// The port to listen on. With 0 the system chooses one (see `BothyServer.ready()`).
   public var port: Int
-  /// What keeps records, lists and outcomes: all that the server knows but the bytes of blobs.
+  /// The storage of records, lists and outcomes: all the server's data but the bytes of blobs.
   public var ledger: any Ledger
-  /// What is accepted and who sees what: the schema with its permissions, and the bounds of one sync.
+  /// The rules of the sync service: the schema with its permissions, and the limits of one sync.
   public var rules: AuthorityRules
-  /// What keeps the bytes of blobs; nil refuses them.
+  /// The storage of the bytes of blobs. With `nil` the server refuses blobs.
   public var blobs: (any BlobVault)?
-  /// The tiles to serve; nil for none.
+  /// The tiles to serve, or `nil`.
   public var tiles: TileLibrary?
-  /// Who may enter; nil admits every caller to every space as the principal `anyone`.
+  /// The access control. With `nil` every caller is admitted to every space as the user `anyone`.
   public var access: AccessControl?
-  /// The names that the server answers under where everybody may enter, beside IP addresses, `localhost` and `host`.
-  /// Requests under other names are refused, since a page of the web can let its own name point here.
+  /// The host names of a server that requires no token, besides IP addresses, `localhost` and `host`.
+  ///
+  /// Requests under other names are refused, because a web page can let its own name point here.
   public var allowedHosts: [String] = []
-  /// The certificate to speak TLS with; nil speaks plain HTTP, for a proxy on the same machine.
+  /// The certificate for TLS. With `nil` the server speaks plain HTTP, for a proxy on the same machine.
   public var tls: TLSFiles?
-  /// Bounds on bodies, on how often one may ask and on silence.
+  /// The limits of bodies, request rates and silence.
   public var limits: Limits
-  /// How long what nobody needs any more is kept.
+  /// The time for which data that isn't needed is kept.
   public var upkeep = UpkeepTerms()
-  /// Gets what operators should know: requests, upkeep, failures, files read again.
+  /// Receives the messages for operators: requests, maintenance, failures, and files that were read again.
   public var logger: Logger
-  /// Takes a line for each refusal of access.
+  /// Receives a line for each refusal of access.
   public var auditLogger: Logger
-  /// Gets a span for each request and each transaction on the ledger. By default what the process was bootstrapped with.
+  /// Receives a span for each request and each transaction on the storage. The default is the process's tracer.
   public var tracer: any Tracer = InstrumentationSystem.tracer
-  /// Carries the news of writes to open event streams. A ledger shared by several processes feeds it too.
+  /// Notifies open event streams of writes. A storage shared by several processes publishes to it too.
   public var hints: HintHub
-  /// Whether answers may be compressed for callers that ask for it.
+  /// True if responses may be compressed for callers that accept it.
   public var compressesAnswers: Bool
   /// The server's clock, in milliseconds since 1970.
   public var now: @Sendable () -> Int64
 
-  /// Only the ledger has to be given. The rest makes a server for this machine alone that admits everybody, takes 8 MiB
-  /// in a request as often as one likes, and has neither blobs nor tiles.
+  /// Creates a configuration. Only the storage is required.
+  ///
+  /// The defaults make a server for this machine alone that admits every caller. It accepts 8 MiB in a request, has no
+  /// limit on request rates, and has neither blobs nor tiles.
   public init(
     host: String = "127.0.0.1", port: Int = 8080, ledger: any Ledger,
     rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
@@ -68,7 +71,7 @@ public struct ServerConfiguration: Sendable {
     self.now = now
   }
 
-  /// Whether requests under a name are answered: all are where tokens are asked for.
+  /// Returns true if requests under a host name are accepted. A server that requires tokens accepts all names.
   package func answers(to authority: String) -> Bool {
     (try? Entrance(self).checkHost(authority)) != nil
   }
@@ -76,39 +79,41 @@ public struct ServerConfiguration: Sendable {
   /// The system's clock.
   public static let systemClock: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
-  /// Bounds on what one caller can make the server do.
+  /// The limits on what one caller can make the server do.
   public struct Limits: Sendable, Hashable {
     /// The most bytes of a request's body, after decompression.
     public var bodySize: Int
-    /// The most bytes of bodies that came compressed and are unpacked, of all requests together; one principal may
-    /// hold half of them. What goes beyond is answered 503. One body always fits.
+    /// The most bytes of decompressed bodies, of all requests together. One user may hold half of them. Requests beyond
+    /// that receive 503, but one body always fits.
     public var unpackedSize: Int = 64 << 20
-    /// The requests that are worked on at a time; the others wait in line.
+    /// The number of requests that run at a time. Further requests wait in line.
     public var concurrency = 64
-    /// Those of one principal among them, where tokens tell principals apart: as many as processors, and at least four.
+    /// The number of running requests of one user, if tokens distinguish users. The default is the number of
+    /// processors, at least four.
     public var principalConcurrency = max(4, ProcessInfo.processInfo.activeProcessorCount)
-    /// The requests of one principal that may wait in line; what comes beyond is answered 503.
+    /// The number of requests of one user that may wait in line. Further requests receive 503.
     public var waiting = 1000
-    /// The requests a principal may make per second in the long run; nil means any number.
+    /// The requests a user may make per second in the long run, or `nil` for any number.
     public var requestsPerSecond: Double?
-    /// The requests a principal may make at once after a pause.
+    /// The requests a user may make at once after a pause.
     public var requestBurst: Int
-    /// The requests to a space per second in the long run, of all principals together; nil means any number.
+    /// The requests to a space per second in the long run, of all users together, or `nil` for any number.
     public var spaceRequestsPerSecond: Double?
     /// The requests to a space at once after a pause.
     public var spaceRequestBurst: Int
-    /// How long a connection may stay silent while a request is read or none is going on.
+    /// The longest silence of a connection while a request is read or between requests.
     public var idleTimeout: Duration
-    /// The least time between two hints of one event stream: writes that come faster are told as one. The first is told
-    /// at once.
+    /// The least time between two notifications of one event stream. The first is sent at once, and writes that arrive
+    /// faster are combined into one.
     public var hintInterval: Duration
-    /// How long `/healthz` waits for the database before it says that it does not answer.
+    /// The time that `/healthz` waits for the database before it reports that it doesn't respond.
     public var healthTime: Duration = .seconds(2)
-    /// How long an upload that is not finished, or a blob that no record was ever pushed for, is kept after it was last asked
-    /// for. Devices count on a day.
+    /// The time for which unfinished uploads and blobs that no record was ever pushed for are kept after the last
+    /// request for them. Devices rely on a day.
     public var unusedBlobAge: Duration
 
-    /// The defaults bound bodies (8 MiB), silence (75 seconds) and hints (five a second), and not how often one may ask.
+    /// Creates limits. The defaults limit bodies (8 MiB), silence (75 seconds) and notifications (five a second), but
+    /// not request rates.
     public init(
       bodySize: Int = 8 << 20, requestsPerSecond: Double? = nil, requestBurst: Int = 100,
       spaceRequestsPerSecond: Double? = nil, spaceRequestBurst: Int = 1000,

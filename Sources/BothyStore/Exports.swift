@@ -1,2 +1,2 @@
-// What apps see of the room that all targets share: ids, JSON, times, back-off.
+// Exports the module that all targets share to apps: ids, JSON, times, back-off.
 @_exported public import BothyCore

@@ -1,15 +1,15 @@
 import GRDB
 
-/// Reading and writing, synchronously on the calling thread or asynchronously off it.
+/// Reading and writing, synchronously on the calling thread or asynchronously outside it.
 extension Store {
-  /// Runs `body` in one transaction and returns when it is durable; throws, with nothing changed, if `body`
-  /// throws. Blocks the calling thread while other writes finish.
+  /// Runs `body` in one transaction and returns when it is durable. If `body` throws, throws its error and changes
+  /// nothing. Blocks the calling thread while other writes finish.
   @discardableResult
   public func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result {
     try write(origin: .app, body)
   }
 
-  /// The same without blocking a thread of the caller's executor.
+  /// Like the synchronous `write(_:)`, but without blocking a thread of the caller's executor.
   @discardableResult
   public func write<Result: Sendable>(
     _ body: @escaping @Sendable (WriteTransaction) throws -> Result
@@ -19,8 +19,8 @@ extension Store {
 
   /// Runs `body` on one consistent state of the store. Costs 20 µs before the first read.
   ///
-  /// Inside a closure of `read`, `write` or `observe` of the same store it joins that transaction: inside a write it sees
-  /// what the write has done.
+  /// Inside a closure of `read`, `write` or `observe` of the same store it joins that transaction. Inside a write it
+  /// sees the changes of the write.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
     if let transaction = running.innermost { return try body(transaction) }
     do {
@@ -31,7 +31,7 @@ extension Store {
     } catch { throw known(error) }
   }
 
-  /// The same without blocking a thread of the caller's executor.
+  /// Like the synchronous `read(_:)`, but without blocking a thread of the caller's executor.
   public func read<Result: Sendable>(
     _ body: @escaping @Sendable (ReadTransaction) throws -> Result
   ) async throws -> Result {
@@ -43,8 +43,8 @@ extension Store {
     } catch { throw known(error) }
   }
 
-  /// The record with `id`, or nil. One row by primary key on a kept connection: a few microseconds. Joins the transaction
-  /// inside whose closure it is called.
+  /// Returns the record with `id`, or nil. Reads one row by primary key on a kept connection, in a few microseconds.
+  /// Inside a transaction's closure it joins that transaction.
   public func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
     if let transaction = running.innermost { return try transaction.fetch(type, id: id) }
     do {
@@ -60,18 +60,18 @@ extension Store {
     } catch { throw known(error) }
   }
 
-  /// The record that a reference names, or nil when it is not here. One row by primary key.
+  /// Returns the record that a reference names, or nil if it isn't on this device. Reads one row by primary key.
   public func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
     try fetch(Target.self, id: reference.id)
   }
 
-  /// When a record of a synced type was made and edited, and by whom it was made; nil where it is not here. One row by
-  /// primary key.
+  /// Returns the metadata of a record of a synced type, or nil if it isn't on this device. Reads one row by primary
+  /// key.
   public func metadata(of id: RecordID) throws -> RecordMetadata? {
     try read { try $0.metadata(of: id) }
   }
 
-  /// The record of any type, or nil. One row by primary key.
+  /// Returns the record of any type, or nil. Reads one row by primary key.
   public func record(_ id: RecordID) throws -> AnyRecord? {
     try read { try $0.record(id) }
   }
@@ -96,7 +96,7 @@ extension Store {
     } catch { throw known(error) }
   }
 
-  /// Throws `.cannotOpen` where what is written would be gone at the next opening. One system call.
+  /// Throws `.cannotOpen` if the file is gone, so that the next opening can't find new changes. Costs one system call.
   private func checkFile() throws {
     guard file.isGone else { return }
     throw StoreError(
@@ -105,7 +105,8 @@ extension Store {
         + "file again.")
   }
 
-  /// A file has a connection for writing beside those for reading; a store in memory has one for both.
+  /// True if the caller may begin a write. A file has a connection for writing beside those for reading, a store in
+  /// memory has one for both.
   private var canBeginWrite: Bool {
     guard let transaction = running.innermost else { return true }
     return !(transaction is WriteTransaction) && !connections.isInMemory
@@ -134,26 +135,26 @@ extension Store {
     transaction.secretStore = secrets
     let result = try running.marking(transaction) { try body(transaction) }
     try transaction.flush()
-    // Last, and before the commit: a crash in between leaves a secret that nothing waits for, which is removed later.
+    // Written last, before the commit. A crash in between leaves a secret that no change needs, which is removed later.
     for (key, secret) in transaction.secrets { try secrets.set(secret, for: key) }
     try options.onStep?(.commit, origin)
     return (result, Done(touched: transaction.touched, events: transaction.log?.events ?? []))
   }
 
-  /// What is told when a transaction is durable.
+  /// The data to announce when a transaction is durable.
   private struct Done: Sendable {
     var touched: TouchedRecords
     var events: [RecordEvent]
   }
 
-  /// Tells of a commit before the writer takes the next transaction, so that all are told in their order.
+  /// Announces a commit before the writer begins the next transaction, so that commits are announced in their order.
   private func tell(_ done: Done, _ origin: WriteOrigin) throws {
     try options.onStep?(.committed, origin)
     if !done.touched.isEmpty { notices.post(done.touched) }
     eventHub.send(done.events)
   }
 
-  /// The error as a `StoreError` where the store knows it; the app's own errors pass through as they are.
+  /// Returns the error as a `StoreError` if the store knows it. The app's own errors stay unchanged.
   private func known(_ error: any Error) -> any Error {
     guard error is DatabaseError || error is CancellationError else { return error }
     let known = StoreError(error, path: path)

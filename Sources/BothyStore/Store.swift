@@ -2,55 +2,54 @@ import Foundation
 package import GRDB
 import Logging
 
-/// The truth on this device: typed records in one SQLite file. Knows nothing of a network.
+/// The local store: typed records in one SQLite file, independent of any network.
 ///
-/// A store may be used from any thread. Writes run one after another on the writer's thread; reads see the
-/// last committed state and never wait for a write (SQLite's write-ahead log). Several processes may open the
-/// same file.
+/// A store may be used from any thread. Writes run one after another on the writer's thread. Reads see the last
+/// committed state and never wait for a write (SQLite's write-ahead log). Several processes may open one file.
 public final class Store: Sendable {
-  /// Where the file is; `:memory:` for a store in memory.
+  /// The path of the file, or `:memory:` for a store in memory.
   public let path: String
   package let catalog: Catalog
   package let connections: Connections
   package let options: StoreOptions
   let recorder: (any ChangeRecorder)?
-  /// Tells whether the path still leads to the file.
+  /// The identity of the file, to detect that it was replaced.
   package let file: OpenedFile
   let notices: CommitNotices
   let eventHub = EventHub()
   let running = RunningTransactions()
-  /// Nil for a store in memory, and where a damaged file is left.
+  /// The background check. Nil for a store in memory, and if a damaged file is left in its place.
   let fileCheck: FileCheck?
-  /// Where the values of sensitive fields are.
+  /// The store for the values of sensitive fields.
   package let secrets: any SecretStore
 
-  /// The schema that the store was opened with; it never changes while the store is open.
+  /// The schema that the store was opened with, constant while the store is open.
   public var schema: StoreSchema { catalog.schema }
 
-  /// Opens the file at `path`, making it if there is none, and brings it to `schema`: additive changes by
-  /// themselves, others by `migrations`, all in one transaction.
+  /// Opens or creates the file at `path` and converts it to `schema`. Additive changes run automatically, others by
+  /// `migrations`, all in one transaction.
   ///
-  /// A file that a `SyncedStore` keeps can be read so; writing records of its synced types throws `.readOnly`.
+  /// It can also read the file of a `SyncedStore`. Writing records of its synced types then throws `.readOnly`.
   ///
-  /// Throws `StoreError`; whatever it throws, an existing file is as it was.
+  /// Throws `StoreError`. After an error, an existing file is unchanged.
   public convenience init(
     at path: String, schema: StoreSchema, migrations: [Migration] = [], options: StoreOptions = StoreOptions()
   ) throws {
     try self.init(at: path, schema: schema, migrations: migrations, options: options, recorder: nil)
   }
 
-  /// A store in memory, for tests and previews; gone when it is released.
+  /// Creates a store in memory, for tests and previews. It is deleted when it is released.
   public convenience init(inMemory schema: StoreSchema, options: StoreOptions = StoreOptions()) throws {
     try self.init(at: nil, schema: schema, migrations: [], options: options, recorder: nil)
   }
 
-  /// Opens an existing file with the schema it carries. Throws `.cannotOpen` if there is none.
+  /// Opens an existing file with its stored schema. Throws `.cannotOpen` if the file doesn't exist.
   public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
     try self.init(
       at: path, schema: Self.storedSchema(at: path), migrations: [], options: options, recorder: nil)
   }
 
-  /// Opens a file, or memory when `path` is nil, with a recorder of changes.
+  /// Opens a file, or a store in memory if `path` is nil, with a recorder of changes.
   package init(
     at path: String?, schema: StoreSchema, migrations: [Migration], options: StoreOptions,
     recorder: (any ChangeRecorder)?
@@ -89,7 +88,7 @@ public final class Store: Sendable {
       notices = CommitNotices(
         catalog: catalog, connections: connections, running: running, path: self.path, signals: signals)
       if hasConcealed {
-        // Empties the log. Another process that reads holds it back; the log is then emptied by a later checkpoint.
+        // Empties the log. If another process that reads prevents it, a later checkpoint empties the log.
         try? connections.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
       }
       if isCheckDue { fileCheck?.begin() }
@@ -99,11 +98,11 @@ public final class Store: Sendable {
     tellOfDamagedFiles()
   }
 
-  /// The files that were set aside in this one's place because they were damaged, and that nobody has dealt with since:
-  /// work that was never sent may be in them. `SyncedStore.salvage` gets it out. The oldest first.
+  /// The quarantined files of this store that the app has not handled yet, the oldest first. They may contain changes
+  /// that were never sent. `SyncedStore.salvage` recovers those.
   public var damagedFiles: [String] { DamagedFile.setAsideFiles(of: path) }
 
-  /// Waits until no check of the whole file is under way.
+  /// Waits until no check of the whole file is running.
   package func waitForFileCheck() { fileCheck?.wait() }
 
   private func tellOfDamagedFiles() {
@@ -115,7 +114,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// The schema that the file at `path` carries.
+  /// Returns the schema stored in the file at `path`.
   package static func storedSchema(at path: String) throws -> StoreSchema {
     guard FileManager.default.fileExists(atPath: path) else {
       throw StoreError(.cannotOpen, "There is no database at \(path). Create one with `bothy db create`.")
@@ -132,7 +131,7 @@ public final class Store: Sendable {
     }
   }
 
-  /// The schema that an open database carries, if it carries one.
+  /// Returns the schema stored in an open database, or nil.
   package static func storedSchema(in database: Database) throws -> StoreSchema? {
     try SchemaInstaller.stored(in: database)
   }
@@ -148,7 +147,7 @@ public final class Store: Sendable {
     return MemorySecretStore()
   }
 
-  /// Closes the file and ends every observation. Later calls throw. Releasing the store does the same.
+  /// Closes the file and ends every observation. Later calls throw. Releasing the store has the same effect.
   public func close() throws {
     fileCheck?.close()
     notices.close()

@@ -1,67 +1,67 @@
-/// What can go wrong in the store: a code to branch on, a sentence that says what to do, and the cause.
+/// An error of the store: a code to branch on, a sentence that says what to do, and the cause.
 ///
-/// `description` is the sentence alone; `String(reflecting:)` adds the code and the cause.
+/// `description` is the sentence alone. `String(reflecting:)` adds the code and the cause.
 public struct StoreError: Error, Sendable {
-  /// What kind of failure it is. New codes may be added; compare, don't switch exhaustively.
+  /// The kind of failure. New codes may be added, so compare codes and don't switch exhaustively.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private let name: String
     private init(_ name: String) { self.name = name }
     public var description: String { name }
 
-    /// A declaration breaks a rule: a name, a duplicate, a reference to a type that is not declared.
+    /// A declaration breaks a rule: a name, a duplicate, a reference to a type that isn't declared.
     public static let invalidSchema = Code("invalidSchema")
     /// The schema has no type of that name.
     public static let unknownType = Code("unknownType")
     /// The type has no field of that name.
     public static let unknownField = Code("unknownField")
-    /// A value does not fit its field: of another kind, null where one is required, off the earth, or over 1 GB.
+    /// A value doesn't fit its field: of another kind, null in a required field, off the earth, or over 1 GB.
     public static let invalidValue = Code("invalidValue")
-    /// A query asks what the field's kind can't answer, or has a negative limit or offset.
+    /// A query has a condition that the field's kind doesn't support, or a negative limit or offset.
     public static let invalidQuery = Code("invalidQuery")
-    /// There is no such record.
+    /// The record doesn't exist.
     public static let notFound = Code("notFound")
-    /// An insert of an id that the type has already.
+    /// A record with the inserted id exists already.
     public static let alreadyExists = Code("alreadyExists")
     /// Another record has the same value of a unique field.
     public static let uniqueViolation = Code("uniqueViolation")
-    /// A delete rule forbids it: other records refer to the one that was to go.
+    /// A delete rule forbids it, because other records refer to the one to delete.
     public static let denied = Code("denied")
-    /// The file was written by a newer version of the app or of Bothy; it was left as it is.
+    /// A newer version of the app or of Bothy wrote the file, which is unchanged.
     public static let newerFile = Code("newerFile")
-    /// The file does not fit the declared schema, and no migration brings it there; it was left as it is.
+    /// The file doesn't fit the declared schema, and no migration converts it. The file is unchanged.
     public static let schemaMismatch = Code("schemaMismatch")
-    /// A step of a migration failed; the file was left as it is.
+    /// A step of a migration failed. The file is unchanged.
     public static let migrationFailed = Code("migrationFailed")
-    /// The file is of another program, or no database at all; it was left as it is.
+    /// The file belongs to another program or isn't a database. The file is unchanged.
     public static let notADatabase = Code("notADatabase")
-    /// The file is damaged. `Store.diagnose(fileAt:)` says how.
+    /// The file is damaged. `Store.diagnose(fileAt:)` reports the details.
     public static let corrupt = Code("corrupt")
-    /// There is no such file, or the system does not let it be opened.
+    /// The file doesn't exist, or the system doesn't allow to open it.
     public static let cannotOpen = Code("cannotOpen")
-    /// The file, its folder or the keychain may not be written.
+    /// The file, its folder or the keychain isn't writable.
     public static let readOnly = Code("readOnly")
-    /// The disk is full; nothing was written.
+    /// The disk is full, and nothing was written.
     public static let diskFull = Code("diskFull")
-    /// A write was begun inside another one of the same store, and would have waited for itself.
+    /// A write began inside another write of the same store, which blocks it forever.
     public static let nestedWrite = Code("nestedWrite")
-    /// SQLite ended a transaction by itself after an error inside it, a full disk say; nothing of it was written.
+    /// SQLite ended a transaction by itself after an error inside it, such as a full disk. Nothing of it was written.
     public static let rolledBack = Code("rolledBack")
     /// Another process kept the file locked for longer than `StoreOptions.busyTimeout`.
     public static let busy = Code("busy")
-    /// The task was cancelled; the transaction was rolled back.
+    /// The task was cancelled, and the transaction was rolled back.
     public static let cancelled = Code("cancelled")
-    /// Any other failure of SQLite or of the disk; `underlying` says which.
+    /// Any other failure of SQLite or of the disk. `underlying` has the details.
     public static let database = Code("database")
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public var code: Code
   /// One or two sentences: what happened, to which record or file, and what to do.
   public var message: String
-  /// The error that caused it, as SQLite or the system gave it; nil when the store itself refused.
+  /// The error of SQLite or the system that caused it, or nil if the store itself refused.
   public var underlying: (any Error)?
 
-  /// An error of a seam of one's own, such as a `SecretStore`, in the store's terms.
+  /// Creates an error of the app's own implementation of a protocol, such as a `SecretStore`.
   public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message

@@ -1,64 +1,65 @@
 public import Logging
 
-/// How a store is opened.
+/// The options for opening a store.
 public struct StoreOptions: Sendable {
-  /// How hard a commit is.
+  /// The durability of a commit.
   public enum Durability: String, Sendable, Hashable {
     /// A committed write survives a power cut (`PRAGMA synchronous = FULL`). The default.
     case full
-    /// A committed write survives a crash of the process; a power cut may take the last ones, whole
-    /// transactions at a time (`NORMAL`).
+    /// A committed write survives a crash of the process. A power cut may lose the last ones, whole transactions at a
+    /// time (`NORMAL`).
     case normal
   }
 
-  /// Who else writes to the file, and how this store's observations hear of it.
+  /// The other writers of the file, which determine how observations detect their commits.
   public enum Processes: Sendable, Hashable {
-    /// Nobody: other stores on the file, in this process or another, go unseen.
+    /// No other writer. Commits of other stores on the file, in this process or another, stay unnoticed.
     case single
-    /// Other stores may; each commit touches a small file beside the database (1 to 2 µs), which the others
-    /// watch. The default.
+    /// Other stores. Each commit touches a small file beside the database (1 to 2 µs), which the other stores watch.
+    /// The default.
     case many
-    /// Other programs may, that know nothing of Bothy: SQLite is asked at intervals.
+    /// Other programs without Bothy. SQLite is polled at intervals.
     case polled(every: Duration)
   }
 
-  /// What becomes of a file that turns out to be damaged when it is opened.
+  /// The treatment of a file that is found damaged when it is opened.
   public enum DamagedFile: Sendable, Hashable {
-    /// It is renamed, and opening throws `.corrupt`, which says to what; the next opening makes a new file. The default:
-    /// an app that can't open its file at this launch can at the next. `SyncedStore.salvage` gets what was pending out of
-    /// the old one; until then `Store.damagedFiles` names it, a warning is logged at each opening, and `diagnose` has a
-    /// finding.
+    /// Quarantines the file: renames it and throws `.corrupt` with the new path. The next opening creates a new file.
+    /// The default, because an app that can't open its file at this launch can at the next. `SyncedStore.salvage`
+    /// recovers pending changes from the old file. Until then `Store.damagedFiles` names it, each opening logs a
+    /// warning, and `diagnose` has a finding.
     case setAside
-    /// It is not looked for, and stays where it is: for tools that examine files.
+    /// Doesn't check for damage and leaves the file in its place. For tools that examine files.
     case leave
   }
 
-  /// How hard a commit is; `.full` unless told otherwise.
+  /// The durability of a commit. Defaults to `.full`.
   public var durability: Durability
-  /// What becomes of a damaged file. Under `.setAside` every page is looked at once a day after opening, on a thread of
-  /// its own, and whenever SQLite meets damage (`PRAGMA quick_check`). What is found has the next opening set the file
-  /// aside.
+  /// The treatment of a damaged file. Under `.setAside` every page is checked once a day after opening, on a thread of
+  /// its own, and whenever SQLite meets damage (`PRAGMA quick_check`). If damage is found, the next opening quarantines
+  /// the file.
   public var damagedFile: DamagedFile = .setAside
-  /// Who else writes to the file; `.many` unless told otherwise.
+  /// The other writers of the file. Defaults to `.many`.
   public var processes: Processes
-  /// Connections for reading; each keeps its own page cache.
+  /// The number of connections for reading. Each has its own page cache.
   public var readers: Int
-  /// Page cache of each connection, in bytes.
+  /// The page cache of each connection, in bytes.
   public var cacheSize: Int
-  /// How long a write waits for another process's write.
+  /// The longest wait of a write for another process's write.
   public var busyTimeout: Duration
-  /// Where the values of sensitive fields are until the server has them; nil keeps them in files beside the database
-  /// that only their owner may read, or in memory for a store in memory.
+  /// The store for the values of sensitive fields until the server has them. If nil, they are in files beside the
+  /// database that only their owner can read, or in memory for a store in memory.
   public var secrets: (any SecretStore)?
-  /// What intervals are measured by.
+  /// The clock that measures intervals.
   public var clock: any Clock<Duration>
-  /// Told what no call can throw: that commits of other processes can't be watched, and are polled or missed.
+  /// The logger for failures that no call can throw, for example that commits of other processes can't be watched and
+  /// are polled or missed.
   public var logger: Logger
-  /// What the test kit makes of each step of a write; nil, and never asked, in an app.
+  /// The test kit's hook for each step of a write. Nil, and never called, in an app.
   package var onStep: (@Sendable (StoreStep, WriteOrigin) throws -> Void)?
 
-  /// The defaults suit an app: hard commits, other processes watched, 4 readers with 8 MB of page cache each, 5 s for
-  /// another process's write.
+  /// Creates the options. The defaults suit an app: full durability, other processes watched, 4 readers with 8 MB of
+  /// page cache each, 5 s for another process's write.
   public init(
     durability: Durability = .full, processes: Processes = .many, readers: Int = 4, cacheSize: Int = 8 << 20,
     busyTimeout: Duration = .seconds(5),

@@ -1,9 +1,9 @@
-/// The moments of a write at which a process can end: where the test kit makes it end.
+/// The moments of a write at which the test kit can end the process.
 package enum StoreStep: String, Sendable, Hashable, CaseIterable {
-  /// The transaction has begun; nothing is written.
+  /// The transaction has begun, and nothing is written.
   case begin
-  /// Everything is written; nothing is committed.
+  /// Everything is written, and nothing is committed.
   case commit
-  /// Committed; whoever asked for it has not been told.
+  /// The transaction is committed, and the caller has not returned yet.
   case committed
 }

@@ -1,90 +1,90 @@
 public import BothyStore
 
-/// What can go wrong when syncing: a code to branch on and a sentence that says what to do.
+/// An error of syncing: a code to branch on and a sentence with what to do.
 public struct SyncError: Error, Sendable {
-  /// What kind of failure it is. New codes may be added; compare, don't switch exhaustively.
+  /// A kind of failure. New codes may be added, so compare them and don't switch exhaustively.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private let name: String
     private init(_ name: String) { self.name = name }
     public var description: String { name }
 
-    /// No answer from the server; what was to be read is not here, or the policy forbids the cache.
+    /// The server did not answer. The data isn't on this device, or the policy forbids the cache.
     public static let unreachable = Code("unreachable")
-    /// The type is written on the server only, and there is no network.
+    /// The type is written on the server only, and the device has no network.
     public static let requiresNetwork = Code("requiresNetwork")
     /// The type stays on this device.
     public static let notSynced = Code("notSynced")
-    /// The server takes the token no longer: sign in again. What is pending stays so.
+    /// The server no longer accepts the token: sign in again. Pending changes stay pending.
     public static let authenticationRequired = Code("authenticationRequired")
-    /// The server refused the change; nothing was changed here.
+    /// The server rejected the change; nothing was changed here.
     public static let rejected = Code("rejected")
-    /// Others changed it since it was read, or keep changing it: read again, then try again.
+    /// Others changed the record since it was read, or keep changing it: read again, then try again.
     public static let conflict = Code("conflict")
-    /// The server is too busy and asks to come again later.
+    /// The server is too busy and asked to try again later.
     public static let throttled = Code("throttled")
-    /// The server failed; whether it made the change is unknown.
+    /// The server failed and may have made the change or not.
     public static let serverError = Code("serverError")
-    /// There are changes that the server does not have yet.
+    /// The store has changes that the server does not have yet.
     public static let pendingChanges = Code("pendingChanges")
-    /// Values of the secret store wait to be sent, and can't be exported.
+    /// Values of the secret store are pending and can't be exported.
     public static let pendingSecrets = Code("pendingSecrets")
     /// The file belongs to another account.
     public static let wrongAccount = Code("wrongAccount")
     /// The account was signed out; open it again.
     public static let signedOut = Code("signedOut")
-    /// A document of pending work can't be read or does not fit.
+    /// A document of pending changes can't be read or doesn't fit.
     public static let badDocument = Code("badDocument")
-    /// The server takes newer versions of the app only.
+    /// The server accepts only newer versions of the app.
     public static let updateRequired = Code("updateRequired")
-    /// More records than can be sent together; nothing was changed.
+    /// The transaction has more records than can be sent at once; nothing was changed.
     public static let tooManyTogether = Code("tooManyTogether")
-    /// The server is another one than the file was synced with, or lacks what it had acknowledged: see
+    /// The server is another one than the file was synced with, or lacks acknowledged records. See
     /// `SyncedStore.adoptServer`.
     public static let otherServer = Code("otherServer")
-    /// The call waits for a sync that waits for the caller: a merge policy, say. Call it when the sync has ended.
+    /// The call waits for a sync that waits for the caller, such as a merge policy. Call it when the sync has ended.
     public static let insideSync = Code("insideSync")
-    /// A lock of the container is held by the app, for longer than `SyncConfiguration.lockTimeout`.
+    /// The app holds a lock of the container for longer than `SyncConfiguration.lockTimeout`.
     public static let locked = Code("locked")
-    /// There is nothing to decide about: the record has no pending change.
+    /// The record has no pending change to decide about.
     public static let notPending = Code("notPending")
-    /// The journal keeps the entry no longer.
+    /// The journal no longer has the entry.
     public static let expired = Code("expired")
-    /// What the entry of the journal lost was brought back before.
+    /// The replaced content of the journal's entry was restored before.
     public static let alreadyRestored = Code("alreadyRestored")
-    /// The entry of the journal lost nothing, or its content does not fit the app's schema.
+    /// The journal's entry has no replaced content, or the content doesn't fit the app's schema.
     public static let notRestorable = Code("notRestorable")
-    /// The server answered with something that is not the protocol.
+    /// The server's answer doesn't follow the protocol.
     public static let protocolViolation = Code("protocolViolation")
-    /// The cache is off, and the policy wants it.
+    /// The cache is off, and the policy requires it.
     public static let cacheDisabled = Code("cacheDisabled")
-    /// The condition names fields that only the server knows, and the server was not to be asked.
+    /// The condition has fields that only the server knows, and the policy doesn't use the server.
     public static let notLocallyEvaluable = Code("notLocallyEvaluable")
-    /// A record that another refers to is not here and could not be had.
+    /// A record that another refers to isn't here and could not be downloaded.
     public static let relatedRecordUnavailable = Code("relatedRecordUnavailable")
-    /// The sync was cancelled, or may not run now: paused, left out, or held back by the sync policy.
+    /// The sync was cancelled, or may not run now because it is paused, skipped, or excluded by the sync policy.
     public static let cancelled = Code("cancelled")
-    /// The bytes of a blob are neither here nor on the server.
+    /// Neither this device nor the server has the bytes of a blob.
     public static let blobMissing = Code("blobMissing")
     /// The bytes of a blob do not have the checksum that names it.
     public static let blobDamaged = Code("blobDamaged")
-    /// The server keeps no blobs.
+    /// The server stores no blobs.
     public static let blobsUnsupported = Code("blobsUnsupported")
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public var code: Code
-  /// What happened and what to do about it, for people.
+  /// A message for people, with what happened and what to do about it.
   public var message: String
-  /// The record in question, where there is one.
+  /// The record that the error concerns, if any.
   public var record: RecordID?
-  /// What the server said about which field.
+  /// The server's rejection, with the invalid fields.
   public var rejection: Rejection?
-  /// How many changes are pending, where that is what is wrong.
+  /// The number of pending changes, for an error about them.
   public var pendingCount: Int?
-  /// What was thrown below: a `RemoteError` where the server was asked.
+  /// The error below: a `RemoteError` if the server was involved.
   public var underlying: (any Error)?
 
-  /// For storages and tests of an app's own; `message` should say what to do.
+  /// Makes an error, for storages and tests of an app. `message` should have what to do.
   public init(
     _ code: Code, _ message: String, record: RecordID? = nil, rejection: Rejection? = nil,
     underlying: (any Error)? = nil
@@ -106,17 +106,17 @@ public struct SyncError: Error, Sendable {
     "This was called by what a running sync waits for, such as a merge policy, and would wait for that sync. Call it from a "
       + "task of its own when the sync has ended.")
 
-  /// `reason` says which field this schema lacks.
+  /// Makes an error from `reason`, which names the field that this schema lacks.
   static func notLocallyEvaluable(_ reason: StoreError) -> SyncError {
     SyncError(
       .notLocallyEvaluable,
       "\(reason.message) Only a server that knows the field can answer: ask with a network policy.")
   }
 
-  /// Names the ways out.
-  /// True if the server that a file is of could not be asked, so that a read may be answered from the file.
+  /// True if the file's server could not be used, so that a read may be answered from the file.
   var leavesTheFile: Bool { code == .unreachable || code == .otherServer }
 
+  /// Makes an error of another server whose message lists the ways out.
   init(otherServer message: String, underlying: RemoteError? = nil) {
     self.init(
       .otherServer,
@@ -127,7 +127,7 @@ public struct SyncError: Error, Sendable {
       underlying: underlying)
   }
 
-  /// The sync error for a remote's.
+  /// Makes the sync error for an error of a remote.
   init(_ error: RemoteError) {
     switch SkipReason(error) {
     case .otherServer(let message):

@@ -1,2 +1,2 @@
-// What embedding programs see of the messages that clients and servers share.
+// The messages that clients and servers share, for programs with an embedded server.
 @_exported public import BothyProtocol

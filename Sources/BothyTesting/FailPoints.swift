@@ -3,9 +3,9 @@ import Synchronization
 
 /// Makes a device's storage fail, or its process end, at a chosen step.
 ///
-/// Every write transaction passes three steps: it has begun, all is written, it is committed. They are numbered in
-/// the order in which they are passed, so a test that counts those of a story (`passed`) can tell the same story
-/// again for each number, with the end of the process there:
+/// Every write transaction passes three steps: it has begun, all is written, it is committed. The steps are numbered in
+/// the order in which they are passed. A test can count the steps of a story with `passed`, and then repeat the story
+/// for each number with a crash at that step:
 ///
 ///     for step in 1...count {
 ///       device.failPoints.crash(at: step)
@@ -16,21 +16,21 @@ import Synchronization
 /// Costs nothing while no step is chosen. Shipped apps have no fail points: only devices of this kit are opened with
 /// them.
 public final class FailPoints: Sendable {
-  /// Where in a write transaction.
+  /// A step of a write transaction.
   public enum Step: String, Sendable, Hashable, CaseIterable {
     /// It has begun; nothing is written.
     case begin
     /// Everything is written; nothing is committed.
     case commit
-    /// It is committed; whoever asked for it has not been told.
+    /// The transaction is committed, but the caller has not been notified.
     case committed
   }
 
-  /// A step that was passed, and whose write it was part of.
+  /// A step that was passed, and the kind of write that it belonged to.
   public struct Passed: Sendable, Hashable {
-    /// Which of the three it was.
+    /// The step.
     public var step: Step
-    /// Whether the app wrote; else what a server said was written.
+    /// True if the app made the write. False if the write stored data from the server.
     public var isByApp: Bool
   }
 
@@ -43,22 +43,24 @@ public final class FailPoints: Sendable {
 
   private let state = Mutex(State())
 
-  /// Nothing is planned: every step passes and is noted.
+  /// Creates fail points without a plan: every step passes and is recorded.
   public init() {}
 
   /// The steps that were passed since the start, a restart or `reset()`.
   public var passed: [Passed] { state.withLock { $0.passed } }
 
-  /// Whether the process has ended, as far as its storage is concerned.
+  /// True if the process has ended, as far as its storage is concerned.
   public var hasCrashed: Bool { state.withLock { $0.isDead } }
 
-  /// Ends the process at the `number`th step from now: that step and every later write throw `SimulatedCrash`, until
-  /// the device is restarted. What was committed by then stays, and nothing else.
+  /// Ends the process at the `number`th step from now.
+  ///
+  /// That step and every later write throw `SimulatedCrash` until the device is restarted. Committed data stays; all
+  /// other data is lost.
   public func crash(at number: Int) {
     state.withLock { state in _ = state.crashes.insert(state.passed.count + number) }
   }
 
-  /// Makes the `number`th step from now throw `error`, and later ones go on: a disk that was full for a moment.
+  /// Makes the `number`th step from now throw `error`, like a disk that is full for a moment. Later steps succeed.
   public func fail(
     at number: Int,
     with error: any Error = StoreError(.diskFull, "The disk is full. Free some space and try again.")
@@ -66,10 +68,10 @@ public final class FailPoints: Sendable {
     state.withLock { state in state.plan[state.passed.count + number] = error }
   }
 
-  /// Forgets all plans and all steps; a process that has ended lives again.
+  /// Removes all plans and all recorded steps. A process that has ended runs again.
   public func reset() { state.withLock { $0 = State() } }
 
-  /// What the store calls at each step.
+  /// Throws the planned error of this step, if any. The store calls it at each step.
   package func pass(_ step: StoreStep, _ origin: WriteOrigin) throws {
     let error = state.withLock { state -> (any Error)? in
       if state.isDead { return SimulatedCrash() }
@@ -85,9 +87,9 @@ public final class FailPoints: Sendable {
   }
 }
 
-/// The process ended here, as by SIGKILL. Restart the device to go on from what was committed.
+/// The error of a simulated end of the process, as by SIGKILL. Restart the device to continue from the committed data.
 public struct SimulatedCrash: Error, Hashable, CustomStringConvertible {
-  /// One is like another: for comparing with what was thrown.
+  /// Creates an error. All errors of this type are equal, so a test can compare them with a thrown error.
   public init() {}
   public var description: String { "The process ended here. Restart the device to go on." }
 }

@@ -2,12 +2,12 @@ import BothySync
 
 import struct Foundation.URL
 
-/// The blob side of a `FaultyRemote`: fails by a script of its own and remembers what was asked.
+/// The blob side of a `FaultyRemote`. It fails by a script of its own and records the requests.
 struct FaultyBlobs: BlobRemote {
   let remote: any BlobRemote
-  /// Notes the request and says what happens to it.
+  /// Records the request and returns its fault.
   let fault: @Sendable (BlobRequest) -> FaultyRemote.Fault
-  /// What runs after the server has answered and before the device hears of it.
+  /// A function that runs after the server has answered and before the device receives the answer.
   let afterwards: @Sendable (BlobRequest) async -> Void
 
   func holding(of sha256: String) async throws(RemoteError) -> BlobHolding {
@@ -59,10 +59,11 @@ struct FaultyBlobs: BlobRemote {
 
 /// One request for a blob that a device has made.
 public enum BlobRequest: Sendable, Hashable {
-  /// How much the server has of a blob, named by its SHA-256 in hexadecimal.
+  /// The request for the number of bytes of a blob that the server has. The blob is named by its SHA-256 in
+  /// hexadecimal.
   case holding(String)
-  /// One part of a blob goes up; the offset of its first byte.
+  /// The upload of one part of a blob, with the offset of its first byte.
   case upload(String, offset: Int64)
-  /// One part of a blob comes down; the offset of its first byte.
+  /// The download of one part of a blob, with the offset of its first byte.
   case download(String, offset: Int64)
 }

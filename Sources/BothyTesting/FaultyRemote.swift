@@ -4,31 +4,31 @@ import Synchronization
 
 /// A remote between a device and its server that fails as networks do, by a script.
 public final class FaultyRemote: RemoteStorage {
-  /// What happens to one exchange.
+  /// The outcome of one exchange.
   public enum Fault: Sendable, Hashable {
-    /// The request arrives, and so does the answer.
+    /// The request arrives, and so does the response.
     case none
     /// The request never arrives.
     case lostRequest
-    /// The server carries it out; the answer never arrives.
+    /// The server executes the request, but the response never arrives.
     case lostAnswer
-    /// The request arrives twice; the second answer is delivered.
+    /// The request arrives twice, and the second response is delivered.
     case duplicated
-    /// The device gives up waiting; the request arrives after the one that comes next, and nobody hears its answer.
+    /// The device times out. The request arrives after the next one, and its response is discarded.
     case late
     /// The server answers with this status and does nothing.
     case status(Int, retryAfter: Double?)
   }
 
-  /// Which directions of a network are cut.
+  /// The directions in which a network is cut.
   public enum Cut: Sendable, Hashable, CaseIterable {
     /// Both ways are open.
     case none
-    /// Requests arrive and are carried out; no answer comes back.
+    /// Requests arrive and are executed, but their responses are lost.
     case inbound
     /// No request arrives.
     case outbound
-    /// No request arrives, and what the server was answering is lost.
+    /// No request arrives, and responses that are under way are lost.
     case both
   }
 
@@ -50,10 +50,10 @@ public final class FaultyRemote: RemoteStorage {
   private let remote: any RemoteStorage
   private let state = Mutex(State())
 
-  /// - Parameter remote: the server behind it; all goes through until a script or a cut says otherwise.
+  /// - Parameter remote: the server behind this remote. All requests pass until a script or a cut is set.
   public init(_ remote: any RemoteStorage) { self.remote = remote }
 
-  /// Which directions are cut; exchanges that are under way feel it when their answer comes.
+  /// The directions that are cut. A cut also affects the responses to exchanges that are under way.
   public var cut: Cut {
     get { state.withLock { $0.cut } }
     set { state.withLock { $0.cut = newValue } }
@@ -118,12 +118,12 @@ public final class FaultyRemote: RemoteStorage {
       afterwards: { request in await self.state.withLock { $0.afterBlobs }(request) })
   }
 
-  /// Sets what runs after the server has answered and before the device hears of it.
+  /// Sets a function that runs after the server has answered and before the device receives the answer.
   public func setDuringExchange(_ body: @escaping @Sendable () async -> Void) {
     state.withLock { $0.duringExchange = body }
   }
 
-  /// Sets what runs before a request leaves.
+  /// Sets a function that runs before a request is sent.
   public func setBeforeSending(_ body: @escaping @Sendable (SyncRequest) async -> Void) {
     state.withLock { $0.beforeSending = body }
   }
@@ -152,7 +152,7 @@ public final class FaultyRemote: RemoteStorage {
     return answer
   }
 
-  /// Delivers what was sent long ago; whatever the server says to it, nobody listens.
+  /// Delivers the requests that were sent late, and discards the responses.
   private func deliverLate() async {
     let late = state.withLock { state in
       defer { state.late = [] }
@@ -193,7 +193,7 @@ public final class FaultyRemote: RemoteStorage {
     return try await remote.history(query)
   }
 
-  /// A question that changes nothing: what is lost on the way there or back makes no difference.
+  /// Fails a read by the script. A read changes nothing, so a lost request and a lost response have one effect.
   private func failRead() throws(RemoteError) {
     let (fault, cut) = state.withLock { state in
       state.reads += 1
@@ -207,8 +207,9 @@ public final class FaultyRemote: RemoteStorage {
     }
   }
 
-  /// A stream of hints that `hint()` feeds and `dropHints()` ends. Like that of a server it begins with one, and it
-  /// can't be opened while the network is cut.
+  /// A stream of notifications that `hint()` sends and `dropHints()` ends.
+  ///
+  /// Like the stream of a server, it begins with one notification, and it can't be opened while the network is cut.
   public func hints() -> AsyncThrowingStream<Void, any Error> {
     AsyncThrowingStream { continuation in
       guard cut == .none else { return continuation.finish(throwing: Self.unreachable) }
@@ -224,15 +225,15 @@ public final class FaultyRemote: RemoteStorage {
     }
   }
 
-  /// How many listen for hints now.
+  /// The number of open streams of notifications.
   public var listeners: Int { state.withLock { $0.hints.count } }
 
-  /// Tells whoever listens that there is news.
+  /// Sends a notification to every open stream.
   public func hint() {
     for listener in state.withLock({ Array($0.hints.values) }) { listener.yield() }
   }
 
-  /// Ends every stream of hints, as a lost connection does.
+  /// Ends every stream of notifications, as a lost connection does.
   public func dropHints() {
     for listener in state.withLock({ Array($0.hints.values) }) { listener.finish(throwing: Self.unreachable) }
   }
@@ -242,6 +243,6 @@ public final class FaultyRemote: RemoteStorage {
       ?? unreachable
   }
 
-  /// What a device gets when nothing answers.
+  /// The error that a device receives if the server does not answer.
   public static let unreachable = RemoteError(.unreachable, "The server can't be reached.")
 }

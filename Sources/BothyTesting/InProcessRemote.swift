@@ -3,22 +3,22 @@ public import BothySync
 public import BothySyncService
 import Foundation
 
-/// The real server rule in this process: every request and answer goes through its JSON, as over a network.
+/// A server in this process. Every request and response is converted to JSON and back, as over a network.
 public struct InProcessRemote: RemoteStorage {
   private let current: @Sendable () -> Authority
-  /// The space that every request goes to.
+  /// The space of every request.
   public let space: String
-  /// Whom the server takes the device for; there are no tokens here.
+  /// The user that the server assumes for the device. Tokens don't exist here.
   public let principal: Principal
-  /// Gets each exchange that the server has carried out, whether or not its answer arrives.
+  /// Receives each exchange that the server has executed, even if its response is lost.
   public var onExchange: @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
 
-  /// A way to a server that stays as it is.
+  /// Creates a remote for a server that stays the same.
   public init(_ authority: Authority, space: String = "test", principal: Principal = Principal("tester")) {
     self.init(space: space, principal: principal) { authority }
   }
 
-  /// - Parameter current: gives the server as it is at each request: its rules may change.
+  /// - Parameter current: returns the server for each request, so its rules may change.
   public init(
     space: String = "test", principal: Principal = Principal("tester"),
     current: @escaping @Sendable () -> Authority

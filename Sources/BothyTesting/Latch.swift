@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A place where a task stops until a test lets it on: the gate of scripted networks.
+/// A place where a task waits until a test opens it, for example a scripted network.
 ///
 ///     let gate = Latch()
 ///     device.remote.setDuringExchange { await gate.pass() }
@@ -18,13 +18,13 @@ public final class Latch: Sendable {
 
   private let state = Mutex(State())
 
-  /// Closed, and nobody has come yet.
+  /// Creates a closed latch that no task has reached.
   public init() {}
 
-  /// Whether whoever comes passes at once.
+  /// True if the latch is open, so that tasks pass at once.
   public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-  /// Tells that it was reached; returns once it is open.
+  /// Marks the latch as reached, and returns once it is open.
   public func pass() async {
     await withCheckedContinuation { continuation in
       let (isOpen, watching) = state.withLock { state in
@@ -38,7 +38,7 @@ public final class Latch: Sendable {
     }
   }
 
-  /// Returns once somebody has come.
+  /// Returns once a task has reached the latch.
   public func reached() async {
     await withCheckedContinuation { continuation in
       let isReached = state.withLock { state in
@@ -49,7 +49,7 @@ public final class Latch: Sendable {
     }
   }
 
-  /// Lets everybody on, now and later.
+  /// Opens the latch for all tasks, now and later.
   public func open() {
     let passing = state.withLock { state in
       defer { state.passing = [] }

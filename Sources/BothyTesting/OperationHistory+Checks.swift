@@ -1,8 +1,8 @@
 import BothyStore
 
-/// Small checkers for the simple models. Each returns what is wrong, in sentences; nothing when all is well.
+/// Small checkers for the simple models. Each returns the problems as sentences, or an empty array.
 extension OperationHistory {
-  /// The bank: every `read`, an object of balances by account, adds up to `total` and has `accounts` accounts.
+  /// Checks the bank: every `read`, an object of balances by account, adds up to `total` and has `accounts` accounts.
   public func checkBank(total: Int64, accounts: Int) -> [String] {
     reads.compactMap { read in
       let balances = (read.value.objectValue ?? [:]).mapValues { $0.intValue ?? 0 }
@@ -14,7 +14,7 @@ extension OperationHistory {
     }
   }
 
-  /// The counter: the last `read` lies between what was `add`ed for certain and what was tried to add.
+  /// Checks the counter: the last `read` is at least the sum of certain `add`s, and at most that of all possible ones.
   public func checkCounter() -> [String] {
     guard let last = reads.last?.value.intValue else { return ["There is no read of a number."] }
     let certain = sum(of: .ok)
@@ -24,8 +24,9 @@ extension OperationHistory {
       ? [] : ["The counter is \(last); \(certain) were added for certain, \(most) at most."]
   }
 
-  /// The set: the last `read`, an array, has every element that was `add`ed for certain, none that nobody tried to
-  /// add, and none twice.
+  /// Checks the set: the last `read`, an array, has every element whose `add` is certain.
+  ///
+  /// It must not have an element that no process tried to add, and none twice.
   public func checkSet() -> [String] {
     guard let last = reads.last?.value.arrayValue else { return ["There is no read of an array."] }
     let found = Set(last)

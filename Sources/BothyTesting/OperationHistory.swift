@@ -2,51 +2,51 @@ public import BothyStore
 import Foundation
 import Synchronization
 
-/// What processes did and when, in the form that Jepsen's checkers read: each operation is invoked, and later it is
-/// `ok`, it `fail`ed, or nobody knows (`info`).
+/// The operations of several processes and their times, in the form that Jepsen's checkers read.
 ///
-/// `write(to:)` makes a file for elle-cli (github.com/ligurio/elle-cli), whose models are `bank`, `counter`, `set`,
-/// `rw-register` and `list-append`; `checkBank`, `checkCounter` and `checkSet` answer here, without Java. May be used
-/// from any task; keeps everything in memory.
+/// Each operation is invoked. Later it is `ok`, has failed (`fail`), or has an unknown outcome (`info`). `write(to:)`
+/// makes a file for elle-cli (github.com/ligurio/elle-cli), whose models are `bank`, `counter`, `set`, `rw-register`
+/// and `list-append`. `checkBank`, `checkCounter` and `checkSet` run here, without Java. May be used from any task;
+/// keeps everything in memory.
 public final class OperationHistory: Sendable {
   /// One line of the history.
   public struct Event: Sendable, Hashable {
-    /// Where in an operation's life, in Jepsen's words.
+    /// The phase of an operation, in Jepsen's terms.
     public enum Kind: String, Sendable, Hashable {
-      /// It begins.
+      /// The operation begins.
       case invoke
-      /// It was done.
+      /// The operation succeeded.
       case ok
-      /// It was not done, for certain.
+      /// The operation has certainly failed.
       case fail
-      /// Nobody knows whether it was done.
+      /// The outcome of the operation is unknown.
       case info
     }
 
-    /// Whether it begins here, or how it ended.
+    /// The phase: `invoke` for the beginning, another for the end.
     public var kind: Kind
     /// The operation's name in the model: `read`, `transfer`, `add`, `txn`.
     public var name: String
-    /// What was asked, or what was read, in the form the model has; null is left out of the file.
+    /// The argument or the value that was read, in the form of the model. Null is left out of the file.
     public var value: JSONValue
-    /// Who acts, by a number: one operation at a time.
+    /// The number of the process. A process performs one operation at a time.
     public var process: Int
     /// Nanoseconds, by the history's clock.
     public var time: Int64
   }
 
-  /// An operation that was invoked: say how it ended.
+  /// An operation that was invoked. Call `ok`, `fail` or `info` when it ends.
   public struct Invocation: Sendable {
     let history: OperationHistory
     let event: Event
 
-    /// It was done; with what it read, if it read.
+    /// Records success, with the value that was read, if any.
     public func ok(_ value: JSONValue? = nil) {
       history.append(.ok, event.name, value ?? event.value, event.process)
     }
-    /// It was not done, for certain.
+    /// Records a certain failure.
     public func fail() { history.append(.fail, event.name, event.value, event.process) }
-    /// It may have been done or not. Go on with another process number, as the models ask.
+    /// Records an unknown outcome. Continue with another process number, as the models require.
     public func info() { history.append(.info, event.name, event.value, event.process) }
   }
 
@@ -61,12 +61,12 @@ public final class OperationHistory: Sendable {
   /// All lines so far, in the order of their times.
   public var events: [Event] { state.withLock { $0 } }
 
-  /// Says that `process` begins an operation.
+  /// Records that `process` begins an operation.
   public func invoke(_ name: String, _ value: JSONValue = .null, process: Int) -> Invocation {
     Invocation(history: self, event: append(.invoke, name, value, process))
   }
 
-  /// Records a read or a write that `body` does: `ok` with what it returns, `fail` when it throws.
+  /// Records a read or a write that `body` performs: `ok` with its result, `fail` if it throws.
   @discardableResult
   public func record(
     _ name: String, _ value: JSONValue = .null, process: Int, _ body: () throws -> JSONValue?

@@ -2,18 +2,18 @@ public import BothyStore
 public import BothySync
 import Synchronization
 
-/// A server that plays a script: it answers the first exchange with the first step, the second with the second, and
-/// can't be reached when the script is over. For what a real server never says, or says too seldom.
+/// A server that follows a script: it answers each exchange with the next step.
 ///
+/// After the last step it can't be reached. Use it for responses that a real server never gives, or gives too seldom.
 /// Queries, counts and digests are not scripted and can't be reached.
 public final class ScriptedRemote: RemoteStorage {
-  /// What one exchange gets.
+  /// The response to one exchange.
   public enum Step: Sendable {
-    /// This answer, whatever was asked.
+    /// Returns this response, whatever the request.
     case answer(SyncResponse)
-    /// An answer made from the request.
+    /// Returns a response that is computed from the request.
     case reply(@Sendable (SyncRequest) throws -> SyncResponse)
-    /// This error, of the network or of the server.
+    /// Throws this error, of the network or of the server.
     case fail(RemoteError)
     /// Waits for the latch, then takes the next step.
     case wait(Latch)
@@ -26,16 +26,16 @@ public final class ScriptedRemote: RemoteStorage {
 
   private let state: Mutex<State>
 
-  /// A server with these steps to play; `append` adds more.
+  /// Creates a server with these steps. `append` adds more.
   public init(_ steps: [Step] = []) { state = Mutex(State(steps: steps)) }
 
   /// The exchanges so far, in order.
   public var requests: [SyncRequest] { state.withLock { $0.requests } }
 
-  /// How many steps are left.
+  /// The number of steps that are left.
   public var stepsLeft: Int { state.withLock { $0.steps.count } }
 
-  /// Adds steps behind those that are left; a script that was over goes on.
+  /// Adds steps after those that are left. A script that had ended continues.
   public func append(_ steps: Step...) { state.withLock { $0.steps += steps } }
 
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {

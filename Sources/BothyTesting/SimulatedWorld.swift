@@ -3,13 +3,15 @@ public import BothySync
 public import BothySyncService
 import Synchronization
 
-/// A server and its devices in one process: the real `Authority` on a ledger, devices on real files, a clock that a test
-/// moves, and networks that fail as a test says.
+/// A server and its devices in one process.
+///
+/// The server is the real `Authority` on a ledger, the devices use real files, a test moves the clock, and networks
+/// fail by a test's script.
 public final class SimulatedWorld {
-  /// The server as it is now.
+  /// The current server.
   public var authority: Authority { current.authority }
   private let current: SharedAuthority
-  /// What the server keeps, for looks behind the rules.
+  /// The storage of the server, for tests that inspect it directly.
   public let ledger: any LedgerUpkeep
   /// The space on the server that the devices share.
   public let space: String
@@ -20,9 +22,9 @@ public final class SimulatedWorld {
   private let folder: WorldFolder
 
   /// - Parameters:
-  ///   - ledger: where the server keeps records; nil keeps them in memory, and they are gone with the world.
-  ///   - space: the one that devices are added to and looks are at.
-  ///   - blobs: what the server takes of blobs; nil for a server that keeps none.
+  ///   - ledger: the storage of the server. Nil keeps records in memory, until the world is deallocated.
+  ///   - space: the space of devices and of inspections.
+  ///   - blobs: the limits for blobs, or nil for a server that stores none.
   public init(
     ledger: (any LedgerUpkeep)? = nil, space: String = "test", rules: AuthorityRules = AuthorityRules(),
     blobs: BlobLimits? = BlobLimits(), time: VirtualTime = VirtualTime()
@@ -41,15 +43,15 @@ public final class SimulatedWorld {
   /// Changes what the server accepts and shows, as a restart with another schema does.
   public func setRules(_ rules: AuthorityRules) { current.setRules(rules) }
 
-  /// Adds a device with a file of its own, which opens without asking the server. Throws `StoreError`.
+  /// Adds a device with a file of its own, and opens it without a request to the server. Throws `StoreError`.
   ///
   /// - Parameters:
-  ///   - name: nil takes `device1`, `device2` and so on.
-  ///   - skew: how wrong its clock is, in milliseconds.
-  ///   - principal: whom the server takes it for.
-  ///   - space: another one than the world's.
-  ///   - timeouts: the clock that what is bounded by a time waits on; nil waits in real time.
-  ///   - onExchange: gets each exchange of the device that the server has carried out, also where the answer is lost.
+  ///   - name: the device's name. Nil takes `device1`, `device2` and so on.
+  ///   - skew: the error of its clock, in milliseconds.
+  ///   - principal: the user that the server assumes for the device.
+  ///   - space: a space other than the world's.
+  ///   - timeouts: the clock for waits that have a time limit. Nil waits in real time.
+  ///   - onExchange: receives each exchange that the server has executed, even if the response is lost.
   @discardableResult
   public func addDevice(
     _ name: String? = nil, schema: StoreSchema, migrations: [Migration] = [],
@@ -77,7 +79,7 @@ public final class SimulatedWorld {
     try await authority.digest(space: space ?? self.space, principal: principal, .space)
   }
 
-  /// The live records on the server, whoever may see them. Reads all of them.
+  /// The live records on the server, whatever their audience. Reads all of them.
   public func serverRecords(_ space: String? = nil) async throws -> [RecordID: ServerRecord] {
     try await ledger.read(space: space ?? self.space) { ledger in
       var records: [RecordID: ServerRecord] = [:]
@@ -102,13 +104,13 @@ private final class SharedAuthority: Sendable {
 public final class SimulatedDevice {
   /// Its name in the world and in snapshots: `device1`, `device2` and so on unless told otherwise.
   public let name: String
-  /// Its SQLite file, in a folder that goes with the world and its devices.
+  /// The path of its SQLite file, in a folder that is deleted with the world and its devices.
   public let path: String
   /// Its network, for a test to cut and to script.
   public let remote: FaultyRemote
-  /// Where the device's storage fails.
+  /// The fail points of the device's storage.
   public let failPoints = FailPoints()
-  /// The store of the app. After `restart` it is another one: ask the device each time.
+  /// The store of the app. `restart` replaces it, so read this property each time.
   public private(set) var store: SyncedStore
   private var schema: StoreSchema
   private var configuration: SyncConfiguration
@@ -167,7 +169,7 @@ public final class SimulatedDevice {
 }
 
 extension SyncConfiguration {
-  /// Syncs only when asked; random waits are none.
+  /// A configuration that syncs only on request, without random waits.
   public static var quiet: SyncConfiguration {
     var configuration = SyncConfiguration()
     configuration.triggers = []

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A `Clock` whose time a test moves, and which tells who sleeps: no test waits for real.
+/// A `Clock` whose time a test moves, and which lists the tasks that sleep. No test waits in real time.
 public final class VirtualClock: Clock, Sendable {
   /// A moment of a virtual clock.
   public struct Instant: InstantProtocol {
@@ -31,7 +31,7 @@ public final class VirtualClock: Clock, Sendable {
   /// A nanosecond.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// The deadlines of those who sleep, soonest first, from now.
+  /// The deadlines of sleeping tasks as durations from now, soonest first.
   public var sleepers: [Duration] {
     state.withLock { state in state.sleepers.values.map { state.now.duration(to: $0.deadline) }.sorted() }
   }
@@ -82,7 +82,7 @@ public final class VirtualClock: Clock, Sendable {
     }
   }
 
-  /// Moves time and wakes whoever's deadline has come.
+  /// Moves the time forward, and wakes the tasks whose deadlines have come.
   public func advance(by duration: Duration) {
     let due = state.withLock { state -> [CheckedContinuation<Void, any Error>] in
       state.now = state.now.advanced(by: duration)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that stands still until it is told to move: milliseconds since 1970 for `SyncClock` and `Authority`.
+/// A clock that a test moves: milliseconds since 1970 for `SyncClock` and `Authority`.
 public final class VirtualTime: Sendable {
   private let milliseconds: Mutex<Int64>
 
@@ -10,9 +10,9 @@ public final class VirtualTime: Sendable {
   /// In milliseconds since 1970.
   public var now: Int64 { milliseconds.withLock { $0 } }
 
-  /// Moves the clock on by so many milliseconds, or back. Wakes nobody: sleepers have a `VirtualClock`.
+  /// Moves the clock by `amount` milliseconds, forward or back. Wakes no tasks, because they sleep on a `VirtualClock`.
   public func advance(by amount: Int64) { milliseconds.withLock { $0 += amount } }
 
-  /// A function that reads the clock, with an error of its own: a device whose clock is wrong.
+  /// Returns a function that reads the clock with a constant error, for a device whose clock is wrong.
   public func reader(skew: Int64 = 0) -> @Sendable () -> Int64 { { self.now + skew } }
 }

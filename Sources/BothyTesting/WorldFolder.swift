@@ -1,8 +1,10 @@
 import BothyStore
 import Foundation
 
-/// The folder of a simulated world, in memory where that is possible. It goes with the last that uses it: a device that is
-/// still in use keeps its file when its world is gone.
+/// The folder of a simulated world, in memory where that is possible.
+///
+/// It is deleted with the last object that uses it. A device that is still in use keeps its file when its world is
+/// gone.
 final class WorldFolder: Sendable {
   private let url: URL
 

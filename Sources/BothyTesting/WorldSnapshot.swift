@@ -2,22 +2,23 @@ public import BothyStore
 public import BothySync
 import BothySyncService
 
-/// All that a world holds at one moment, as a value: every record, every deletion the server remembers, all pending
-/// work and how far each device has pulled. Two of them can be compared, and `difference(from:)` says in sentences
-/// what changed between them.
+/// The contents of a world at one moment, as a value.
+///
+/// It has every record, every deletion that the server remembers, all pending changes, and the pull position of each
+/// device. Two snapshots can be compared, and `difference(from:)` describes the changes between them in sentences.
 public struct WorldSnapshot: Sendable, Hashable {
   /// One side's records: fields by name, as they are compared on the wire.
   public typealias Records = [RecordID: [String: JSONValue]]
 
-  /// All that one device holds.
+  /// The contents of one device.
   public struct Device: Sendable, Hashable {
     /// Its records of synced types as the app reads them: pending changes and fields its schema does not know included.
     public var records: Records = [:]
     /// The versions of the records that the server has.
     public var versions: [RecordID: String] = [:]
-    /// What the server has not acknowledged, by type and id.
+    /// The pending changes, by type and id.
     public var pending: [OutboxEntry] = []
-    /// What is pulled, and how far.
+    /// The containers that were pulled, with their positions.
     public var containers: [ContainerStatus] = []
   }
 
@@ -28,13 +29,13 @@ public struct WorldSnapshot: Sendable, Hashable {
   /// By the devices' names.
   public var devices: [String: Device] = [:]
 
-  /// A world that holds nothing; `SimulatedWorld.snapshot()` makes one of what there is.
+  /// Creates an empty snapshot. `SimulatedWorld.snapshot()` creates one of a world.
   public init() {}
 
-  /// Whether nothing is pending and every device holds just what the server holds.
+  /// True if no change is pending and every device has exactly the server's records.
   public var isEven: Bool { unevenness.isEmpty }
 
-  /// Why the world is not even, in sentences.
+  /// The reasons why the world is not even, in sentences.
   public var unevenness: [String] {
     devices.sorted { $0.key < $1.key }.flatMap { name, device in
       device.pending.map { "\(name) has \($0.kind) of \($0.record) pending." }
@@ -42,7 +43,7 @@ public struct WorldSnapshot: Sendable, Hashable {
     }
   }
 
-  /// What is different from `other`, in sentences; none when both are equal.
+  /// Returns the differences from `other` in sentences. The array is empty if both are equal.
   public func difference(from other: WorldSnapshot) -> [String] {
     var found = Self.difference(server, other.server, "the server's", "the other server's")
     for id in deletions.symmetricDifference(other.deletions).sorted(by: Self.order) {
@@ -83,7 +84,7 @@ public struct WorldSnapshot: Sendable, Hashable {
 }
 
 extension SimulatedWorld {
-  /// All that the world holds now. Reads everything.
+  /// Returns all contents of the world. Reads everything.
   public func snapshot(_ space: String = "test") async throws -> WorldSnapshot {
     var snapshot = WorldSnapshot()
     (snapshot.server, snapshot.deletions) = try await ledger.read(space: space) { ledger in
@@ -104,7 +105,7 @@ extension SimulatedWorld {
 }
 
 extension SimulatedDevice {
-  /// All that the device holds now. Reads everything.
+  /// Returns all contents of the device. Reads everything.
   public func snapshot() throws -> WorldSnapshot.Device {
     var snapshot = WorldSnapshot.Device()
     for type in store.store.schema.types where type.isSynced {

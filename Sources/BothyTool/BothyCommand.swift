@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The command line: its commands, and how a failure of any of them ends the process.
+/// The command line with its commands. Any error of a command ends the process.
 @main
 struct BothyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -50,8 +50,8 @@ struct BothyCommand: AsyncParsableCommand {
     }
   }
 
-  /// Prints the reason and ends the process. What the argument parser throws keeps the parser's own text and
-  /// status; everything else is one sentence and status 1.
+  /// Prints the error and ends the process. Errors of the argument parser keep the parser's text and status. All others
+  /// print one sentence and end with status 1.
   private static func end(with error: any Error) -> Never {
     let isParsers = exitCode(for: error) != .failure || error is ExitCode
     guard !isParsers else { exit(withError: error) }

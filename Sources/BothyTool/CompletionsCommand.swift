@@ -1,7 +1,7 @@
 import ArgumentParser
 import BothyStore
 
-/// `bothy completions`: what a shell needs to complete commands, options and types of values.
+/// `bothy completions`: prints the script with which a shell completes commands, options and types of values.
 struct CompletionsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "completions",

@@ -7,7 +7,7 @@ import BothySync
 import Foundation
 import Logging
 
-/// `bothy inspect`: a page in the browser that shows what is on this device.
+/// `bothy inspect`: shows the contents of this device on a page in the browser.
 struct InspectCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
@@ -94,7 +94,7 @@ struct InspectCommand: AsyncParsableCommand {
     let (output, open) = (output, open)
     let running = RunningService(host: "127.0.0.1", port: port, portOption: "--port", logger: logger)
     try await running.run(inspector) {
-      // One that never listens says why from its own task.
+      // If it fails to listen, its own task reports why.
       guard let address = await inspector.address() else { return }
       try output.print {
         "Inspecting on \(address)"
@@ -106,7 +106,7 @@ struct InspectCommand: AsyncParsableCommand {
   }
 }
 
-/// What was opened besides the database, to be closed in the end.
+/// The stores and caches that were opened besides the database, to close at the end.
 private final class OpenedSubjects {
   private var closings: [() async throws -> Void] = []
 
@@ -144,9 +144,9 @@ private final class OpenedSubjects {
   }
 }
 
-/// The browser of whoever sits here.
+/// The browser of the current user.
 enum Browser {
-  /// Opens an address; says so where there is no program for it, or where that finds no browser.
+  /// Opens an address. Prints a note if no program can open it or finds no browser.
   static func open(_ address: String) {
     #if canImport(Darwin)
       let program = "/usr/bin/open"

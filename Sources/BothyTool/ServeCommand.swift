@@ -120,17 +120,17 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       try await serve(served, clock)
     } catch {
-      try? served.closeAll()  // the first error is the one to tell
+      try? served.closeAll()  // the first error is the one to report
       throw error
     }
-    // Closing brings SQLite's log into the file, which is then the whole database.
+    // Closing writes SQLite's log into the file, which is then the complete database.
     try served.closeAll()
   }
 
   private func serve(_ served: ServedLedger, _ clock: ToolClock) async throws {
     let configuration = try await serverConfiguration(served, clock)
     served.passNews(to: configuration.hints)
-    // An archive that takes long to be refused keeps nobody waiting for the rest.
+    // Archives are checked in the background, so a slow check delays nothing else.
     let check = Task { [tiles = configuration.tiles] in
       for problem in await tiles?.problems() ?? [] { Standard.note(problem) }
     }
@@ -139,7 +139,7 @@ struct ServeCommand: AsyncParsableCommand {
     let output = output
     let running = RunningService(host: host, port: port, portOption: "--port", logger: logger())
     try await running.run(server) {
-      // A server that never becomes ready says why from its own task.
+      // If the server fails to start, its own task reports why.
       guard let address = try? await server.ready() else { return }
       try output.print {
         "Serving on \(address.url)"

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Keys of resources", .timeLimit(.minutes(5)))
 struct ResourceKeyTests {
-  @Test("A tile's key is its zoom, column and row, at the corners of the deepest zoom too")
+  @Test("A tile's key has its zoom, column and row, even at the limits")
   func tiles() {
     let last = (1 << 29) - 1
     #expect(ResourceKey("osm", zoom: 29, x: last, y: 0).path == "29/\(last)/0")

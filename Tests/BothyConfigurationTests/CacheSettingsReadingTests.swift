@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settings from where apps store them", .timeLimit(.minutes(5)))
 struct CacheSettingsReadingTests {
-  /// User defaults and a property list of a test's own, which go with it.
+  /// User defaults and a property list of one test, which are deleted with this instance.
   private final class Places {
     let name = "bothy.tests." + UUID().uuidString
     let file: URL
@@ -25,7 +25,7 @@ struct CacheSettingsReadingTests {
   }
 
   /// Promises: R-18
-  @Test("The code wins over the stored default, that over the property list, that over what is registered")
+  @Test("Code wins over stored defaults, these over the property list, that over registered defaults")
   func precedence() throws {
     let key = CacheSettingKey.memoryBytes
     let places = try Places([key.rawValue: 2000, "bothy": ["cache": ["disk": ["count": 7]]]])
@@ -44,7 +44,7 @@ struct CacheSettingsReadingTests {
   }
 
   /// Promises: R-18
-  @Test("What is no value for a setting is named, and the next place counts")
+  @Test("A setting with an invalid value is reported, and the next place counts")
   func invalid() throws {
     let places = try Places([
       "bothy.cache.memory.bytes": 5000, "bothy.cache.memory.order": "firstIn", "bothy.cache.disk.count": 0,
@@ -64,7 +64,7 @@ struct CacheSettingsReadingTests {
     #expect(problems.allSatisfy { !$0.reason.isEmpty })
   }
 
-  @Test("A property list that is not there is named and harms nothing")
+  @Test("A missing property list is reported and has no other effect")
   func noFile() throws {
     let places = try Places([:])
     let missing = places.file.appendingPathExtension("not")
@@ -72,7 +72,7 @@ struct CacheSettingsReadingTests {
     #expect(settings == CacheSettings() && problems.map(\.key) == ["*"])
   }
 
-  @Test("Any provider of swift-configuration will do")
+  @Test("Any provider of swift-configuration can supply settings")
   func providers() throws {
     let environment = EnvironmentVariablesProvider(environmentVariables: ["BOTHY_CACHE_DISK_BYTES": "123456"])
     #expect(CacheSettings.reading(from: [environment]).settings.disk.bytes == 123_456)

@@ -9,7 +9,7 @@ import Testing
 @Suite("The URL cache that the app shares", .serialized, .timeLimit(.minutes(5)))
 struct URLCacheControlTests {
   /// Promises: R-17
-  @Test("It is left alone unless it is switched off, and gets back what it had when it is switched on again")
+  @Test("Switching off empties the shared URL cache, and switching on restores its capacity")
   func switching() throws {
     let name = "bothy.tests." + UUID().uuidString
     let defaults = try #require(UserDefaults(suiteName: name))

@@ -6,8 +6,9 @@ import BothyTesting
 import HTTPTypes
 import Synchronization
 
-/// A network stack with the real server rule behind it and no socket: takes tokens that a test calls valid, and
-/// answers what a test says.
+/// A network stack without a socket, in front of the real server rules.
+///
+/// It accepts the tokens that a test calls valid, and returns the responses that a test sets.
 final class AuthorityTransport: HTTPTransport {
   private struct State {
     var principals: [String: String]
@@ -20,20 +21,21 @@ final class AuthorityTransport: HTTPTransport {
   private let space: String
   private let state: Mutex<State>
 
-  /// - Parameter principals: who each valid token is.
+  /// Creates the transport.
+  /// - Parameter principals: the user of each valid token.
   init(_ authority: Authority, space: String = "hut", principals: [String: String]) {
     self.authority = authority
     self.space = space
     state = Mutex(State(principals: principals))
   }
 
-  /// The tokens of all requests, in order, and how each was answered.
+  /// The tokens of all requests, in order, with the status of each response.
   var tokens: [String?] { state.withLock { $0.tokens } }
   var statuses: [Int] { state.withLock { $0.statuses } }
 
   func setPrincipals(_ principals: [String: String]) { state.withLock { $0.principals = principals } }
 
-  /// Sets what is answered to the request with a number, from 1, instead of the server's answer.
+  /// Sets a script that is called with the number of each request, from 1. Its response replaces the server's.
   func setScript(_ script: @escaping @Sendable (Int) -> TransportResponse?) {
     state.withLock { $0.script = script }
   }

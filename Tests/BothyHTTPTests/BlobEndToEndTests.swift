@@ -27,13 +27,13 @@ struct BlobEndToEndTests {
   ) async throws {
     let folder = NSTemporaryDirectory() + "bothy-blobs-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }  // what is left harms nothing
+    defer { try? FileManager.default.removeItem(atPath: folder) }  // a folder left behind has no effect
     let blobs = vault ? FolderVault(at: folder + "/vault", now: ServerConfiguration.systemClock) : nil
     try await RunningServer.run(tokens: tokens, blobs: blobs) { try await body($0, folder) }
   }
 
   /// Promises: S-78, S-76
-  @Test("a picture of a megabyte and a bit goes up in parts, over a cut, and comes down on another device")
+  @Test("A blob over a megabyte is uploaded in parts, resumes, and reaches another device")
   func journey() async throws {
     let tokens = #"[{"token":"a-token","principal":"ann","spaces":["hut"]}]"#
     try await withServer(tokens: tokens) { server, folder in
@@ -69,7 +69,7 @@ struct BlobEndToEndTests {
     }
   }
 
-  @Test("an empty blob, an unknown one and a server that keeps none are told apart")
+  @Test("An empty blob, an unknown one and a server without blobs are distinguished")
   func edges() async throws {
     try await withServer { server, folder in
       let a = try store(folder, "a", server.remote())

@@ -19,7 +19,7 @@ struct EndToEndTests {
       id: "insert-\(id)", kind: .insert, record: RecordID(type: "Todo", id: id), fields: ["n": .int(value)])
   }
 
-  @Test("two principals exchange records, and the later of two edits is a conflict")
+  @Test("Two users exchange records, and the later of two edits is a conflict")
   func exchange() async throws {
     try await RunningServer.run(tokens: Self.tokens) { server in
       let ann = server.remote(token: "a-token")
@@ -48,7 +48,7 @@ struct EndToEndTests {
     }
   }
 
-  @Test("a wrong token is unauthenticated, another's space forbidden, a bad cursor rejected by its code")
+  @Test("A wrong token, a foreign space and a bad cursor have different errors")
   func refusals() async throws {
     try await RunningServer.run(tokens: Self.tokens) { server in
       let request = SyncRequest(device: "a", pulls: [.init(.space)])
@@ -72,7 +72,7 @@ struct EndToEndTests {
     }
   }
 
-  @Test("a token that has run out is renewed once for all, and only the refused requests are sent again")
+  @Test("An expired token is renewed once, and only the refused requests are repeated")
   func renewal() async throws {
     try await RunningServer.run(tokens: Self.tokens) { server in
       let asked = Mutex(0)
@@ -97,7 +97,7 @@ struct EndToEndTests {
     }
   }
 
-  @Test("a hint arrives after another's write, and the stream ends when the server stops")
+  @Test("A notification follows another device's write, and the stream ends with the server")
   func hints() async throws {
     try await RunningServer.run { server in
       let remote = server.remote()
@@ -114,7 +114,7 @@ struct EndToEndTests {
     }
   }
 
-  @Test("a body over the limit is refused, and the connection goes on")
+  @Test("A body over the limit is refused, and the connection stays open")
   func tooLarge() async throws {
     try await RunningServer.run(limits: .init(bodySize: 100_000)) { server in
       let transport = platformTransport()
@@ -131,7 +131,7 @@ struct EndToEndTests {
     }
   }
 
-  @Test("conditional requests and compressed answers work over the wire")
+  @Test("Conditional requests and compressed responses work over the network")
   func wire() async throws {
     try await RunningServer.run { server in
       _ = try await server.remote().exchange(
@@ -154,7 +154,7 @@ struct EndToEndTests {
     }
   }
 
-  @Test("nobody at the address, no name and no URL are told apart from refusals")
+  @Test("An unreachable address, an unknown name and an invalid URL are not refusals")
   func unreachable() async throws {
     let request = SyncRequest(device: "a")
     for (url, expected) in [
@@ -168,7 +168,7 @@ struct EndToEndTests {
     }
   }
 
-  @Test("a cancelled request ends at once as cancelled")
+  @Test("A cancelled request ends at once with a cancellation")
   func cancellation() async throws {
     try await RunningServer.run { server in
       let remote = server.remote()

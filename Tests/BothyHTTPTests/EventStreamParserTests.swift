@@ -7,7 +7,7 @@ struct EventStreamParserTests {
     "\u{FEFF}: comment\r\nretry: 500\rid: 7\nevent: news\ndata: a\ndata:  b\n\n"
     + "data\n\nid\n: x\n\nevent: lost\n\nunknown: y\nretry: 5x\ndata:ü\r\n\r\n"
 
-  @Test("fields, comments, line ends and ids are read as the standard says, wherever the bytes are cut")
+  @Test("Events are parsed as the standard says, wherever the bytes are split")
   func cuts() {
     for size in 1...text.utf8.count {
       var parser = EventStreamParser()
@@ -24,7 +24,7 @@ struct EventStreamParserTests {
     }
   }
 
-  @Test("an event without its empty line is not told")
+  @Test("An event without its final empty line is not reported")
   func incomplete() {
     var parser = EventStreamParser()
     #expect(parser.feed(Array("data: a\n".utf8)).isEmpty)

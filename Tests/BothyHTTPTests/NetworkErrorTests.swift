@@ -6,7 +6,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// What failures of a real network, and refusals by a server behind it, are to an app.
+/// Tests of failures of a real network, and of refusals by a server, as an app sees them.
 @Suite("Failing networks", .timeLimit(.minutes(10)))
 struct NetworkErrorTests {
   private let networkElseCache = RequestOptions(fetchPolicy: .networkElseCache)
@@ -31,7 +31,7 @@ struct NetworkErrorTests {
   }
 
   /// Promises: H-22
-  @Test("nobody at the port, a name that nobody has and a server that never answers are no network")
+  @Test("A closed port, an unknown name and a silent server count as unreachable")
   func noNetwork() async throws {
     let mute = try MuteServer()
     for url in ["http://127.0.0.1:1", "http://nowhere.invalid", "http://127.0.0.1:\(mute.port)"] {
@@ -50,7 +50,7 @@ struct NetworkErrorTests {
 
   /// Promises: H-22, H-30
   @Test(
-    "a connection that is lost after the server did its work leaves the write pending, and it is made once")
+    "A write whose response is lost stays pending and is applied once")
   func lostAnswer() async throws {
     try await RunningServer.run { server in
       let network = FaultyTransport(platformTransport())
@@ -70,7 +70,7 @@ struct NetworkErrorTests {
 
   /// Promises: H-21
   @Test(
-    "what a server refuses is thrown, not answered from here and not taken for a lack of network",
+    "A server's refusal is thrown, and does not count as a missing network",
     arguments: [500, 403, 400])
   func refusals(_ status: Int) async throws {
     let network = FaultyTransport(platformTransport())
@@ -87,7 +87,7 @@ struct NetworkErrorTests {
   }
 
   /// Promises: H-42
-  @Test("a server that is busy is asked again after the seconds, or at the date, that it names")
+  @Test("A busy server is tried again after the seconds or date it names")
   func throttled() async throws {
     for header in ["2", "Sat, 21 Nov 2026 05:38:52 GMT"] {
       try await RunningServer.run { server in

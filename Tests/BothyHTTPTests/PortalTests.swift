@@ -7,8 +7,8 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Networks that answer in the server's place.
-@Suite("Sign-in pages in the server's place", .timeLimit(.minutes(1)))
+/// Tests of networks that respond instead of the server.
+@Suite("Sign-in pages instead of the server's response", .timeLimit(.minutes(1)))
 struct PortalTests {
   static let portals: [TransportResponse] = [
     TransportResponse(status: 200, headers: [.contentType: "text/html"], body: Array("<html>Sign in".utf8)),
@@ -35,7 +35,7 @@ struct PortalTests {
     return (transport, store)
   }
 
-  @Test("A sync says that the network wants a sign-in, and keeps what is pending", arguments: portals)
+  @Test("A sync reports that the network requires a sign-in, and keeps pending changes", arguments: portals)
   func sync(portal: TransportResponse) async throws {
     let (transport, store) = try await parts()
     try await store.save(AnyRecord("Todo", id: "T9", ["title": "mine"]))
@@ -47,7 +47,7 @@ struct PortalTests {
     #expect(try store.outbox().isEmpty)
   }
 
-  @Test("A read is answered from the file, and empties nothing", arguments: portals)
+  @Test("A read falls back to the file, and removes nothing", arguments: portals)
   func read(portal: TransportResponse) async throws {
     let (transport, store) = try await parts()
     transport.setScript { _ in portal }
@@ -63,7 +63,7 @@ struct PortalTests {
     #expect(kept.count == 3)
   }
 
-  @Test("The answer to another question is no answer")
+  @Test("The response to another query is rejected")
   func otherQuestion() async throws {
     let (transport, store) = try await parts()
     let body = Array(#"{"records":[{"type":"Other","id":"o","version":"1","fields":{}}]}"#.utf8)
@@ -73,7 +73,7 @@ struct PortalTests {
     #expect(found.values.count == 3)
   }
 
-  @Test("A save that goes to the server first stays pending behind a sign-in page", arguments: portals)
+  @Test("An online save stays pending behind a sign-in page", arguments: portals)
   func save(portal: TransportResponse) async throws {
     let (transport, store) = try await parts()
     transport.setScript { _ in portal }
@@ -85,7 +85,7 @@ struct PortalTests {
     #expect(try store.outbox().isEmpty)
   }
 
-  @Test("A page of another size than a blob does not pass for the blob", arguments: [11, 3])
+  @Test("A page of another size than a blob does not replace the blob", arguments: [11, 3])
   func blob(length: Int) async throws {
     let transport = AuthorityTransport(
       Authority(ledger: try SQLiteLedger(), now: { 1_767_225_600_000 }), principals: ["good": "ann"])
@@ -111,7 +111,7 @@ struct PortalTests {
     if case .local = try store.blobs.state(of: blob) {} else { Issue.record("not kept here") }
   }
 
-  @Test("A server can have a device wait for an hour, and for no year")
+  @Test("A server can delay a device for an hour, but not for a year")
   func wait() async throws {
     let (transport, store) = try await parts()
     let headers: HTTPFields = [.retryAfter: "31536000"]

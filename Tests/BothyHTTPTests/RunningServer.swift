@@ -6,7 +6,7 @@ import HTTPTypes
 import Logging
 import ServiceLifecycle
 
-/// A server on a real socket of this machine for as long as `body` runs; stopped gracefully after it.
+/// A server on a real socket of this machine while `body` runs. It is stopped gracefully afterwards.
 struct RunningServer: Sendable {
   let url: String
   let group: ServiceGroup

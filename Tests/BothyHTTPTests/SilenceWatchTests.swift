@@ -3,9 +3,9 @@ import BothySync
 import Synchronization
 import Testing
 
-@Suite("A stream from which nothing comes", .timeLimit(.minutes(5)))
+@Suite("Silent streams", .timeLimit(.minutes(5)))
 struct SilenceWatchTests {
-  @Test("ends with an error that says how long it was silent")
+  @Test("A silent stream ends with an error that names the length of the silence")
   func silent() async {
     let error = await #expect(throws: RemoteError.self) {
       try await SilenceWatch.withLimit(.milliseconds(20)) { _ in
@@ -23,7 +23,7 @@ struct SilenceWatchTests {
     for await _ in stream {}
   }
 
-  @Test("goes on while signs of life come, and ends as it ends by itself")
+  @Test("A stream with signs of life continues and ends by itself")
   func alive() async throws {
     let count = Mutex(0)
     try await SilenceWatch.withLimit(.seconds(3600)) { heard in

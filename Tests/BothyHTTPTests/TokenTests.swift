@@ -14,11 +14,11 @@ struct TokenTests {
     let store: SyncedStore
     let time: VirtualTime
     let clock: VirtualClock
-    /// How often a token was asked for.
+    /// The number of requests for a token.
     let asked: @Sendable () -> Int
   }
 
-  /// A store with `pending` new records, whose n-th token is what `token` says.
+  /// Creates a store with `pending` new records. Its n-th token is the result of `token`.
   private func parts(
     pending: Int, _ configuration: SyncConfiguration = .quiet, url: String = "https://example.org",
     _ token: @escaping @Sendable (Int, VirtualTime) async throws -> AccessToken?
@@ -62,7 +62,7 @@ struct TokenTests {
   }
 
   /// Promises: S-85, H-40, C-2
-  @Test("a token that stays refused is renewed once; the pass stops and everything stays pending")
+  @Test("A token that stays refused is renewed once, and all changes stay pending")
   func refused() async throws {
     for preset in [SyncConfiguration.quiet, .stackMob, .ntiBridge] {
       let parts = try parts(pending: 20, preset) { number, _ in AccessToken("bad\(number)") }
@@ -78,7 +78,7 @@ struct TokenTests {
 
   /// Promises: S-85, Scenario-22
   @Test(
-    "Scenario 22: a token that ends in the middle of a sync is renewed, and only the refused request is sent again"
+    "A token that expires in a sync is renewed, and the refused request repeated"
   )
   func midStream() async throws {
     let parts = try parts(pending: 20, Self.small()) { number, _ in
@@ -97,7 +97,7 @@ struct TokenTests {
   }
 
   /// Promises: S-85
-  @Test("a pass asks for one further token, not for one after the other")
+  @Test("A sync requests one further token, not several in a row")
   func oncePerPass() async throws {
     let parts = try parts(pending: 20, Self.small()) { number, _ in AccessToken("t\(number)") }
     parts.transport.setPrincipals(["t1": "ann", "t2": "ann", "t3": "ann"])
@@ -112,7 +112,7 @@ struct TokenTests {
   }
 
   /// Promises: Scenario-22
-  @Test("Scenario 22: a token that says when it ends is renewed before that, and no request is refused")
+  @Test("A token with a known expiry is renewed earlier, and no request is refused")
   func prefetch() async throws {
     let parts = try parts(pending: 1) { number, time in
       AccessToken(number == 1 ? "good" : "better", expiresAt: time.now + 600_000)
@@ -128,7 +128,7 @@ struct TokenTests {
     #expect(!parts.transport.statuses.contains(401))
   }
 
-  @Test("a token of a short life is not asked for with each request")
+  @Test("A short-lived token is not requested with each request")
   func shortLife() async throws {
     let parts = try parts(pending: 20, Self.small()) { _, time in
       AccessToken("good", expiresAt: time.now + 10_000)
@@ -142,7 +142,7 @@ struct TokenTests {
 
   /// Promises: Scenario-22
   @Test(
-    "Scenario 22: while no new token is to be had, the old one is used to its end; then work waits for one")
+    "The old token is used to its expiry, then changes wait for another")
   func refreshFails() async throws {
     struct NoToken: Error {}
     let parts = try parts(pending: 1) { number, time in
@@ -159,7 +159,7 @@ struct TokenTests {
     #expect(await parts.store.sync().pushed == 1)
   }
 
-  @Test("a token's value is in no description")
+  @Test("A token's description does not contain its value")
   func silence() {
     let token = AccessToken("hush", expiresAt: 1)
     #expect(!"\(token) \(String(reflecting: token))".contains("hush"))
@@ -170,7 +170,7 @@ struct TokenTests {
   }
 
   /// Promises: H-42, X-6
-  @Test("a busy server is asked again when it said, three times, on the clock that was given")
+  @Test("A busy server is tried three times at its times, on the given clock")
   func patience() async throws {
     let parts = try parts(pending: 1) { _, _ in AccessToken("good") }
     parts.transport.setScript { $0 <= 3 ? Self.busy("2") : nil }
@@ -185,7 +185,7 @@ struct TokenTests {
   }
 
   /// Promises: H-42, X-6
-  @Test("a server that stays busy is left alone after the third time; without a time to wait, at once")
+  @Test("A busy server receives three repetitions at most, and none without a Retry-After")
   func stillBusy() async throws {
     let parts = try parts(pending: 1) { _, _ in AccessToken("good") }
     parts.transport.setScript { _ in Self.busy("2") }
@@ -207,7 +207,7 @@ struct TokenTests {
   }
 
   /// Promises: X-6
-  @Test("a post that is not repeatable is never sent a second time")
+  @Test("A post that is not repeatable is never repeated")
   func notRepeatable() async throws {
     #expect(!TransportRequest(.post, "https://example.org").isRepeatable)
     #expect(TransportRequest(.get, "https://example.org").isRepeatable)
@@ -215,7 +215,7 @@ struct TokenTests {
   }
 
   /// Promises: X-6
-  @Test("addresses without TLS are refused before anything is sent, except this machine's, or on purpose")
+  @Test("Unencrypted addresses are refused, except on this machine or on purpose")
   func encryption() async throws {
     let authority = Authority(ledger: try SQLiteLedger(), now: { 0 })
     for (url, allowed, goes) in [

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Copies, the map, settings and packs on the page", .timeLimit(.minutes(5)))
 struct CopiesAnswerTests {
-  /// A cache with three tiles: one fresh for long, one to be renewed, one of which nothing is known of its rule.
+  /// Returns a cache with three tiles: one fresh for a long time, one to be refreshed, and one with an unknown rule.
   private static func cache(in folder: URL, fresh: [Int] = [1, 2], stale: [Int] = [3]) async throws
     -> ResourceCache
   {
@@ -28,10 +28,10 @@ struct CopiesAnswerTests {
       names: SourceNames(attribution: "© Hills"))
   }
 
-  @Test("A cache has its sources, their freshness, pins and limits, and what all who used it have counted")
+  @Test("A cache shows its sources, their freshness, pins, limits and all readers' counts")
   func caches() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "bothy-cache-\(UUIDv7.make())")
-    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
+    defer { try? FileManager.default.removeItem(at: folder) }  // a leftover folder harms nothing
     let used = try await Self.cache(in: folder)
     _ = try await used.value(ResourceKey("hills", zoom: 3, x: 1, y: 2))
     try await used.close()
@@ -58,7 +58,7 @@ struct CopiesAnswerTests {
     try await cache.close()
   }
 
-  @Test("A cache that nobody has read from has no hit rates, rather than some of nothing")
+  @Test("A cache without reads has no hit rates")
   func uncounted() async throws {
     let device = try InspectedDevice { subjects, folder in
       let cache = try ResourceCache(disk: .files(in: folder.appending(path: "cache")))
@@ -69,10 +69,10 @@ struct CopiesAnswerTests {
     #expect(json["caches"]?.arrayValue?.first?["sources"] == [])
   }
 
-  @Test("The map has tiles by freshness, places, and records with a position")
+  @Test("The map shows tiles by freshness, places, and records with a position")
   func map() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "bothy-map-\(UUIDv7.make())")
-    defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
+    defer { try? FileManager.default.removeItem(at: folder) }  // a leftover folder harms nothing
     let cache = try await Self.cache(in: folder)
     let payload = """
       {"type":"FeatureCollection","features":[{"type":"Feature","feature_type":"amenity","feature_value":"cafe",
@@ -100,7 +100,7 @@ struct CopiesAnswerTests {
     try await cache.close()
   }
 
-  @Test("Too many tiles become their parents, and none is left out of the count")
+  @Test("Too many tiles become their parents, and the count includes each one")
   func mosaic() throws {
     let tiles = try (0..<64).flatMap { x in
       try (0..<64).map { y in
@@ -118,7 +118,7 @@ struct CopiesAnswerTests {
     #expect(corner.total == 1)
   }
 
-  @Test("Groups of settings have their values, what they were by default, and where they lie")
+  @Test("Groups of settings show their values, their defaults, and their places")
   func settings() async throws {
     let device = try InspectedDevice { subjects, folder in
       let home = SettingsHome(at: folder.appending(path: "app.bothy").path)
@@ -133,7 +133,7 @@ struct CopiesAnswerTests {
     #expect(group.first("fields", where: "name", is: "volume")?["default"] == 3)
   }
 
-  @Test("Packs have their versions, types and rows; one that can't be read says why")
+  @Test("Packs show their versions, types and rows, and an unreadable one its reason")
   func packs() async throws {
     let device = try InspectedDevice { subjects, folder in
       let packs = folder.appending(path: "packs")
@@ -170,9 +170,9 @@ private struct Sound: SettingsGroup, Equatable {
   func encode(to fields: inout FieldEncoder) { volume.encodeField(to: &fields) }
 }
 
-/// Gives every tile the same few bytes.
+/// A loader that returns a few equal bytes for every tile.
 private struct TileServer: ResourceLoader {
-  /// What a PNG begins with: a tile is no text.
+  /// The first bytes of a PNG, because a tile isn't a text.
   private static let beginning = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
 
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {

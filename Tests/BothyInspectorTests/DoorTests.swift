@@ -4,9 +4,9 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("The inspector's door", .timeLimit(.minutes(5)))
+@Suite("The inspector's access control", .timeLimit(.minutes(5)))
 struct DoorTests {
-  @Test("The printed address opens it once, for a cookie that no script and no other site gets hold of")
+  @Test("The printed address works once, for a cookie hidden from scripts and sites")
   func token() async throws {
     let device = try InspectedDevice()
     let address = device.front.address
@@ -27,7 +27,7 @@ struct DoorTests {
     #expect(await visitor.get(target).text.contains("<main"))
   }
 
-  @Test("A wrong token opens nothing, and leaves the right one good")
+  @Test("A wrong token opens nothing, and the right one stays valid")
   func wrongToken() async throws {
     let device = try InspectedDevice()
     for token in ["", "0", String(repeating: "0", count: 64)] {
@@ -37,7 +37,7 @@ struct DoorTests {
     #expect(try await device.visitor().get("/").status == .ok)
   }
 
-  @Test("Without the cookie there is nothing: no page, no script, no data, no events")
+  @Test("Without the cookie no page, script, data or event is sent")
   func closed() async throws {
     let device = try InspectedDevice()
     _ = try await device.visitor()
@@ -52,7 +52,7 @@ struct DoorTests {
   }
 
   @Test(
-    "Under another host's name it answers nobody, so no name of the web can be pointed here",
+    "Every other host name is refused, so that no web name reaches the inspector",
     arguments: [
       "bothy.example", "bothy.example:7000", "127.0.0.1", "127.0.0.1:7001", "127.0.0.1.example:7000", nil,
     ])
@@ -68,7 +68,7 @@ struct DoorTests {
     #expect(after.status == .misdirectedRequest)
   }
 
-  @Test("Changes are taken from the page's own scripts alone")
+  @Test("Only the page's own scripts can make changes")
   func changes() async throws {
     let device = try InspectedDevice()
     let visitor = try await device.visitor()
@@ -88,7 +88,7 @@ struct DoorTests {
     #expect(await visitor.get("/api/pause").status == .notFound)
   }
 
-  @Test("A link of another page of this machine opens the page, and nothing else of another page does")
+  @Test("Another local page can open the page by a link, and nothing else")
   func links() async throws {
     let visitor = try await InspectedDevice().visitor()
     let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
@@ -104,7 +104,7 @@ struct DoorTests {
     #expect(await visitor.get("/%zz").status == .notFound)
   }
 
-  @Test("Every answer says that nothing may be loaded from elsewhere, framed, kept or guessed at")
+  @Test("Every response forbids foreign content, frames, caches and guesses of its type")
   func fields() async throws {
     let visitor = try await InspectedDevice().visitor()
     let policy =
@@ -121,7 +121,7 @@ struct DoorTests {
     #expect(await Visitor(visitor.ask).get("/").headers[.contentSecurityPolicy] == policy)
   }
 
-  @Test("The page brings all that it needs, with no address of another host and nothing inline")
+  @Test("The page is self-contained, without foreign addresses and inline code")
   func page() async throws {
     let visitor = try await InspectedDevice().visitor()
     let page = await visitor.get("/").text

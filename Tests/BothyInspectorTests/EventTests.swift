@@ -5,9 +5,9 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-@Suite("What the page hears of at once", .timeLimit(.minutes(5)))
+@Suite("Events of the page", .timeLimit(.minutes(5)))
 struct EventTests {
-  /// Runs the watch, and gives the names of the events to `body` as they come.
+  /// Runs the watch, and passes the events to `body` as they arrive.
   private func watching(
     _ device: InspectedDevice,
     _ body: @escaping @Sendable (inout AsyncStream<InspectorEvent>.AsyncIterator) async throws -> Void
@@ -16,7 +16,7 @@ struct EventTests {
     #expect(await events.next()?.name == .alive)
     let front = device.front
     let watch = Task { try await front.run() }
-    // The server is asked as soon as the watch runs.
+    // The watch sends a request to the server as soon as it runs.
     #expect(await Self.next(.server, &events)?.data == #"{"reachable":true}"#)
     try await body(&events)
     watch.cancel()
@@ -31,7 +31,7 @@ struct EventTests {
     return nil
   }
 
-  @Test("A write of this process is told of, with the types it touched", .timeLimit(.minutes(5)))
+  @Test("A write of this process sends an event with its types", .timeLimit(.minutes(5)))
   func ownWrite() async throws {
     let device = try InspectedDevice()
     try await watching(device) { events in
@@ -40,12 +40,12 @@ struct EventTests {
     }
   }
 
-  @Test("So are those of another process: a write, a decision, a pause", .timeLimit(.minutes(5)))
+  @Test("A write, a decision and a pause of another process send events", .timeLimit(.minutes(5)))
   func foreignWrite() async throws {
     let device = try InspectedDevice()
     try await device.put("oslo", ["title": "Oslo"])
     let visitor = try await device.visitor()
-    /// Reads anew after each event, as the page does, until it sees what is expected.
+    /// Reads again after each event, as the page does, until it finds the expected values.
     @Sendable func until(
       _ events: inout AsyncStream<InspectorEvent>.AsyncIterator, _ total: JSONValue, isPaused: JSONValue
     ) async throws {
@@ -69,7 +69,7 @@ struct EventTests {
   }
 
   @Test(
-    "The timeline tells what happened with syncing while the inspector looked on", .timeLimit(.minutes(5)))
+    "The timeline shows the events of syncing while the inspector runs", .timeLimit(.minutes(5)))
   func timeline() async throws {
     let device = try InspectedDevice()
     let visitor = try await device.visitor()
@@ -93,7 +93,7 @@ struct EventTests {
   }
 
   @Test(
-    "The timeline has the syncs of before, and hears of one of another process that fails",
+    "The timeline shows earlier syncs, and a failed one of another process",
     .timeLimit(.minutes(5)))
   func pastSyncs() async throws {
     let device = try InspectedDevice()
@@ -105,7 +105,7 @@ struct EventTests {
     try await watching(device) { events in
       let other = try SyncedStore(existing: device.path, remote: ScriptedRemote())
       #expect(await other.sync().skipped?.name == "unreachable")
-      // The other one sent nothing and brought nothing: only its row in the log tells of it.
+      // The other sync sent and received nothing, so only its row in the log reports it.
       while await Self.next(.timeline, &events) != nil {
         if try await visitor.json("/api/timeline")["syncs"]?.arrayValue?.count == 2 { break }
       }
@@ -123,7 +123,7 @@ struct EventTests {
     #expect(overview["lastEndedWell"]?.intValue ?? 0 <= overview["failing"]?["since"]?.intValue ?? 0)
   }
 
-  @Test("A refused server is in overview and timeline, with the ways out")
+  @Test("A refused server is in overview and timeline, with the remedies")
   func otherServer() async throws {
     let device = try InspectedDevice()
     let visitor = try await device.visitor()

@@ -7,7 +7,7 @@ import Foundation
 import HTTPTypes
 import Logging
 
-/// A device with trips and a server that wants to know each trip's country, looked at through the inspector's front.
+/// A device with trips, inspected by the inspector's app. Its server requires each trip's country.
 final class InspectedDevice: Sendable {
   let store: SyncedStore
   let front: Front
@@ -28,7 +28,7 @@ final class InspectedDevice: Sendable {
     ])
   static let schema = StoreSchema(types: [trip, stop])
 
-  /// - Parameter subjects: adds what is looked at besides the database.
+  /// - Parameter subjects: adds subjects besides the database.
   init(
     rejections: RejectionPolicy = .keepPending,
     _ subjects: (inout InspectorSubjects, URL) throws -> Void = { _, _ in }
@@ -55,15 +55,15 @@ final class InspectedDevice: Sendable {
   }
 
   deinit {
-    try? store.store.close()  // a test that failed may have it in use
-    try? FileManager.default.removeItem(at: folder)  // a folder left behind harms nothing
+    try? store.store.close()  // a failed test may still use it
+    try? FileManager.default.removeItem(at: folder)  // a leftover folder harms nothing
   }
 
   func put(_ id: String, of type: String = "Trip", _ fields: [String: FieldValue]) async throws {
     try await store.save(AnyRecord(type, id: id, fields), options: RequestOptions(savePolicy: .cacheOnly))
   }
 
-  /// Two synced trips; one of them without its country since, which the server refuses, and a new one of the kind.
+  /// Makes two synced trips. Then one loses its country, which the server rejects, and a new one has none either.
   func refused() async throws {
     try await put("oslo", ["title": "Oslo", "country": "Norway", "nights": 2])
     try await put("rum", ["title": "Rum", "country": "Scotland"])
@@ -73,14 +73,14 @@ final class InspectedDevice: Sendable {
     await store.sync()
   }
 
-  /// Lets a browser in, and returns it.
+  /// Returns an admitted browser.
   func visitor() async throws -> Visitor { await Visitor(entering: front.address, front.answer) }
 }
 
-/// A browser that was let in.
+/// An admitted browser.
 struct Visitor: Sendable {
   static let host = "127.0.0.1:7000"
-  /// Who answers.
+  /// The function that responds to requests.
   let ask: @Sendable (InspectorCall) async -> Answer
   var cookie: String?
 
@@ -89,7 +89,7 @@ struct Visitor: Sendable {
     self.cookie = cookie
   }
 
-  /// Opens the address that was printed, and keeps the cookie.
+  /// Opens the printed address, and keeps the cookie.
   init(entering address: String, _ ask: @escaping @Sendable (InspectorCall) async -> Answer) async {
     let token = address.split(separator: "?").last.map(String.init) ?? ""
     let answer = await ask(InspectorCall(.get, "/?" + token, host: Self.host))
@@ -102,7 +102,7 @@ struct Visitor: Sendable {
     return await ask(InspectorCall(.get, target, headers: headers, host: Self.host))
   }
 
-  /// Sends a change as the page's own script does, but for what `change` alters.
+  /// Sends a change like the page's own script, except for the alterations of `change`.
   func post(_ target: String, _ body: String = "{}", _ change: (inout HTTPFields) -> Void = { _ in }) async
     -> Answer
   {
@@ -129,12 +129,12 @@ extension Answer {
 }
 
 extension JSONValue {
-  /// The member `name` of each object in the list `list`.
+  /// Returns the member `name` of each object in the list `list`.
   func all(_ list: String, _ name: String) -> [JSONValue] {
     self[list]?.arrayValue?.map { $0[name] ?? .null } ?? []
   }
 
-  /// The first object of the list whose member is so.
+  /// Returns the first object of the list whose member has this value.
   func first(_ list: String, where name: String, is value: JSONValue) -> JSONValue? {
     self[list]?.arrayValue?.first { $0[name] == value }
   }

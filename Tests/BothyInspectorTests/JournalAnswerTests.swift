@@ -4,9 +4,9 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("What was lost, on the page", .timeLimit(.minutes(1)))
+@Suite("The journal on the page", .timeLimit(.minutes(1)))
 struct JournalAnswerTests {
-  /// A device whose refused change of a trip was reverted.
+  /// Returns a device whose rejected change of a trip was reverted.
   private func reverted() async throws -> (InspectedDevice, Visitor) {
     let device = try InspectedDevice()
     try await device.refused()
@@ -14,7 +14,7 @@ struct JournalAnswerTests {
     return (device, try await device.visitor())
   }
 
-  @Test("The journal has what was lost, with what took its place, page by page")
+  @Test("The journal shows lost content and its replacement, page by page")
   func entries() async throws {
     let (device, visitor) = try await reverted()
     defer { withExtendedLifetime(device) {} }
@@ -31,7 +31,7 @@ struct JournalAnswerTests {
     #expect(numbers.count == 4 && numbers == numbers.sorted(by: >))
   }
 
-  @Test("Restoring brings the lost fields back once, and only from the page itself")
+  @Test("Restoring returns the lost fields once, and only from the page itself")
   func restore() async throws {
     let (device, visitor) = try await reverted()
     let number = try #require(

@@ -4,9 +4,9 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("What waits, on the page", .timeLimit(.minutes(5)))
+@Suite("Pending work on the page", .timeLimit(.minutes(5)))
 struct PendingAnswerTests {
-  @Test("Each entry says why it waits")
+  @Test("Each entry shows why it is pending")
   func reasons() async throws {
     let device = try InspectedDevice()
     try await device.put("plain", ["title": "Plain"])
@@ -24,7 +24,7 @@ struct PendingAnswerTests {
     #expect(json["total"] == 3 && json["server"] == true && json["next"] == .null)
   }
 
-  @Test("A refused entry waits for its time, one that was refused too often for a decision")
+  @Test("A rejected entry waits for its time, an often rejected one for a decision")
   func refusals() async throws {
     for (policy, expected) in [(RejectionPolicy.keepPending, "retry"), (.quarantine(after: 1), "decision")] {
       let device = try InspectedDevice(rejections: policy)
@@ -35,7 +35,7 @@ struct PendingAnswerTests {
     }
   }
 
-  @Test("A long outbox comes page by page")
+  @Test("A long outbox has pages")
   func pages() async throws {
     let device = try InspectedDevice()
     for number in 0..<7 { try await device.put("t\(number)", ["title": "T"]) }
@@ -47,7 +47,7 @@ struct PendingAnswerTests {
     #expect(second.all("entries", "id") == ["t5", "t6"] && second["next"] == .null)
   }
 
-  @Test("The inbox has the server's words, and both sides of each field")
+  @Test("The inbox shows the server's message, and both sides of each field")
   func inbox() async throws {
     let device = try InspectedDevice()
     try await device.refused()
@@ -58,7 +58,7 @@ struct PendingAnswerTests {
     #expect(entry["attempts"] == 1 && entry["comparison"]?.arrayValue?.count == 3)
   }
 
-  @Test("Each decision does on the store what the tool's does", arguments: Resolution.allCases)
+  @Test("Each decision changes the store like the tool's", arguments: Resolution.allCases)
   func decisions(_ resolution: Resolution) async throws {
     let device = try InspectedDevice()
     try await device.refused()
@@ -78,7 +78,7 @@ struct PendingAnswerTests {
     #expect(try answer.json["state"]?.stringValue == device.store.state(of: oslo).name)
   }
 
-  @Test("A long inbox comes with its first entries and how many there are")
+  @Test("A long inbox shows its first entries and its count")
   func longInbox() async throws {
     let device = try InspectedDevice()
     for number in 0..<7 { try await device.put("t\(number)", ["title": "T"]) }
@@ -87,7 +87,7 @@ struct PendingAnswerTests {
     #expect(json.all("entries", "id") == ["t0", "t1", "t2"] && json["total"] == 7)
   }
 
-  @Test("A decision about what was edited since, or does not wait any more, changes nothing and says so")
+  @Test("A decision about an edited or settled entry fails without a change")
   func late() async throws {
     let device = try InspectedDevice()
     try await device.refused()
@@ -106,7 +106,7 @@ struct PendingAnswerTests {
     }
   }
 
-  @Test("A sync from the page sends what waits and tells what came of it")
+  @Test("A sync from the page sends pending changes and reports the result")
   func sync() async throws {
     let device = try InspectedDevice()
     try await device.put("oslo", ["title": "Oslo", "country": "Norway"])
@@ -120,7 +120,7 @@ struct PendingAnswerTests {
     #expect(!device.store.isPaused)
   }
 
-  @Test("Containers have their cursors, last pulls and what waits in them")
+  @Test("Containers show their cursors, last pulls and pending entries")
   func containers() async throws {
     let device = try InspectedDevice()
     let visitor = try await device.visitor()
@@ -133,7 +133,7 @@ struct PendingAnswerTests {
     #expect((whole["pulledAt"]?.intValue ?? 0) > 0 && json["lease"] == .null)
   }
 
-  @Test("What waits in a container is counted to the last, where the records are here")
+  @Test("The count of a container includes all pending entries with a local record")
   func waitingInContainers() async throws {
     let device = try InspectedDevice()
     try await device.store.follow([PullScope(container: "north", includesChildren: true)])
@@ -145,7 +145,7 @@ struct PendingAnswerTests {
     #expect(json.first("containers", where: "container", is: "north")?["pending"] == 5500)
   }
 
-  @Test("The server's history is asked for page by page")
+  @Test("The server's history is requested page by page")
   func history() async throws {
     let device = try InspectedDevice()
     try await device.refused()

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The playground", .timeLimit(.minutes(5)))
 struct PlaygroundTests {
-  /// Two devices, a server that wants to know the country, and a browser that was let in.
+  /// Returns two devices, a server that requires the country, and an admitted browser.
   private func play() async throws -> (world: SimulatedWorld, visitor: Visitor) {
     let world = try SimulatedWorld(rules: AuthorityRules(schema: Playground.schema(isStrict: true)))
     let devices = try ["Ada", "Ben"].map {
@@ -29,7 +29,7 @@ struct PlaygroundTests {
     return (world, await Visitor(entering: front.address, front.answer))
   }
 
-  @Test("It has the inspector's door: a token that works once, a cookie, changes from its own page alone")
+  @Test("The playground has the inspector's access control: one-time token, cookie and own scripts")
   func door() async throws {
     let (world, visitor) = try await play()
     defer { withExtendedLifetime(world) {} }
@@ -41,7 +41,7 @@ struct PlaygroundTests {
     #expect(await visitor.get("/api/overview").status == .notFound)
   }
 
-  @Test("Trips are written, switched off, sent and deleted on one device or the other")
+  @Test("Trips are saved, sent and deleted on either device, online or offline")
   func trips() async throws {
     let (world, visitor) = try await play()
     let devices = world.devices
@@ -66,7 +66,7 @@ struct PlaygroundTests {
     #expect(ada["trips"] == [])
   }
 
-  @Test("What can't be done says so")
+  @Test("An impossible action reports its reason")
   func mistakes() async throws {
     let (world, visitor) = try await play()
     defer { withExtendedLifetime(world) {} }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Records on the page", .timeLimit(.minutes(5)))
 struct RecordAnswerTests {
-  @Test("The overview has the types with their counts, what waits, and where the server is")
+  @Test("The overview shows types with counts, pending work, and the server's address")
   func overview() async throws {
     let device = try InspectedDevice()
     try await device.refused()
@@ -19,7 +19,7 @@ struct RecordAnswerTests {
     #expect((json["lastEndedWell"]?.intValue ?? 0) > 0 && json["failing"] == .null)
   }
 
-  @Test("Pages follow each other by key, in whatever order, and count once")
+  @Test("Pages follow each other by key, in any order, and count once")
   func pages() async throws {
     let device = try InspectedDevice()
     for number in 0..<25 {
@@ -41,7 +41,7 @@ struct RecordAnswerTests {
     }
   }
 
-  @Test("A page goes on although its last record is gone by then")
+  @Test("The next page works after its start record was deleted")
   func goneMark() async throws {
     let device = try InspectedDevice()
     for number in 0..<5 { try await device.put("t\(number)", ["title": "T", "nights": .int(Int64(number))]) }
@@ -54,7 +54,7 @@ struct RecordAnswerTests {
     #expect(second.all("records", "id") == ["t2", "t3"])
   }
 
-  @Test("Conditions are those of the tool, and a mistake is told of with its remedy")
+  @Test("Conditions are those of the tool, and a mistake reports its remedy")
   func conditions() async throws {
     let device = try InspectedDevice()
     try await device.refused()
@@ -73,7 +73,7 @@ struct RecordAnswerTests {
     }
   }
 
-  @Test("One record is shown with what waits of it: here, before, and on the server")
+  @Test("One record shows its pending change with local, base and remote version")
   func record() async throws {
     let device = try InspectedDevice()
     try await device.refused()

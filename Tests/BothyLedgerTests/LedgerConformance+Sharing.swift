@@ -3,7 +3,7 @@ import BothySync
 import BothySyncService
 import Testing
 
-/// Who sees what, and that spaces are apart.
+/// The checks of visibility and of the separation of spaces.
 extension LedgerConformance {
   static let sharingChecks: [Check] = [
     Check("Sharing is kept with the record") { ledger in

@@ -3,7 +3,7 @@ import BothySync
 import BothySyncService
 import Testing
 
-/// What holds among transactions: order, snapshots, joint commits.
+/// The checks of transactions: order, snapshots and joint commits.
 extension LedgerConformance {
   static let transactionChecks: [Check] = [
     Check("Writes at the same time each get the next positions, and readers never see a gap") { ledger in

@@ -3,7 +3,7 @@ import BothySync
 import BothySyncService
 import Testing
 
-/// Unique fields, checked by the server's rule in the ledger's transaction.
+/// The checks of unique fields, by the server's rules in the storage's transaction.
 extension LedgerConformance {
   private static func schema(_ permissions: Permissions? = nil) -> StoreSchema {
     var type = TypeSchema(
@@ -30,7 +30,7 @@ extension LedgerConformance {
     _ id: String, _ fields: [String: JSONValue] = [:], group: Int? = nil
   ) -> BothySync.SyncOperation { operation(id, .insert, fields, group: group) }
 
-  /// Sends the operations in one request of a device of its own, and puts the verdicts into words.
+  /// Sends the operations in one request of a new device, and returns the verdicts as text.
   private static func send(
     _ operations: [BothySync.SyncOperation], to ledger: any Ledger, schema: StoreSchema? = schema(),
     by name: String = "ann",
@@ -60,7 +60,7 @@ extension LedgerConformance {
       #expect(try await send([insert("u2", ["email": "x"])], to: ledger, space: "other") == ["applied"])
       let twice = [insert("u4", ["number": 1.0]), insert("u5", ["number": 1])]
       #expect(try await send(twice, to: ledger) == ["applied", "uniqueViolation number u4"])
-      // Nothing is a value that could be taken, and a long one is compared whole.
+      // A null isn't a value that can be taken, and a long value is compared as a whole.
       let long = String(repeating: "é", count: 5000)
       let others = [
         insert("u6"), insert("u7", ["email": .null]), insert("u8", ["email": .string(long)]),
@@ -110,7 +110,7 @@ extension LedgerConformance {
         operation("u2", .update, base: "2", ["email": "y"]),
       ]
       #expect(try await send(edits, to: ledger) == ["applied", "applied"])
-      // Again without, and then with it.
+      // The next request again lacks the schema, and the later ones have it.
       #expect(try await send([insert("u4", ["email": "w"])], to: ledger, schema: nil) == ["applied"])
       let later = [insert("u5", ["email": "w"]), insert("u6", ["email": "y"])]
       #expect(try await send(later, to: ledger) == ["uniqueViolation email u4", "uniqueViolation email u2"])

@@ -3,7 +3,7 @@ import BothySync
 import BothySyncService
 import Testing
 
-/// What operators do with a ledger, and what it remembers for them.
+/// The checks of the operators' operations on a storage.
 extension LedgerConformance {
   static let upkeepChecks: [Check] = [
     Check("A space is counted, and removed with all that belongs to it and nothing else") { ledger in

@@ -3,7 +3,7 @@ import BothySync
 import BothySyncService
 import Testing
 
-/// What every ledger must do. Each check is given a ledger whose space `s` is new.
+/// The requirements of every storage. Each check gets a storage whose space `s` is new.
 struct LedgerConformance: Sendable {
   struct Broken: Error {}
 

@@ -19,7 +19,7 @@ struct SQLiteLedgerTests {
   @Test("A SQLite ledger answers queries as the reference does", arguments: 0..<20 as Range<UInt64>)
   func queries(seed: UInt64) async throws { try await QueryConformance(seed: seed).run(SQLiteLedger()) }
 
-  @Test("What a file ledger holds is there when it is opened again")
+  @Test("A file ledger keeps its content when it is opened again")
   func reopening() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/ledger.sqlite"
@@ -38,7 +38,7 @@ struct SQLiteLedgerTests {
   }
 }
 
-/// Random queries over random records: a ledger answers as the reference evaluator does, and counts as many.
+/// Random queries over random records. A storage must return and count the records of the reference evaluator.
 struct QueryConformance {
   let seed: UInt64
 
@@ -46,7 +46,7 @@ struct QueryConformance {
     var world = RandomQueries(seed: seed)
     let type = world.type
     let schema = StoreSchema(types: [type])
-    // Versions are the ledger's own, and every record has a container.
+    // Versions belong to the storage, and every record has a container.
     var records = world.records(40)
     for index in records.indices {
       records[index].version = String(index + 1)

@@ -10,7 +10,7 @@ import Testing
   "Sessions that PostgreSQL ends", .enabled(if: RealPostgres.url != nil, RealPostgres.hint),
   .timeLimit(.minutes(5)))
 struct LostSessionTests {
-  /// Ends sessions of one application as their commits are sent: before, or at about the same time.
+  /// Ends sessions of one application as their commits are sent: before, or at about that time.
   private final class Saboteur: Sendable {
     let name = RealPostgres.newSchema()
     private let random: Mutex<SeededGenerator>
@@ -32,14 +32,14 @@ struct LostSessionTests {
     private func end() {
       let sql =
         "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE application_name = '\(name)'"
-      // Too many connections at the moment: then none is ended.
+      // If the server has too many connections at the moment, no session is ended.
       let rows = (try? PostgresCatalogue.rows(RealPostgres.url ?? "", sql)) ?? []
       ended.wrappingAdd(rows.count, ordering: .relaxed)
     }
   }
 
   @Test(
-    "Each write is made once and answered as it was made, while sessions end at their commits",
+    "Each write is made and answered once while sessions end at their commits",
     arguments: 1...3)
   func once(seed: UInt64) async throws {
     let saboteur = Saboteur(seed: seed)

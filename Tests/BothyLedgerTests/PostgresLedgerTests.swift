@@ -12,7 +12,7 @@ enum RealPostgres {
   static let hint: Comment =
     "BOTHY_POSTGRES is not set: run the tests by scripts/with-postgres swift test --filter BothyLedgerTests"
 
-  /// A schema of its own, so that every test has new spaces.
+  /// Returns the name of a new schema, so that every test has new spaces.
   static func newSchema() -> String { "t" + UUID().uuidString.lowercased().replacing("-", with: "") }
 
   static func open(_ schema: String = newSchema(), connections: Int = 4) async throws -> PostgresLedger {
@@ -38,7 +38,7 @@ struct PostgresLedgerTests {
     try await RealPostgres.with { try await QueryConformance(seed: seed).run($0) }
   }
 
-  @Test("What a ledger holds is there for another process, and when it is opened again")
+  @Test("A ledger keeps its content for another process, and when it is opened again")
   func reopening() async throws {
     let schema = RealPostgres.newSchema()
     let first = try await RealPostgres.open(schema)
@@ -54,7 +54,7 @@ struct PostgresLedgerTests {
     second.close()
   }
 
-  @Test("Many processes that start at the same time make the tables once")
+  @Test("Many processes that start at once create the tables once")
   func starting() async throws {
     let schema = RealPostgres.newSchema()
     try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -74,7 +74,7 @@ struct PostgresLedgerTests {
     ledger.close()
   }
 
-  @Test("Texts with a zero character are kept, and queries over them answer as the reference does")
+  @Test("Texts with a zero character are kept, and queries answer like the reference")
   func zeroCharacters() async throws {
     try await RealPostgres.with { ledger in
       let titles = ["a", "a\u{0}b", "a\\u0000", "", "b"]
@@ -98,7 +98,7 @@ struct PostgresLedgerTests {
   }
 
   /// Promises: Scenario-16
-  @Test("A transaction that pauses on one node holds back those after it on another, and no cursor passes it")
+  @Test("A paused transaction holds back later ones on other nodes and all cursors")
   func pausedTransaction() async throws {
     let (schema, node) = (RealPostgres.newSchema(), RealPostgres.newSchema())
     let first = try await RealPostgres.open(schema)
@@ -137,7 +137,7 @@ struct PostgresLedgerTests {
     second.close()
   }
 
-  @Test("News of a space reach the other processes and not the one that made them")
+  @Test("News of a space reach the other processes, and not their author")
   func news() async throws {
     let schema = RealPostgres.newSchema()
     let first = try await RealPostgres.open(schema)
@@ -157,7 +157,7 @@ struct PostgresLedgerTests {
     #expect(await ownHeard.reduce(0) { count, _ in count + 1 } == 0)
   }
 
-  @Test("A database that is not there is told of at once by a check, and with a reason")
+  @Test("A check reports an unreachable database at once, with a reason")
   func unreachable() async throws {
     let configuration = PostgresLedger.Configuration(patience: .milliseconds(1))
     let error = await #expect(throws: LedgerUnavailable.self) {
@@ -167,7 +167,7 @@ struct PostgresLedgerTests {
   }
 }
 
-/// What lets the tables and statements be distributed by space.
+/// The conditions for distributing tables and statements by space.
 @Suite(
   "The distribution key", .enabled(if: RealPostgres.url != nil, RealPostgres.hint), .timeLimit(.minutes(5)))
 struct DistributionKeyTests {

@@ -3,7 +3,7 @@ import BothySync
 import BothySyncService
 import Testing
 
-/// What every ledger must do for those who run a server. Each check is given a ledger whose spaces are new.
+/// The requirements of every storage for operators. Each check gets a storage whose spaces are new.
 struct UpkeepConformance: Sendable {
   struct Check: Sendable, CustomTestStringConvertible {
     let claim: String
@@ -126,13 +126,13 @@ struct UpkeepConformance: Sendable {
   ]
 }
 
-@Suite("What operators may rely on of a ledger", .timeLimit(.minutes(5)))
+@Suite("Upkeep of ledgers", .timeLimit(.minutes(5)))
 struct UpkeepConformanceTests {
-  @Test("on SQLite", arguments: UpkeepConformance.checks)
+  @Test("A SQLite ledger conforms", arguments: UpkeepConformance.checks)
   func sqlite(check: UpkeepConformance.Check) async throws { try await check.run(SQLiteLedger()) }
 
   @Test(
-    "on PostgreSQL", .enabled(if: RealPostgres.url != nil, RealPostgres.hint),
+    "A PostgreSQL ledger conforms", .enabled(if: RealPostgres.url != nil, RealPostgres.hint),
     arguments: UpkeepConformance.checks)
   func postgres(check: UpkeepConformance.Check) async throws { try await RealPostgres.with(check.run) }
 }

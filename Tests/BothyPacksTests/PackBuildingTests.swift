@@ -51,7 +51,7 @@ import Testing
       try writer.add(added)
     }
     let difference = try old.difference(from: Pack(at: url))
-    // The index says where ids are, so it changes too.
+    // The index has the positions of ids, so it changes too.
     #expect(difference.sameFiles == 11 && difference.hasSameSchema && !difference.isSame)
     let times = try #require(difference.records.last)
     #expect(times.added == 1 && times.removed == 1 && times.changed == 1)

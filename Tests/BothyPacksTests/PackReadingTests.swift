@@ -166,7 +166,7 @@ import Testing
     let before = try TemporaryFolder.contents(of: url)
     let files = FileManager.default
     try files.setAttributes([.posixPermissions: 0o555], ofItemAtPath: url.path)
-    // Else it can't be removed.
+    // Otherwise the folder can't be deleted.
     defer { try? files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: url.path) }
     let pack = try Pack(at: url)
     #expect(try pack.fetch(RecordQuery<PrayerTime>()).count == 288)

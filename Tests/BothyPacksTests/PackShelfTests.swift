@@ -30,7 +30,7 @@ import Testing
     #expect(try shelf.pack() === reader)
     try await shelf.install(from: Times.build(folder, "b", version: "2", note: "new"))
     #expect(try note(shelf.pack()) == "new")
-    // The old one still opens shards that it had not opened yet.
+    // The old version still opens shards that it had not opened yet.
     #expect(try reader.map(note) == "old" && versions.count == 2)
     #expect(try await reader?.fetch(RecordQuery<PrayerTime>()).count == 288)
     reader = nil
@@ -207,7 +207,7 @@ import Testing
     #expect(
       next.fetched + next.reused == 13 && next.fetched <= 2 && loader.requests.count == 1 + next.fetched)
     #expect(try note(shelf.pack()) == "new")
-    // A server that brings other bytes than it says.
+    // A server that sends other bytes than the manifest states.
     let bad = try Times.build(folder, "c", version: "3", note: "bad")
     let name = try #require(try Pack(at: bad).manifest.files.last?.name)
     try Data("a login page".utf8).write(to: URL(filePath: bad.path + "/" + name))
@@ -228,7 +228,7 @@ import Testing
   }
 }
 
-/// What many readers have seen, and whether the last version was installed before they looked.
+/// The versions that many readers saw, and a flag that the last version is installed.
 private final class Sightings: Sendable {
   let versions = Mutex<Set<String>>([])
   let isInstalled = Mutex(false)

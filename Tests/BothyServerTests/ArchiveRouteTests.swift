@@ -5,10 +5,10 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// PMTiles files as they are, read by parts over HTTP.
-@Suite("Archives by parts", .timeLimit(.minutes(5)))
+/// PMTiles files, read in parts over HTTP.
+@Suite("Archives in parts", .timeLimit(.minutes(5)))
 struct ArchiveRouteTests {
-  /// Makes an archive of the tiles of two zooms; `salt` tells versions apart.
+  /// Makes an archive of the tiles of two zooms. `salt` distinguishes versions.
   private func makeArchive(_ folder: TileFolderUnderTest, salt: String) throws -> [Tile: Data] {
     var tiles: [Tile: Data] = [:]
     for zoom in 0...4 {
@@ -40,7 +40,7 @@ struct ArchiveRouteTests {
     try await server.run(body)
   }
 
-  @Test("an archive is read tile by tile over HTTP, and a new version is told from the old one")
+  @Test("An archive is read tile by tile over HTTP, and its versions stay apart")
   func ranges() async throws {
     let folder = try TileFolderUnderTest()
     let tiles = try makeArchive(folder, salt: "first")
@@ -60,7 +60,7 @@ struct ArchiveRouteTests {
     }
   }
 
-  @Test("ranges, tags and dates of an archive follow RFC 9110")
+  @Test("Ranges, tags and dates of an archive follow RFC 9110")
   func fields() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("hills.pmtiles", "PMTiles and then some")
@@ -92,7 +92,7 @@ struct ArchiveRouteTests {
   }
 }
 
-/// A way to the server under test for those who load resources.
+/// A loader that sends requests to the server under test.
 private struct CallerLoader: ResourceLoader {
   let call: Caller
 

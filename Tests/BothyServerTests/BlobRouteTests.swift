@@ -7,7 +7,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-/// The addresses of blobs, spoken to as any HTTP client would.
+/// The routes of blobs, used like any HTTP client uses them.
 @Suite("Blob routes", .timeLimit(.minutes(5)))
 struct BlobRouteTests {
   /// SHA-256 of `hello world` (a well-known value).
@@ -21,7 +21,7 @@ struct BlobRouteTests {
     limits: BlobLimits? = BlobLimits(), tokens: String? = nil, _ body: @Sendable (Caller) async throws -> Void
   ) async throws {
     let folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
-    defer { try? FileManager.default.removeItem(atPath: folder) }  // never made: fine
+    defer { try? FileManager.default.removeItem(atPath: folder) }  // an error means that it was never made
     var server = try ServerUnderTest(tokens: tokens)
     server.configuration.blobs = limits.map { FolderVault(at: folder, limits: $0, now: { 1000 }) }
     try await server.run(body)
@@ -34,7 +34,7 @@ struct BlobRouteTests {
     return fields
   }
 
-  @Test("a blob put in one piece is given whole, with fields that let anybody keep it for ever")
+  @Test("A blob sent in one request is served whole, with immutable cache fields")
   func whole() async throws {
     try await withServer { call in
       #expect(try await call(.get, address()).status == 404)
@@ -58,7 +58,7 @@ struct BlobRouteTests {
     }
   }
 
-  @Test("A damaged blob is wanted from the devices once a reader says so, and replaced by an upload")
+  @Test("The server requests a damaged blob from devices and replaces it by an upload")
   func damaged() async throws {
     let folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -84,7 +84,7 @@ struct BlobRouteTests {
       #expect(try await call(.head, address(), nil, fields).status == 200)
       #expect(try await call(.get, address()).text == text)
       #expect(try await !wanted())
-      // One that somebody wanted to read and that is not there is asked for too; who has it brings it.
+      // A missing blob that a device tried to read is requested too, and a device that has it uploads it.
       #expect(try await call(.get, address("other")).status == 404)
       let reply = try await call(
         .post, "/v1/spaces/other/sync", #"{"device":"d","pulls":[{"container":"Todo"}]}"#)
@@ -93,7 +93,7 @@ struct BlobRouteTests {
   }
 
   @Test(
-    "ranges are given as asked for (RFC 9110)",
+    "The server serves ranges as RFC 9110 defines them",
     arguments: [
       ("bytes=0-4", 206, "hello", "bytes 0-4/11"), ("bytes=6-", 206, "world", "bytes 6-10/11"),
       ("bytes=-5", 206, "world", "bytes 6-10/11"), ("bytes=6-999", 206, "world", "bytes 6-10/11"),
@@ -114,7 +114,7 @@ struct BlobRouteTests {
     }
   }
 
-  @Test("parts go on where the server is; it says where that is to who asks and to who is wrong")
+  @Test("Parts continue at the server's offset, which it reports on request and on mistakes")
   func parts() async throws {
     let offset = HTTPField.Name("Upload-Offset")
     try await withServer { call in
@@ -140,7 +140,7 @@ struct BlobRouteTests {
     }
   }
 
-  @Test("bytes of another checksum are thrown away; a put completes what parts began")
+  @Test("Bytes of another checksum are discarded, and a put completes uploaded parts")
   func checksum() async throws {
     try await withServer { call in
       let wrong = try await call(.put, address(), "hello there", bytesType)
@@ -153,7 +153,7 @@ struct BlobRouteTests {
     }
   }
 
-  @Test("what is too large, over the quota, malformed or no blob is refused with its own code")
+  @Test("Blobs that are too large, over the quota or malformed have their own codes")
   func refusals() async throws {
     try await withServer(limits: BlobLimits(largest: 10)) { call in
       let large = try await call(.put, address(), text, bytesType)
@@ -181,7 +181,7 @@ struct BlobRouteTests {
     }
   }
 
-  @Test("only those whom the space admits may see or give its blobs")
+  @Test("Only callers with access to the space can read or upload its blobs")
   func access() async throws {
     let tokens = """
       [{"token":"a-token","principal":"ann","spaces":["hut"]},{"token":"b-token","principal":"bob","spaces":["den"]}]
@@ -198,7 +198,7 @@ struct BlobRouteTests {
     }
   }
 
-  @Test("a record's push keeps the blob from being swept")
+  @Test("A record's push protects its blob from the sweep")
   func keeping() async throws {
     let folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Containers and digests", .timeLimit(.minutes(5)))
 struct ContainerRouteTests {
-  @Test("a listing has counts and a validator, answers 304 until something changes")
+  @Test("A listing has counts and a validator, and is 304 until a change")
   func listing() async throws {
     try await ServerUnderTest().run { call in
       for (id, container) in [("1", "trips"), ("2", "trips/oslo"), ("3", "trips/oslo"), ("4", "tripsy")] {
@@ -36,7 +36,7 @@ struct ContainerRouteTests {
     }
   }
 
-  @Test("the digest is the one that the wire's own sum gives")
+  @Test("The digest equals the sum that the wire computes")
   func digest() async throws {
     try await ServerUnderTest().run { call in
       _ = try await call(.put, "/v1/spaces/hut/records/T/1", #"{"fields":{"b":1,"a":"x"}}"#)

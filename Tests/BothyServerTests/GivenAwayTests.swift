@@ -9,7 +9,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-@Suite("Nothing is given away to those who may not have it", .timeLimit(.minutes(5)))
+@Suite("Protection of content from other sites, programs and callers", .timeLimit(.minutes(5)))
 struct GivenAwayTests {
   private let record = "/v1/spaces/hut/records/Todo/1"
   private let body = #"{"fields":{"title":"t"}}"#
@@ -35,7 +35,7 @@ struct GivenAwayTests {
     #expect(server.answersTo("evil.example"), "a page of the web has no token")
   }
 
-  @Test("A server without tokens takes no body that does not say what it is")
+  @Test("A server without tokens refuses a body without a content type")
   func types() async throws {
     try await ServerUnderTest().run { call async throws in
       let reply = try await call.untyped(.put, record, body)
@@ -49,7 +49,7 @@ struct GivenAwayTests {
     }
   }
 
-  @Test("What one program's cookie brings is for it alone, and no cookie is replayed")
+  @Test("The response to one program's cookie is for it alone, without replays")
   func cookies() async throws {
     let proxy = try ProxyUnderTest()
     let fields: HTTPFields = [.cacheControl: "private, max-age=600", .setCookie: "sid=ONE"]
@@ -68,7 +68,7 @@ struct GivenAwayTests {
   }
 
   @Test(
-    "What a key or a token brings is for its sender alone",
+    "The response to a key or a token is for its sender alone",
     arguments: [
       "X-Api-Key", "Api-Key", "X-Auth-Token", "Proxy-Authorization", "X-Goog-Api-Key", "PRIVATE-TOKEN",
       "Ocp-Apim-Subscription-Key", "X-Session-Id", "DPoP",
@@ -85,7 +85,7 @@ struct GivenAwayTests {
     #expect(try await proxy.get("/a").text == "of all")
   }
 
-  @Test("What an answer gives to one caller is replayed to no other, and challenges stay")
+  @Test("A response's credentials reach no other caller, and its challenges stay")
   func replayed() async throws {
     let proxy = try ProxyUnderTest()
     var fields: HTTPFields = [.cacheControl: "max-age=600", .wwwAuthenticate: "Basic"]
@@ -101,7 +101,7 @@ struct GivenAwayTests {
     #expect(proxy.origin.requests.count == 1)
   }
 
-  @Test("The cache's proxy refuses names that are not its own, and changes from pages of other sites")
+  @Test("The cache's proxy refuses foreign names, and changes from pages of other sites")
   func foreignToProxy() async throws {
     let proxy = try ProxyUnderTest()
     for _ in 0..<20 { proxy.origin.answers(200, [.cacheControl: "no-store"], "ok") }
@@ -125,7 +125,7 @@ struct GivenAwayTests {
     #expect(try await proxy.send(.post, "/a", json, body: "{}", to: "127.0.0.1").status == 200)
   }
 
-  @Test("A cookie in an answer that is not kept goes to the one who asked")
+  @Test("The cookie of an unstored response reaches only the caller it is for")
   func firstCookie() async throws {
     let proxy = try ProxyUnderTest()
     for name in ["first", "second", "third", "fourth"] {
@@ -135,7 +135,7 @@ struct GivenAwayTests {
     #expect(try await proxy.get("/login").fields[.setCookie] == "sid=fourth")
   }
 
-  @Test("Work for a caller ends when its connection is closed, and another's goes on")
+  @Test("Work ends when its caller's connection closes, and other work continues")
   func departure() async throws {
     let (departures, connections) = (Departures(), [NSObject(), NSObject()])
     let started = AsyncStream.makeStream(of: Void.self)
@@ -157,7 +157,7 @@ struct GivenAwayTests {
     await #expect(throws: CancellationError.self) { try await ended.value }
   }
 
-  @Test("A database that hangs is told of within the bound, and is looked at once for all who ask")
+  @Test("A hanging database is reported within the limit, by one check for all callers")
   func health() async throws {
     let ledger = HangingLedger()
     var server = try ServerUnderTest(ledger: ledger)
@@ -179,7 +179,7 @@ extension ServerUnderTest {
 }
 
 extension Caller {
-  /// Sends a body without saying what it is.
+  /// Sends a body without a content type.
   fileprivate func untyped(_ method: HTTPRequest.Method, _ uri: String, _ body: String) async throws -> Int {
     var headers = HTTPFields()
     if let token { headers[.authorization] = "Bearer \(token)" }
@@ -189,7 +189,7 @@ extension Caller {
   }
 }
 
-/// A ledger whose database does not answer until it is told to go on.
+/// A storage whose database doesn't respond until the test releases it.
 private final class HangingLedger: Ledger {
   let identity = "hanging"
   private let state = Mutex((looks: 0, isStuck: true, waiting: [CheckedContinuation<Void, Never>]()))

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Compression", .timeLimit(.minutes(5)))
 struct GzipTests {
-  @Test("large answers are gzip for those who ask; records with strong tags and small answers are not")
+  @Test("Large responses are gzip on request, strongly tagged records and small ones never")
   func answers() async throws {
     try await ServerUnderTest().run { call in
       let long = String(repeating: "x", count: 2000)
@@ -27,7 +27,7 @@ struct GzipTests {
       let record = try await call(.get, "/v1/spaces/hut/records/T/1", nil, gzip)
       #expect(record.headers[.contentEncoding] == nil)
       #expect(try await call(.get, "/healthz", nil, gzip).headers[.contentEncoding] == nil)
-      // What the server packs, it unpacks: the page is no sync request, but it is read to its first member.
+      // The server decompresses what it compressed: the page isn't a sync request, but it is read to its first member.
       let sent = try await call.send(
         .post, "/v1/spaces/hut/sync", ByteBuffer(bytes: packed.bytes), [.contentEncoding: "gzip"])
       #expect(sent.status == 400)
@@ -35,7 +35,7 @@ struct GzipTests {
     }
   }
 
-  @Test("a small body that unpacks beyond the limit is 413, a broken one 400")
+  @Test("A small body that decompresses beyond the limit is 413, a broken one 400")
   func bombs() async throws {
     try await ServerUnderTest(limits: .init(bodySize: 1500)).run { call in
       let long = String(repeating: "x", count: 1400)
@@ -52,7 +52,7 @@ struct GzipTests {
     }
   }
 
-  @Test("Unpacked bodies are held within a budget for all, half of it for one principal; beyond it is 503")
+  @Test("Decompressed bodies beyond the total budget, or half for one user, are 503")
   func budget() async throws {
     let ledger = try GatedLedger()
     var limits = ServerConfiguration.Limits(bodySize: 10_000)
@@ -77,7 +77,7 @@ struct GzipTests {
       async let other = send("b")
       await ledger.waiters(2)
       #expect(try await send("c").status == 503)
-      // A body that is not packed is bounded by the connection that sends it.
+      // A body that isn't compressed is limited by the connection that sends it.
       async let open = call.with(token: "c")(.post, "/v1/spaces/hut/sync", plain)
       await ledger.waiters(3)
       ledger.open()
@@ -88,7 +88,7 @@ struct GzipTests {
   }
 }
 
-/// A ledger that answers nothing until it is opened.
+/// A storage that responds to nothing until it is opened.
 final class GatedLedger: Ledger {
   private let ledger: SQLiteLedger
   private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>](), arrived: 0))
@@ -108,7 +108,7 @@ final class GatedLedger: Ledger {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Returns when so many have come since the beginning.
+  /// Returns when `count` callers have arrived since the beginning.
   func waiters(_ count: Int) async {
     while state.withLock({ $0.arrived }) < count { await Task.yield() }
   }

@@ -3,10 +3,10 @@ import BothySync
 import HTTPTypes
 import Testing
 
-/// What open event streams are told, how often, and what the server keeps for that.
-@Suite("Hints", .timeLimit(.minutes(5)))
+/// The notifications of open event streams, their rate, and the memory that the server uses for them.
+@Suite("Notifications", .timeLimit(.minutes(5)))
 struct HintTests {
-  @Test("The first hint is told at once, the next not before its time")
+  @Test("The first notification is sent at once, the next after the interval")
   func pace() {
     var pace = HintPace(interval: .milliseconds(200))
     let start = ContinuousClock.now
@@ -23,7 +23,7 @@ struct HintTests {
     #expect(unhurried.moment(after: start) == nil)
   }
 
-  @Test("A stream is not told of more than fits the pace, however often others write")
+  @Test("A stream receives notifications at most at its interval, however often others write")
   func distance() async throws {
     let distance = Duration.milliseconds(100)
     let (server, clock, token) = try await IssuerUnderTest().serverWithEndingToken(
@@ -48,7 +48,7 @@ struct HintTests {
   }
 
   @Test(
-    "Of spaces that nobody listens to only so many are remembered; who comes back is told of news in doubt")
+    "Counts of spaces without streams are bounded, and returning streams are notified if unsure")
   func bounded() async {
     let hub = HintHub()
     hub.publish(space: "followed")
@@ -65,7 +65,7 @@ struct HintTests {
     #expect(hub.lastID(space: "space 0") != before)
   }
 
-  @Test("A stream that waits is told once of any number of hints")
+  @Test("A waiting stream receives any number of notifications as one")
   func joined() async {
     let hub = HintHub()
     await hub.withSubscription(to: "hut") { subscription in

@@ -7,8 +7,8 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-/// Each gate of the server with the extreme numbers: an answer, and a process that goes on.
-@Suite("Extreme numbers at the gates", .timeLimit(.minutes(5)))
+/// Each input of the server with extreme numbers. It has to respond, and its process has to continue.
+@Suite("Extreme numbers as input", .timeLimit(.minutes(5)))
 struct NumberGateTests {
   static let extremes = [
     "0", "-1", "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e308", "-1e308",
@@ -21,7 +21,7 @@ struct NumberGateTests {
 
   private func withServer(_ body: @Sendable (Caller) async throws -> Void) async throws {
     let folder = NSTemporaryDirectory() + "bothy-numbers-" + UUID().uuidString
-    defer { try? FileManager.default.removeItem(atPath: folder) }  // never made: fine
+    defer { try? FileManager.default.removeItem(atPath: folder) }  // an error means that it was never made
     var server = try ServerUnderTest()
     server.configuration.blobs = FolderVault(at: folder, limits: BlobLimits(), now: { 1000 })
     try await server.run { call async throws in
@@ -33,7 +33,7 @@ struct NumberGateTests {
     }
   }
 
-  @Test("Each parameter of each route is answered, and never as the server's own failure")
+  @Test("Each parameter of each route gets a response other than a server failure")
   func routes() async throws {
     try await withServer { call in
       let document = try await call(.get, "/openapi.json").json()
@@ -71,7 +71,7 @@ struct NumberGateTests {
     case "path": path = path.replacing("{\(name)}", with: number.isEmpty ? "0" : number)
     case "header": if let field = HTTPField.Name(name) { fields[field] = number }
     default:
-      // `type` goes with `id`, `in` with `parts`.
+      // `type` needs `id`, and `in` needs `parts`.
       path += "?\(name)=\(number)" + (name == "in" ? "&parts=4" : name == "id" ? "&type=Todo" : "")
     }
     path = path.replacing(/\{[a-z]+\}/, with: "1")
@@ -79,7 +79,7 @@ struct NumberGateTests {
     return try await call(method, path, body, fields).status
   }
 
-  @Test("Each form of a byte range is answered, the largest number as its last place too")
+  @Test("Each form of a byte range gets a response, with the largest number too")
   func ranges() async throws {
     try await withServer { call in
       let address = "/v1/spaces/hut/blobs/\(Self.blob)"
@@ -98,7 +98,7 @@ struct NumberGateTests {
     }
   }
 
-  @Test("Each member of a sync request that is a number is answered at its extremes")
+  @Test("Each number of a sync request gets a response at its extremes")
   func sync() async throws {
     try await withServer { call in
       for number in Self.extremes where !number.isEmpty {
@@ -116,7 +116,7 @@ struct NumberGateTests {
     }
   }
 
-  @Test("Each number of a query is answered at its extremes")
+  @Test("Each number of a query gets a response at its extremes")
   func queries() async throws {
     try await withServer { call in
       for number in Self.extremes where !number.isEmpty {
@@ -136,7 +136,7 @@ struct NumberGateTests {
     }
   }
 
-  @Test("Each number in what an origin says of its answer, and in what is asked of the proxy, is survived")
+  @Test("The proxy survives extreme numbers in an origin's fields and in requests")
   func proxy() async throws {
     for number in Self.extremes {
       let proxy = try ProxyUnderTest()

@@ -2,13 +2,13 @@ import BothyPostgres
 import Foundation
 import Testing
 
-/// The PostgreSQL that `scripts/with-postgres` has started.
+/// The PostgreSQL server that `scripts/with-postgres` has started.
 enum PostgresUnderTest {
   static let url = ProcessInfo.processInfo.environment["BOTHY_POSTGRES"]
   static let hint: Comment =
     "BOTHY_POSTGRES is not set: run the tests by scripts/with-postgres swift test --filter BothyServerTests"
 
-  /// Gives a ledger in a schema of its own.
+  /// Runs `body` with a storage in its own schema.
   static func with(_ body: (PostgresLedger) async throws -> Void) async throws {
     let schema = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
     let ledger = try await PostgresLedger.open(

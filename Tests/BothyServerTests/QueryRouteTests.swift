@@ -19,7 +19,7 @@ struct QueryRouteTests {
   }
 
   @Test(
-    "a query selects live records of its type and space, with and without a schema",
+    "A query selects live records of its type and space, with or without schema",
     arguments: [
       (#"{"type":"Todo"}"#, ["1", "2", "3", "4"]),
       (#"{"type":"Todo","order":["-n"],"limit":2,"offset":1}"#, ["3", "2"]),
@@ -59,7 +59,7 @@ struct QueryRouteTests {
   }
 
   @Test(
-    "a document that is no query is 422, text that is no JSON 400",
+    "A document that isn't a query is 422, text that isn't JSON 400",
     arguments: [
       ("[]", 422), ("{}", 422), (#"{"type":"T","where":{"field":"a","op":"~","value":1}}"#, 422),
       (#"{"type":"T","order":[{"nearest":{"field":"at","lat":90.1,"lon":0}}]}"#, 422),

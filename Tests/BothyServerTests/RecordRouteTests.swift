@@ -5,11 +5,11 @@ import BothySyncService
 import HTTPTypes
 import Testing
 
-@Suite("Records by their address", .timeLimit(.minutes(5)))
+@Suite("Records by address", .timeLimit(.minutes(5)))
 struct RecordRouteTests {
   private let address = "/v1/spaces/hut/records/Todo/1"
 
-  @Test("PUT creates, GET shows the same, both with the version as entity tag")
+  @Test("PUT creates a record that GET returns, with its version as tag")
   func create() async throws {
     try await ServerUnderTest().run { call in
       let created = try await call(.put, address, #"{"fields":{"title":"a","gone":null}}"#)
@@ -28,7 +28,7 @@ struct RecordRouteTests {
     }
   }
 
-  @Test("an address is the record's whose bytes it has, a mark of byte order among them")
+  @Test("An address matches the record with its exact bytes, byte order mark included")
   func bytes() async throws {
     try await ServerUnderTest().run { call in
       let marked = "/v1/spaces/hut/records/Todo/%EF%BB%BF1"
@@ -47,7 +47,7 @@ struct RecordRouteTests {
   }
 
   @Test(
-    "a record that is there is replaced only under If-Match, field by field gone or new, and moved where the container says"
+    "A record is replaced and moved only under If-Match, all fields at once"
   )
   func replace() async throws {
     try await ServerUnderTest().run { call in
@@ -67,7 +67,7 @@ struct RecordRouteTests {
     }
   }
 
-  @Test("If-Match on a record that is not there is 412 for PUT and 404 for PATCH and DELETE")
+  @Test("If-Match on a missing record is 412 for PUT, 404 for PATCH and DELETE")
   func absent() async throws {
     try await ServerUnderTest().run { call in
       let put = try await call(.put, address, #"{"fields":{}}"#, [.ifMatch: "*"])
@@ -78,7 +78,7 @@ struct RecordRouteTests {
     }
   }
 
-  @Test("PATCH merges as RFC 7396 says, objects inside fields too")
+  @Test("PATCH merges as RFC 7396 defines, in nested objects too")
   func patch() async throws {
     try await ServerUnderTest().run { call in
       _ = try await call(.put, address, #"{"fields":{"a":{"x":1,"y":2},"b":[1,2],"c":"c"}}"#)
@@ -97,7 +97,7 @@ struct RecordRouteTests {
     }
   }
 
-  @Test("DELETE leaves a tombstone: 204, then 410 for reading and changing; PUT brings it back")
+  @Test("DELETE leaves a tombstone: 204, then 410, and PUT restores the record")
   func delete() async throws {
     try await ServerUnderTest().run { call in
       _ = try await call(.put, address, #"{"fields":{}}"#)
@@ -115,7 +115,7 @@ struct RecordRouteTests {
     }
   }
 
-  @Test("GET answers 304 to who has it, and HEAD says all but the body")
+  @Test("GET of a current copy is 304, and HEAD has all but the body")
   func conditionalGet() async throws {
     try await ServerUnderTest().run { call in
       let created = try await call(.put, address, #"{"fields":{}}"#)
@@ -134,7 +134,7 @@ struct RecordRouteTests {
   }
 
   @Test(
-    "names are decoded once, whatever they hold",
+    "Names are decoded once, whatever they contain",
     arguments: [
       ("a%3Ab", "a:b"), ("a%2Fb%3Fc", "a/b?c"), ("%E2%9B%B0", "⛰"), ("%2525", "%25"), ("a+b", "a+b"),
       ("%20", " "),
@@ -151,7 +151,7 @@ struct RecordRouteTests {
   }
 
   @Test(
-    "a malformed address or body is 400",
+    "A malformed address or body is 400",
     arguments: [
       ("/v1/spaces/hut/records/Todo/%zz", #"{"fields":{}}"#),
       ("/v1/spaces/hut/records/Todo/%ff", #"{"fields":{}}"#),
@@ -168,7 +168,7 @@ struct RecordRouteTests {
     }
   }
 
-  @Test("the body may repeat the address but not name another record")
+  @Test("The body may repeat the address but not name another record")
   func names() async throws {
     try await ServerUnderTest().run { call in
       #expect(try await call(.put, address, #"{"type":"Todo","id":"2","fields":{}}"#).status == 422)
@@ -177,7 +177,7 @@ struct RecordRouteTests {
     }
   }
 
-  @Test("the schema's word is 422 with the fields, too large is 413, forbidden is 403")
+  @Test("An invalid field is 422, too large is 413, forbidden is 403")
   func refusals() async throws {
     let rules = AuthorityRules(schema: try todoSchema(Permissions(delete: .nobody)), recordSizeLimit: 100)
     try await ServerUnderTest(rules: rules).run { call in

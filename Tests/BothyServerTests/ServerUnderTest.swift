@@ -8,7 +8,7 @@ import HummingbirdTesting
 import Logging
 import NIOCore
 
-/// A server on an empty ledger in memory, spoken to without a socket; its clock stands at one second.
+/// A server on an empty storage in memory, used without a socket. Its clock is fixed at one second.
 struct ServerUnderTest {
   var configuration: ServerConfiguration
 
@@ -30,7 +30,7 @@ struct ServerUnderTest {
   }
 }
 
-/// Sends requests and shows what came back in short.
+/// Sends requests and returns short replies.
 struct Caller: Sendable {
   let client: any TestClientProtocol
   var token: String?
@@ -70,7 +70,7 @@ struct Reply: Sendable {
   var tag: String? { headers[.eTag] }
 
   func json() throws -> JSONValue { try JSONValue(parsing: bytes) }
-  /// The word for what went wrong.
+  /// Returns the code of the error.
   func code() throws -> String? { try json()["error"]?["code"]?.stringValue }
 }
 

@@ -7,9 +7,9 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("What operators see", .timeLimit(.minutes(5)))
+@Suite("Health, metrics and documents for operators", .timeLimit(.minutes(5)))
 struct ServiceRouteTests {
-  @Test("health is ok, and 503 once the ledger cannot be read")
+  @Test("Health is ok, and 503 if the storage can't be read")
   func health() async throws {
     try await ServerUnderTest().run { call in
       let reply = try await call(.get, "/healthz")
@@ -22,7 +22,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("a full disk is 503 for writes and health, says so, and leaves pulls alone; with room it is over")
+  @Test("A full disk is 503 for writes and health, until it has room")
   func fullDisk() async throws {
     let folder = NSTemporaryDirectory() + "full-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -35,7 +35,7 @@ struct ServiceRouteTests {
     try await server.run { call async throws in
       _ = try await call(.put, "/v1/spaces/hut/records/T/0", #"{"fields":{}}"#)
       try ledger.limit(pages: 1)
-      // Writes that share a commit too.
+      // Writes that share a commit fail too.
       let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
         for number in 1...4 {
           group.addTask { try await call(.put, "/v1/spaces/hut/records/T/\(number)", large) }
@@ -59,7 +59,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("a failure of the server is 500 and says nothing of its inside")
+  @Test("A server failure is 500 and reveals no details")
   func failure() async throws {
     try await ServerUnderTest(ledger: BrokenLedger()).run { call in
       let reply = try await call(.get, "/v1/spaces/hut/changes")
@@ -69,7 +69,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("every answer has the safety fields and the request's id, given or made")
+  @Test("Every response has the security fields and a request id, given or made")
   func fields() async throws {
     let field = try #require(HTTPField.Name("X-Request-Id"))
     try await ServerUnderTest().run { call in
@@ -84,7 +84,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("metrics count requests by route pattern, and operations by verdict")
+  @Test("Metrics count requests by route pattern, and operations by verdict")
   func metrics() async throws {
     try await ServerUnderTest().run { call in
       _ = try await call(.put, "/v1/spaces/hut/records/T/1", #"{"fields":{}}"#)
@@ -102,7 +102,7 @@ struct ServiceRouteTests {
     }
   }
 
-  @Test("the document names every route, and its every reference leads somewhere")
+  @Test("The document names every route, and each of its references resolves")
   func openAPI() async throws {
     try await ServerUnderTest().run { call in
       let document = try await call(.get, "/openapi.json").json()
@@ -131,7 +131,7 @@ struct ServiceRouteTests {
   }
 }
 
-/// A ledger whose disk is gone.
+/// A storage whose disk is missing.
 struct BrokenLedger: Ledger {
   struct Failure: Error { let secret = "secret" }
 

@@ -5,7 +5,7 @@ import BothySyncService
 import HTTPTypes
 import Testing
 
-@Suite("Sharing and lists by their addresses", .timeLimit(.minutes(5)))
+@Suite("Sharing and lists by address", .timeLimit(.minutes(5)))
 struct SharingRouteTests {
   private static let tokens = """
     [{"token":"a","principal":"ann","spaces":["*"]},{"token":"b","principal":"bob","spaces":["*"]}]
@@ -19,7 +19,7 @@ struct SharingRouteTests {
   }
 
   /// Promises: N-4, N-5
-  @Test("sharing lets others in and out, under If-Match; only its owner may")
+  @Test("Only the owner can change a record's sharing, under If-Match")
   func sharing() async throws {
     try await server().run { call in
       let (ann, bob) = (call.with(token: "a"), call.with(token: "b"))
@@ -35,7 +35,7 @@ struct SharingRouteTests {
       let seen = try await bob(.get, Self.address)
       #expect(seen.status == 200 && seen.tag == shared.tag)
       #expect(try await bob(.post, Self.address + "/share", #"{"add":{"principals":["cid"]}}"#).status == 403)
-      // What was read can be sent back edited.
+      // A response can be edited and sent back.
       let edited = try await bob(.put, Self.address, seen.text, [.ifMatch: seen.tag ?? ""])
       #expect(edited.status == 200)
       #expect(try edited.json()["sharing"] == ["principals": ["bob"]])
@@ -48,7 +48,7 @@ struct SharingRouteTests {
   }
 
   /// Promises: N-8
-  @Test("a list is made, read, replaced and deleted by its owner; what is shared with it follows its members")
+  @Test("An owner manages a list, and its members see the records shared with it")
   func lists() async throws {
     try await server().run { call in
       let (ann, bob) = (call.with(token: "a"), call.with(token: "b"))
@@ -81,7 +81,7 @@ struct SharingRouteTests {
     }
   }
 
-  @Test("a body that is no list is 400 or 422")
+  @Test("A body that isn't a list is 400 or 422")
   func badLists() async throws {
     try await server().run { call in
       let ann = call.with(token: "a")

@@ -5,7 +5,7 @@ import BothySyncService
 import HTTPTypes
 import Testing
 
-@Suite("The exchange and the pages", .timeLimit(.minutes(5)))
+@Suite("Sync and pages of changes", .timeLimit(.minutes(5)))
 struct SyncRouteTests {
   private let sync = "/v1/spaces/hut/sync"
 
@@ -20,7 +20,7 @@ struct SyncRouteTests {
       fields: ["n": .int(Int64(number))])
   }
 
-  @Test("operations are carried out once and another device's page has them")
+  @Test("Operations run once, and another device's page has them")
   func exchange() async throws {
     try await ServerUnderTest().run { call in
       let first = try await call(.post, sync, request([insert(1), insert(2)]))
@@ -40,7 +40,7 @@ struct SyncRouteTests {
     }
   }
 
-  @Test("pages follow one another by their cursors to the end")
+  @Test("Pages follow one another by their cursors to the end")
   func changes() async throws {
     try await ServerUnderTest().run { call in
       _ = try await call(.post, sync, request((1...5).map(insert)))
@@ -60,7 +60,7 @@ struct SyncRouteTests {
     }
   }
 
-  @Test("a cursor of another epoch starts a complete snapshot")
+  @Test("A cursor of another epoch starts a complete snapshot")
   func foreignEpoch() async throws {
     let ledger = try SQLiteLedger()
     try await ServerUnderTest(ledger: ledger).run { call in
@@ -77,7 +77,7 @@ struct SyncRouteTests {
   }
 
   @Test(
-    "malformed requests are 400 and say at which byte",
+    "Malformed requests are 400 with the position of the byte",
     arguments: [
       ("", "byte 0"), ("{", "byte 1"), (#"{"device":1}"#, "byte 10"), (#"{"device":"d","x":1}"#, "'x'"),
       (#"{"device":"d"} {}"#, "byte 15"), ("\u{7f}", "byte 0"), (#"{"device":"\ud800"}"#, "surrogate"),
@@ -95,7 +95,7 @@ struct SyncRouteTests {
     }
   }
 
-  @Test("a cursor of no server is 400 badCursor, in a body and in an address")
+  @Test("An invalid cursor is 400 badCursor, in a body and in an address")
   func badCursor() async throws {
     try await ServerUnderTest().run { call in
       let posted = try await call(.post, sync, request(cursor: "nonsense"))
@@ -107,7 +107,7 @@ struct SyncRouteTests {
     }
   }
 
-  @Test("too many operations are 413, an app too old is 422 updateRequired, equal ids are 400")
+  @Test("Too many operations are 413, an old schema 422 updateRequired, equal ids 400")
   func limits() async throws {
     let rules = AuthorityRules(operationLimit: 2, minimumSchemaVersion: 1)
     try await ServerUnderTest(rules: rules).run { call in
@@ -123,7 +123,7 @@ struct SyncRouteTests {
   }
 
   @Test(
-    "parameters of the wrong kind are 400",
+    "Parameters of the wrong kind are 400",
     arguments: [
       "limit=0", "limit=-1", "limit=x", "limit=99999999999999999999", "children=yes", "container=%zz",
     ])

@@ -2,7 +2,7 @@ import BothyGeo
 import CBothyZlib
 import Foundation
 
-/// A folder of a test's own, filled with tiles and archives.
+/// A temporary folder for one test, filled with tiles and archives.
 struct TileFolderUnderTest: Sendable {
   var path: String
   private let cleanup: Cleanup
@@ -33,7 +33,7 @@ struct TileFolderUnderTest: Sendable {
       [.modificationDate: Date(timeIntervalSince1970: seconds)], ofItemAtPath: "\(path)/\(name)")
   }
 
-  /// Makes an MBTiles file, in place of the one there was.
+  /// Writes an MBTiles file, and replaces an earlier one.
   func mbtiles(_ name: String, _ tiles: [Tile: Data], format: String?) throws {
     let made = "\(path)/.\(name)-\(UUID().uuidString)"
     let writer = try MBTilesWriter(path: made)
@@ -49,7 +49,7 @@ struct TileFolderUnderTest: Sendable {
   }
 }
 
-/// Packs bytes with gzip by the system's zlib.
+/// Compresses bytes with gzip by the system's zlib.
 enum Deflate {
   static func gzip(_ data: Data) -> Data {
     var stream = z_stream()

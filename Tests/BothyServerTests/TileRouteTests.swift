@@ -8,7 +8,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-/// Tiles from a folder, asked for as maps and caches do.
+/// Tiles from a folder, requested like maps and caches do.
 @Suite("Tile routes", .timeLimit(.minutes(5)))
 struct TileRouteTests {
   private let collection = #"{"type":"FeatureCollection","features":[]}"#
@@ -26,7 +26,7 @@ struct TileRouteTests {
   }
 
   @Test(
-    "tiles lie in folders of zoom and column, or have a name that says which they are",
+    "Tiles are found in zoom and column folders or by telling names",
     arguments: [
       "16/18109/23965.json", "16_18109_23965.json", "0302231230133303.json", "16/18109/23965.geojson",
       "16_18109_23965.geojson",
@@ -53,7 +53,7 @@ struct TileRouteTests {
   }
 
   @Test(
-    "an address of no tile is wrong, and no address leads out of the folder",
+    "An address that isn't a tile is wrong, and none leads outside",
     arguments: [
       "16/65536/0.json", "16/0/65536.json", "30/0/0.json", "x/0/0.json", "1/-1/0.json", "1/0/0x1.json",
       "1/01/0.json", "1/0/0.exe", "99999999999999999999/0/0.json",
@@ -67,7 +67,7 @@ struct TileRouteTests {
     }
   }
 
-  @Test("names that are paths, hidden or not there are no sources")
+  @Test("Names that are paths, hidden or missing are not sources")
   func traversal() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("inner/walks/0/0/0.json", collection)
@@ -90,7 +90,7 @@ struct TileRouteTests {
     }
   }
 
-  @Test("a caller that has the tile is told so by its tag or its date, and nothing is sent")
+  @Test("A caller with a current tag or date gets 304 and no body")
   func conditional() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("walks/0/0/0.json", collection)
@@ -121,7 +121,7 @@ struct TileRouteTests {
     }
   }
 
-  @Test("a file that is replaced has another tag at once, and one that is touched only keeps its own")
+  @Test("A replaced file has another tag at once, a touched one keeps its tag")
   func replaced() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("walks/0/0/0.json", collection)
@@ -143,7 +143,7 @@ struct TileRouteTests {
     }
   }
 
-  @Test("text is packed for those who take gzip, under a tag of its own that is as good as the other")
+  @Test("Text is compressed for callers that accept gzip, under an equivalent tag")
   func packing() async throws {
     let folder = try TileFolderUnderTest()
     let text = collection + String(repeating: " ", count: 5000)
@@ -170,7 +170,7 @@ struct TileRouteTests {
     }
   }
 
-  @Test("a tile that is stored packed goes out as it lies there, or unpacked")
+  @Test("A compressed tile is sent as stored or decompressed")
   func storedPacked() async throws {
     let folder = try TileFolderUnderTest()
     let tile = try Tile(x: 0, y: 0, zoom: 1)
@@ -191,7 +191,7 @@ struct TileRouteTests {
     }
   }
 
-  @Test("an archive that is replaced is served anew, and one that can't be read is left out")
+  @Test("A replaced archive is served in its new version, an unreadable one omitted")
   func archives() async throws {
     let folder = try TileFolderUnderTest()
     let tile = try Tile(x: 1, y: 0, zoom: 1)
@@ -215,7 +215,7 @@ struct TileRouteTests {
     #expect(problems.first?.hasPrefix("broken is not served") == true)
   }
 
-  @Test("of two archives of one name the second is set aside and told; a folder that is none is refused")
+  @Test("A second archive of one name is reported, and an invalid folder refused")
   func refused() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("hills.mbtiles", "")
@@ -230,7 +230,7 @@ struct TileRouteTests {
     }
   }
 
-  @Test("the TileJSON document makes a source whose addresses are answered")
+  @Test("The TileJSON document describes a source whose addresses work")
   func tileJSON() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("walks/16_18109_23965.json", collection)
@@ -260,7 +260,7 @@ struct TileRouteTests {
     }
   }
 
-  @Test("with a tokens file tiles want a token, any known one, unless they are open to all")
+  @Test("With a tokens file, tiles require any known token unless they are open")
   func access() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("walks/0/0/0.json", collection)
@@ -289,7 +289,7 @@ struct TileRouteTests {
     }
   }
 
-  @Test("a server without tiles has no such addresses, and does not describe any")
+  @Test("A server without tiles has no such addresses, and does not describe any")
   func none() async throws {
     try await ServerUnderTest().run { call in
       let reply = try await call(.get, "/tiles")

@@ -4,13 +4,13 @@ import BothySync
 import HTTPTypes
 import Testing
 
-@Suite("Who is worked for", .timeLimit(.minutes(5)))
+@Suite("Fair scheduling of requests", .timeLimit(.minutes(5)))
 struct TurnsTests {
   private static let tokens = """
     [{"token":"a","principal":"ann","spaces":["hut"]},{"token":"b","principal":"bob","spaces":["hut"]}]
     """
 
-  @Test("One principal's requests have a share and a line; a neighbour's and /healthz pass them")
+  @Test("A user's requests have a share and a line, which others and /healthz pass")
   func share() async throws {
     let ledger = try GatedLedger()
     var limits = ServerConfiguration.Limits()
@@ -22,7 +22,7 @@ struct TurnsTests {
       }
       async let first = pull("a")
       await ledger.waiters(1)
-      // One of these waits in line, and one is too much.
+      // One of these waits in line, and the other is refused.
       async let second = pull("a")
       async let third = pull("a")
       async let neighbour = pull("b")
@@ -36,7 +36,7 @@ struct TurnsTests {
     }
   }
 
-  @Test("What is too much for the line is refused at once, with a time to come again")
+  @Test("A request beyond the line is refused at once, with a time to retry")
   func line() async throws {
     let ledger = try GatedLedger()
     var limits = ServerConfiguration.Limits()

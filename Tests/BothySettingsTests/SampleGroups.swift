@@ -39,10 +39,10 @@ struct LocaleSettings: SettingsGroup, Equatable {
 
 struct UnknownTimeFormat: Error {}
 
-/// The same group as later versions of an app declare it, of one property more or less.
+/// A group that each test declares for itself, as successive versions of an app do.
 struct Fields: SettingsGroup {
   static let groupName = "Locale"
-  /// What the group is at the moment; each test that changes it runs in its own task.
+  /// The current declaration of the group. Each test that changes it runs in its own task.
   @TaskLocal static var declared = Declaration()
 
   struct Declaration: Sendable {
@@ -86,7 +86,7 @@ struct Fields: SettingsGroup {
   }
 }
 
-/// A group whose hooks write down that they ran, and what they were given.
+/// A group whose hooks record their calls and arguments.
 struct Watched: SettingsGroup, Equatable {
   var value = 0
   var doubled = 0
@@ -125,7 +125,7 @@ final class Notes: Sendable {
   var all: [String] { notes.withLock { $0 } }
 }
 
-/// A folder of a test's own, gone with it.
+/// A folder of one test, deleted with this object.
 final class TemporaryFolder: Sendable {
   let path = NSTemporaryDirectory() + "bothy-settings-" + UUIDv7.make()
 
@@ -133,12 +133,12 @@ final class TemporaryFolder: Sendable {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Another home on the same file, as another process has it.
+  /// Returns another home on the same file, like that of another process.
   func home() -> SettingsHome { SettingsHome(at: path + "/settings.bothy") }
 }
 
 extension SharedSettings {
-  /// The next so many changes, or those until the stream ends.
+  /// Returns the next `count` changes, or all changes until the stream ends.
   static func take(_ count: Int, of changes: AsyncStream<SettingsChange<Group>>) async -> [SettingsChange<
     Group
   >] {

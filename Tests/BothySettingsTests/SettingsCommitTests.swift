@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Committing settings", .timeLimit(.minutes(5))) struct SettingsCommitTests {
   /// Promises: K-3, K-5
-  @Test("the closure, preCommit, the write, postCommit and the event follow one another") func order()
+  @Test("A commit runs the closure, preCommit, the write, postCommit and the event in order") func order()
     async throws
   {
     let folder = try TemporaryFolder()
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// Promises: K-3
-  @Test("the event comes after postCommit: a listener that begins there still hears of it") func eventIsLast()
+  @Test("The event follows postCommit, so a listener that starts there receives it") func eventIsLast()
     async throws
   {
     let settings = SharedSettings<Watched>(in: .inMemory())
@@ -49,7 +49,7 @@ import Testing
   }
 
   /// Promises: K-3, B-36
-  @Test("preCommit refuses: what is stored stays, nobody is told, and the reason is thrown") func veto()
+  @Test("A change that preCommit refuses throws, changes nothing and notifies no listener") func veto()
     async throws
   {
     let settings = SharedSettings<LocaleSettings>(in: .inMemory())
@@ -68,7 +68,7 @@ import Testing
   }
 
   /// Promises: K-4, B-40
-  @Test("a commit that changes nothing tells nobody; a touch runs both hooks and tells") func nothing()
+  @Test("A commit without a change notifies no listener, but a touch runs both hooks") func nothing()
     async throws
   {
     let settings = SharedSettings<Watched>(in: .inMemory())
@@ -88,7 +88,7 @@ import Testing
   }
 
   /// Promises: K-5
-  @Test("postCommit may commit again: one event a commit, in the order of the commits") func nested()
+  @Test("A commit inside postCommit has its own event, in the order of commits") func nested()
     async throws
   {
     let settings = SharedSettings<Watched>(in: .inMemory())
@@ -104,7 +104,7 @@ import Testing
   }
 
   /// Promises: K-5
-  @Test("postCommit that never comes to an end is stopped with an error, and what was stored stays")
+  @Test("Endless commits in postCommit end with an error, and stored values stay")
   func recursion() throws {
     let settings = SharedSettings<Watched>(in: .inMemory())
     let hooks = Watched.Hooks(post: { _, _, settings in try settings.commit { $0.value += 1 } })
@@ -118,7 +118,7 @@ import Testing
   }
 
   /// Promises: B-38
-  @Test("a commit inside a commit, a hook or another write of the home is an error with a code") func inside()
+  @Test("A commit inside a commit, a hook or another write throws an error") func inside()
     throws
   {
     let store = try Store(inMemory: StoreSchema(types: [TypeSchema("Note", fields: [], synced: false)]))
@@ -139,14 +139,14 @@ import Testing
     }
     #expect(error?.code == .nestedWrite)
     #expect(try store.record(RecordID(type: "Note", id: "1")) == nil)
-    // A home of its own has a write of its own.
+    // Another home has its own writes.
     let apart = SharedSettings<LocaleSettings>(in: .inMemory())
     try settings.commit { $0.value = try apart.commit { $0.visits = 5 }.visits }
     #expect(settings.current.value == 5)
   }
 
   /// Promises: B-38
-  @Test("groups can be read inside a commit, also for the first time") func readingInside() throws {
+  @Test("Groups can be read inside a commit, even for the first time") func readingInside() throws {
     let home = SettingsHome.inMemory()
     let settings = SharedSettings<Watched>(in: home), locale = SharedSettings<LocaleSettings>(in: home)
     #expect(throws: UnknownTimeFormat.self) {
@@ -163,7 +163,7 @@ import Testing
   }
 
   /// Promises: K-12
-  @Test("what goes wrong while writing is thrown, and nothing is half done") func errors() throws {
+  @Test("An error during a write is thrown, and the write is complete or absent") func errors() throws {
     let home = SettingsHome.inMemory()
     let settings = SharedSettings<Watched>(in: home)
     try settings.commit { $0.value = 1 }
@@ -184,7 +184,7 @@ import Testing
   }
 
   /// Promises: K-12
-  @Test("a commit that the file refuses at its end is told to nobody, and the next begins before it")
+  @Test("A commit that fails at its end notifies no listener and changes nothing")
   func refusedAtTheEnd() async throws {
     let home = SettingsHome.inMemory()
     let settings = SharedSettings<Watched>(in: home)
@@ -202,7 +202,7 @@ import Testing
   }
 
   /// Promises: K-6
-  @Test("threads commit at once: every event is told, once, in the order of the commits") func threads()
+  @Test("Events of concurrent commits arrive once each, in the order of the commits") func threads()
     async throws
   {
     let folder = try TemporaryFolder()
@@ -228,7 +228,7 @@ import Testing
   }
 }
 
-/// Refuses commits at their very end while it is on, as a full disk does.
+/// Makes commits fail at their very end while it is on, as a full disk does.
 private final class RefusedCommits: TransactionObserver, Sendable {
   let isOn = Mutex(false)
 

@@ -3,7 +3,7 @@ import Observation
 import Testing
 
 @Suite("Settings in a view", .timeLimit(.minutes(5))) @MainActor struct SettingsForViewsTests {
-  /// Returns once what `read` reads has been set.
+  /// Returns once the properties that `read` reads have been set.
   private func change(of read: () -> Void, after act: () throws -> Void) async rethrows {
     let (told, teller) = AsyncStream.makeStream(of: Void.self)
     withObservationTracking(read) { teller.finish() }
@@ -11,7 +11,7 @@ import Testing
     for await _ in told {}
   }
 
-  @Test("follow commits of others until the home is closed") func follow() async throws {
+  @Test("A model observes commits of other homes until its home is closed") func follow() async throws {
     let folder = try TemporaryFolder()
     let settings = SharedSettings<LocaleSettings>(in: folder.home())
     let model = SettingsModel(settings)
@@ -28,7 +28,7 @@ import Testing
     await running.value
   }
 
-  @Test("a change that is refused leaves the value and says why; the next one that is not clears it")
+  @Test("A refused change leaves the value and sets an error until the next change")
   func refused() {
     let model = SettingsModel(SharedSettings<LocaleSettings>(in: .inMemory()))
     model.commit { $0.timeFormat = "13" }
@@ -37,13 +37,13 @@ import Testing
     #expect(model.value.timeFormat == "24" && model.error == nil)
   }
 
-  @Test("a model that is behind does not take a control back to an older value") func behind() async throws {
+  @Test("A slow model does not return a control to an older value") func behind() async throws {
     let settings = SharedSettings<LocaleSettings>(in: .inMemory())
     let model = SettingsModel(settings)
     let running = Task { await model.run() }
     await Task.yield()
     for visits in 1...50 { model.commit { $0.visits = visits } }
-    // The model has not heard of one of them yet: this function has not given up its turn.
+    // The model has not received any of the changes yet, because this function has not suspended.
     var seen: [Int] = []
     for _ in 0..<100 {
       await Task.yield()

@@ -37,7 +37,7 @@ import Testing
   }
 
   /// Promises: K-10
-  @Test("steps add, rename, remove and convert, in the order of their versions, whatever was skipped")
+  @Test("Steps add, rename, remove and convert in the order of versions, whatever was skipped")
   func steps() throws {
     let folder = try stored()
     let before = try StoredSettings(in: folder.home().store()).group("Locale").generation
@@ -58,16 +58,16 @@ import Testing
       "languageLocale": "de", "timeFormat": 24, "greeting": "Hallo", "volume": 0.5,
     ]
     #expect(try load(third, folder) == expected)
-    // Others take it for a change by a process, not for one that a sync brought.
+    // Other processes see a change by a process, not one that a sync brought.
     let generation = try StoredSettings(in: folder.home().store()).group("Locale").generation
     #expect(generation == before + 1)
-    // Once: a step that would fail now is not asked again.
+    // Steps run once: a step that now fails isn't called again.
     third.steps = [SettingsStep(to: 3, .remove(field: "nothing"))]
     #expect(try load(third, folder) == expected)
   }
 
   /// Promises: K-10
-  @Test("a new property with a default needs no version, and one that is gone is kept for who knows it")
+  @Test("A new property with a default needs no version; a removed one stays")
   func additive() throws {
     let folder = try stored()
     var wider = Self.first
@@ -84,7 +84,7 @@ import Testing
   }
 
   /// Promises: K-10
-  @Test("a failing step leaves what is stored, says which, and gives the defaults meanwhile") func failing()
+  @Test("A failing step is named, changes nothing stored, and readers get the defaults") func failing()
     throws
   {
     let folder = try stored()
@@ -120,7 +120,7 @@ import Testing
   }
 
   /// Promises: K-10
-  @Test("another kind without a step is an error") func otherKind() throws {
+  @Test("Another kind without a step throws an error") func otherKind() throws {
     let folder = try stored()
     var second = Self.first
     second.fields[1] = .field("timeFormat", Int.self, default: 12)
@@ -130,7 +130,7 @@ import Testing
   }
 
   /// Promises: E-32, K-10
-  @Test("an older app refuses a newer group, writes nothing, and is told of it while it runs") func newer()
+  @Test("An older app refuses a newer group, writes nothing, and reports it while running") func newer()
     async throws
   {
     let folder = try stored()
@@ -156,7 +156,7 @@ import Testing
   }
 
   /// Promises: K-10
-  @Test("groups of one file have versions of their own") func independent() throws {
+  @Test("Groups of one file have independent versions") func independent() throws {
     let folder = try stored()
     let home = folder.home()
     let watched = SharedSettings<Watched>(in: home)

@@ -5,11 +5,11 @@ import Foundation
 import Testing
 
 @Suite("Settings against a model of ten lines", .timeLimit(.minutes(5))) struct SettingsModelTests {
-  /// The group as it must be, and what each of two homes on the file must have told.
+  /// The expected group, and the changes that each of two homes on the file must deliver.
   struct Model {
     var value = LocaleSettings()
 
-    /// Nil when the change is refused; the same value when there is none.
+    /// Returns nil if the change is refused, and the unchanged value if `change` changes nothing.
     mutating func commit(_ change: (inout LocaleSettings) -> Void) -> LocaleSettings? {
       var proposed = value
       change(&proposed)
@@ -20,7 +20,7 @@ import Testing
   }
 
   /// Promises: K-1, K-3, K-4, B-36, B-40
-  @Test("two homes on one file hold and tell what the model does", arguments: 0..<40)
+  @Test("Two homes on one file store and deliver the same as the model", arguments: 0..<40)
   func histories(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
@@ -65,7 +65,9 @@ import Testing
     #expect(try SharedSettings<LocaleSettings>(in: folder.home()).load() == model.value)
   }
 
-  /// Each begins where the last ended, says what differs, and this home's own are all there, once, in their order.
+  /// Checks that each change begins with the value of the last and names the fields that differ.
+  ///
+  /// All of this home's own changes must arrive once, in their order.
   private func check(_ changes: [SettingsChange<LocaleSettings>], own: [LocaleSettings]) {
     var last = LocaleSettings()
     for change in changes {
@@ -79,7 +81,7 @@ import Testing
         ].filter(\.1).map(\.0))
       #expect(change.changedKeys == differs)
     }
-    // Two homes of one process: the other's changes are of this process as well, so they can't be told from its own.
+    // Both homes are in one process, so the other home's changes can't be distinguished from this home's own.
     var rest = changes.map(\.new)[...]
     for value in own {
       guard let place = rest.firstIndex(of: value) else {

@@ -5,14 +5,14 @@ import GRDB
 import Synchronization
 import Testing
 
-/// Tells readers that the writer is done.
+/// A flag that the writer sets when it is done.
 private final class End: Sendable {
   let isOver = Atomic(false)
 }
 
 @Suite("Reading settings", .timeLimit(.minutes(5))) struct SettingsReadingTests {
   /// Promises: K-2, E-30, B-37
-  @Test("the first reads, many at once in several homes, make one row") func firstAccess() async throws {
+  @Test("Concurrent first reads in several homes create one row") func firstAccess() async throws {
     let folder = try TemporaryFolder()
     let settings = (0..<4).map { _ in SharedSettings<LocaleSettings>(in: folder.home()) }
     await withTaskGroup(of: Void.self) { group in
@@ -28,7 +28,7 @@ private final class End: Sendable {
   }
 
   /// Promises: K-11
-  @Test("after the first load a read needs no file") func withoutFile() throws {
+  @Test("A read after the first load needs no file") func withoutFile() throws {
     let folder = try TemporaryFolder()
     let home = folder.home()
     let settings = SharedSettings<LocaleSettings>(in: home)
@@ -39,7 +39,7 @@ private final class End: Sendable {
   }
 
   /// Promises: B-46, K-11
-  @Test("eight readers during ten thousand commits never see half of one") func neverHalf() async throws {
+  @Test("Eight readers during ten thousand commits never see half a commit") func neverHalf() async throws {
     let settings = SharedSettings<Watched>(in: .inMemory())
     let end = End()
     _ = settings.current
@@ -73,7 +73,7 @@ private final class End: Sendable {
   }
 
   /// Promises: K-9, B-39
-  @Test("another home on the file hears of a commit, once, and its own come back to nobody") func otherHomes()
+  @Test("Another home on the file receives each commit once, and its own once") func otherHomes()
     async throws
   {
     let folder = try TemporaryFolder()
@@ -92,7 +92,7 @@ private final class End: Sendable {
   }
 
   /// Promises: K-7
-  @Test("a group lives in the file of a store, beside its records") func besideRecords() throws {
+  @Test("A group is stored in the file of a store, beside its records") func besideRecords() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/app.bothy"
     let store = try Store(
@@ -106,7 +106,7 @@ private final class End: Sendable {
   }
 
   /// Promises: K-6
-  @Test("two types of one name in one home are told apart by an error") func nameTaken() throws {
+  @Test("A second type with the same name in one home gets an error") func nameTaken() throws {
     let home = SettingsHome.inMemory()
     let declaration = Fields.Declaration(fields: [.field("a", String.self, default: "x")])
     try Fields.$declared.withValue(declaration) {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settings that can't be used", .timeLimit(.minutes(5))) struct SettingsTroubleTests {
   /// Promises: E-31
-  @Test("a file that can't be read gives the defaults and an error, and stays as it is") func unreadable()
+  @Test("An unreadable file gives the defaults and an error, and stays as it is") func unreadable()
     throws
   {
     let folder = try TemporaryFolder()
@@ -19,14 +19,14 @@ import Testing
     #expect(throws: StoreError.self) { try settings.commit { $0.visits = 1 } }
     #expect(settings.current == LocaleSettings())
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == rubbish)
-    // As soon as it can be used, it is.
+    // Once the file can be used, the settings use it.
     try FileManager.default.removeItem(atPath: path)
     #expect(try settings.commit { $0.visits = 1 }.visits == 1)
     #expect(settings.current.visits == 1 && settings.problem == nil)
   }
 
   /// Promises: E-31
-  @Test("a row that can't be read gives the defaults and an error, and stays as it is") func brokenRow()
+  @Test("An unreadable row gives the defaults and an error, and stays as it is") func brokenRow()
     throws
   {
     let folder = try TemporaryFolder()
@@ -46,7 +46,7 @@ import Testing
   }
 
   /// Promises: K-8
-  @Test("a shared folder that is missing or locked is an error that says what to do") func container() throws
+  @Test("A missing or locked shared folder throws an error that explains what to do") func container() throws
   {
     let folder = try TemporaryFolder()
     #expect(try SharedContainer(folder: folder.path).path(of: "a") == folder.path + "/a")
@@ -61,7 +61,7 @@ import Testing
     #expect(error?.code == .noContainer)
   }
 
-  @Test("a number that has no form in the file is refused") func infinity() throws {
+  @Test("A number that the file can't represent is refused") func infinity() throws {
     let declaration = Fields.Declaration(fields: [.field("ratio", Double.self, default: 1)])
     try Fields.$declared.withValue(declaration) { () throws in
       let settings = SharedSettings<Fields>(in: .inMemory())

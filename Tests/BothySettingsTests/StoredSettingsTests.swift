@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite("Settings by name, for tools", .timeLimit(.minutes(5))) struct StoredSettingsTests {
-  @Test("what a tool sets is checked by kind, written once, and told to the app") func set() async throws {
+  @Test("A value from a tool is checked, written once, and delivered to the app") func set() async throws {
     let folder = try TemporaryFolder()
     let settings = SharedSettings<LocaleSettings>(in: folder.home())
     let changes = settings.changes
@@ -28,7 +28,7 @@ import Testing
     #expect(code { _ = try stored.group("Nothing") } == .unknownGroup)
   }
 
-  @Test("a group can be followed by name") func follow() async throws {
+  @Test("A group can be observed by name") func follow() async throws {
     let folder = try TemporaryFolder()
     let settings = SharedSettings<LocaleSettings>(in: folder.home())
     _ = settings.current

@@ -12,12 +12,12 @@ import Testing
     SharedSettings(in: SettingsHome(device.store.store))
   }
 
-  @Test("a group whose type the store has goes from one device to the other") func synced() async throws {
+  @Test("A group whose type is in the store's schema is synced between devices") func synced() async throws {
     let world = try SimulatedWorld()
     let a = try world.addDevice(schema: Self.schema), b = try world.addDevice(schema: Self.schema)
     let (here, there) = (settings(of: a), settings(of: b))
     #expect(here.current == LocaleSettings() && there.current == LocaleSettings())
-    // Defaults are nothing to send.
+    // Defaults aren't sent.
     #expect(try a.store.pendingCounts().total == 0)
     try here.commit { $0.languageLocale = "ar" }
     #expect(try a.store.pendingCounts().total == 1)
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(
-    "The first change on a second device carries what was changed alone",
+    "The first change on a second device sends only the changed fields",
     arguments: [MergePolicy.serverModifiedWins, .clientWins, .lastModifiedWins, .fieldMerge])
   func firstChange(policy: MergePolicy) async throws {
     var configuration = SyncConfiguration.quiet
@@ -60,7 +60,7 @@ import Testing
     #expect(Set(stored.fields.filter { !$0.value.isNull }.keys) == ["timeFormat", "languageLocale"])
   }
 
-  @Test("a store's type that lacks a setting is an error that says what to do") func mismatch() throws {
+  @Test("A store's type that lacks a setting causes an error with a remedy") func mismatch() throws {
     let type = TypeSchema("Locale", fields: [.field("languageLocale", String.self)], synced: false)
     let settings = SharedSettings<LocaleSettings>(
       in: SettingsHome(try Store(inMemory: StoreSchema(types: [type]))))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Convergence", .timeLimit(.minutes(minutesForSeeds)))
 struct ConvergenceTests {
-  /// `BOTHY_SEEDS` sets how many histories are run, `BOTHY_SEED` runs one alone.
+  /// `BOTHY_SEEDS` sets the number of histories, and `BOTHY_SEED` runs a single one.
   static let seeds: [UInt64] = {
     let environment = ProcessInfo.processInfo.environment
     if let one = environment["BOTHY_SEED"].flatMap({ UInt64($0) }) { return [one] }
@@ -14,7 +14,7 @@ struct ConvergenceTests {
   }()
 
   /// Promises: H-68, S-50, N-44, Scenario-1
-  @Test("Four devices that write, lose, repeat, restart and meet end equal to the server, whatever happened")
+  @Test("Four devices converge with the server after losses, repetitions and restarts")
   func histories() async throws {
     for seed in Self.seeds {
       var history = try History(seed: seed)

@@ -1,9 +1,9 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-@Suite("What @Entity says when a struct can't be an entity", .timeLimit(.minutes(5)))
+@Suite("What @Entity reports when a struct can't be an entity", .timeLimit(.minutes(5)))
 struct EntityDiagnosticsTests {
-  /// A mistake, the sentence about it and where it stands, and the corrections offered with their results.
+  /// A mistake, its message with the position, and the corrections offered with their results.
   struct Mistake: CustomTestStringConvertible, Sendable {
     let source: String
     let message: String
@@ -31,7 +31,7 @@ struct EntityDiagnosticsTests {
     }
   }
 
-  @Test("each mistake has its sentence, at its place", arguments: shapes + properties + types + options)
+  @Test("Each mistake has its message at its position", arguments: shapes + properties + types + options)
   func mistakes(_ mistake: Mistake) {
     let diagnostic = DiagnosticSpec(
       message: mistake.message, line: mistake.line, column: mistake.column,
@@ -158,7 +158,7 @@ struct EntityDiagnosticsTests {
       3),
   ]
 
-  @Test("an option outside an entity is an error, because nothing reads it")
+  @Test("An option outside an entity is an error, because nothing reads it")
   func markersOutside() {
     let message = "@Indexed belongs on a property of a struct marked @Entity or @SettingsGroup."
     for (source, expanded) in [
@@ -171,7 +171,7 @@ struct EntityDiagnosticsTests {
     }
   }
 
-  @Test("several mistakes are reported together") func together() {
+  @Test("Several mistakes are reported together") func together() {
     expectExpansion(
       "@Entity struct T {\n  let a = 1\n  var b: Int!\n}", "struct T {\n  let a = 1\n  var b: Int!\n}",
       diagnostics: [

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite("The text that @Entity writes", .timeLimit(.minutes(5))) struct EntityExpansionTests {
-  @Test("of a plain struct") func plain() {
+  @Test("A plain struct expands to the expected text") func plain() {
     expectExpansion(
       """
       @Entity struct Todo {
@@ -85,7 +85,7 @@ import Testing
       """)
   }
 
-  @Test("of a public struct with every option") func options() {
+  @Test("A public struct with every option expands to the expected text") func options() {
     expectExpansion(
       """
       @available(macOS 16, *)
@@ -194,7 +194,7 @@ import Testing
       """, macros: entityMacro.merging(markerMacros) { left, _ in left })
   }
 
-  @Test("of a struct with an id, an initialiser and members that are no fields") func otherMembers() {
+  @Test("A struct with an id, an initialiser and other members expands as expected") func otherMembers() {
     expectExpansion(
       """
       @Entity(.local) struct Note {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite("An @Entity struct and the store", .timeLimit(.minutes(5))) struct EntityRoundTripTests {
-  @Test("comes back as it went in, whatever kinds its fields have") func everyKind() throws {
+  @Test("An entity reads back as it was written, with fields of every kind") func everyKind() throws {
     let store = try Self.store()
     let todo = Todo(title: "target")
     let full = Everything.full(todo), bare = Everything.bare(todo)
@@ -17,7 +17,7 @@ import Testing
     #expect(try store.fetch(Everything.self, id: bare.id)?.maybePlace == nil)
   }
 
-  @Test("is found by its place") func places() throws {
+  @Test("An entity is found by its place") func places() throws {
     let store = try Store(inMemory: StoreSchema(Trip.self))
     let here = Coordinate(latitude: -16.8, longitude: 180)
     try store.write { transaction in
@@ -36,7 +36,7 @@ import Testing
     #expect(try names(all.where { $0.name != "east" }.nearest(to: here) { $0.start }.limit(1)) == ["west"])
   }
 
-  @Test("is the same through a dynamic record") func records() throws {
+  @Test("An entity is unchanged as a dynamic record") func records() throws {
     let todo = Todo(title: "target")
     for entity in [Everything.full(todo), .bare(todo)] {
       let record = AnyRecord(entity)
@@ -46,7 +46,7 @@ import Testing
     #expect(AnyRecord(Everything.bare(todo))["maybePlace"] == .null)
   }
 
-  @Test("is kept by the app as JSON with its mark, and read from JSON without one") func codable() throws {
+  @Test("An entity as JSON keeps its mark, and JSON without one is read") func codable() throws {
     let store = try Store(inMemory: StoreSchema(Stop.self))
     try store.write { try $0.insert(Stop(name: "pier")) }
     let stop = try #require(try store.fetch(RecordQuery<Stop>()).first)
@@ -57,7 +57,7 @@ import Testing
     #expect(try JSONDecoder().decode(Stop.self, from: bare) == Stop(id: "s1", name: "quay"))
   }
 
-  @Test("keeps what an update wrote, nil included") func update() throws {
+  @Test("An entity has the values of an update, nil included") func update() throws {
     let store = try Self.store()
     var todo = Todo(title: "a", due: Date(timeIntervalSince1970: 1_000), priority: .high)
     todo.created = Date(timeIntervalSince1970: 5)
@@ -71,7 +71,7 @@ import Testing
     #expect(changed.done && changed.title == "b")
   }
 
-  @Test("gets its initial values as defaults when a record is inserted without the struct") func defaults()
+  @Test("Initial values are the defaults of records inserted without the struct") func defaults()
     throws
   {
     let store = try Self.store()
@@ -85,7 +85,7 @@ import Testing
     #expect(read.mood == .busy && read.text == "as \"new\"" && read.count == -3)
   }
 
-  @Test("has no schema default for a value that differs each time") func changingValues() {
+  @Test("A value that differs each time isn't a default of the schema") func changingValues() {
     let schema = Defaults.schema
     #expect(schema["token"]?.defaultValue == nil && schema["stamp"]?.defaultValue == nil)
     #expect(schema["epoch"]?.defaultValue == .date(0))
@@ -93,7 +93,7 @@ import Testing
     #expect(Todo.schema["created"]?.defaultValue == nil)
   }
 
-  @Test("begins a transient property at its initial value") func transient() throws {
+  @Test("A property that isn't stored has its initial value after a read") func transient() throws {
     let store = try Self.store()
     var todo = Todo(title: "a", isSelected: true)
     todo.created = Date(timeIntervalSince1970: 0)
@@ -102,7 +102,7 @@ import Testing
     #expect(Todo.schema["isSelected"] == nil)
   }
 
-  @Test("refers to its own type") func selfReference() throws {
+  @Test("An entity can refer to its own type") func selfReference() throws {
     let store = try Self.store()
     let root = TodoList(name: "root")
     let child = TodoList(name: "child", parent: Reference(root))
@@ -115,7 +115,7 @@ import Testing
     #expect(try store.fetch(TodoList.self, id: child.id)?.parent == nil)
   }
 
-  @Test("says which field a record lacks or has of another kind") func decodeErrors() throws {
+  @Test("An error names the field that is missing or of another kind") func decodeErrors() throws {
     let missing = AnyRecord("todo", ["done": .bool(true)])
     let error = #expect(throws: StoreError.self) { _ = try missing.entity(Todo.self) }
     #expect(error?.code == .invalidValue)
@@ -124,7 +124,7 @@ import Testing
     #expect(unknownCase?.message.contains("balloon is no case of Mode") == true)
   }
 
-  @Test("is found by a query on its typed fields") func queries() {
+  @Test("An entity is found by a query on its typed fields") func queries() {
     let query = RecordQuery<Todo>().where { $0.done == false && $0.due < Date(timeIntervalSince1970: 9) }
       .order { $0.due.descending }
     #expect(query.recordQuery.type == "todo")

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite("What @Entity makes of a struct", .timeLimit(.minutes(5))) struct EntityShapeTests {
-  @Test("the schema has every stored property, in order, with its options") func schema() {
+  @Test("The schema has every stored property, in order, with its options") func schema() {
     let expected = TypeSchema(
       "todo",
       fields: [
@@ -21,7 +21,7 @@ import Testing
     #expect(TodoList.schema["favourites"]?.kind == .references(to: "todo", onDelete: .nullify))
   }
 
-  @Test("the attribute's arguments name the type and say where and by whom it is written") func arguments() {
+  @Test("The attribute's arguments give the type's name, scope, write mode and permissions") func arguments() {
     #expect(Todo.typeName == "todo" && TodoList.typeName == "TodoList")
     #expect(!Defaults.schema.isSynced && Todo.schema.isSynced)
     #expect(Account.schema.writeMode == .remoteOnly)
@@ -29,34 +29,34 @@ import Testing
     #expect(Todo.schema.permissions == nil)
   }
 
-  @Test("ids make themselves, each its own, and sort by age") func ids() {
+  @Test("Ids have unique defaults and sort by age") func ids() {
     let ids = (0..<3).map { Todo(title: "\($0)").id }
     #expect(Set(ids).count == 3 && ids.allSatisfy { $0.count == 36 })
     #expect(Todo(id: "mine", title: "").id == "mine")
     #expect(Tag("Hills").id.count == 36)
   }
 
-  @Test("a public struct can be made, without what others can't see") func publicStruct() {
+  @Test("A public struct has an initialiser without its less visible properties") func publicStruct() {
     let account = Account(id: "a@b.no", email: "a@b.no", score: 3)
     #expect(account.score == 3 && account.note == nil && !account.default)
     #expect(account.countedAttempts() == 0)
     #expect(Account.schema.fields.map(\.name) == ["email", "score", "note", "attempts", "default"])
   }
 
-  @Test("an initialiser of the struct's own stays the only one") func ownInitialiser() throws {
+  @Test("A struct with its own initialiser gets no other") func ownInitialiser() throws {
     let tag = Tag("Hills")
     #expect(tag.name == "hills")
     #expect(try AnyRecord(tag).entity(Tag.self).name == "hills")
   }
 
-  @Test("names of the enclosing scope and of the expansion itself are no obstacle") func names() throws {
+  @Test("Names of the enclosing scope and of the expansion don't collide") func names() throws {
     let trip = Travel.Trip(from: "Mallaig", to: "Armadale", fields: "x", isShared: true, encode: .night)
     #expect(trip.mode == .ferry && !trip.isLocked)
     #expect(try AnyRecord(trip).entity() == trip)
     #expect(Travel.Port(name: "Oban").name == "Oban" && Travel.Port.typeName == "Port")
   }
 
-  @Test("a struct without fields is an entity too") func empty() throws {
+  @Test("A struct without fields is an entity too") func empty() throws {
     let store = try Store(inMemory: StoreSchema(Empty.self, Later.self))
     try store.write { try $0.insert(Empty(id: "e")) }
     #expect(try store.fetch(Empty.self, id: "e") != nil)

@@ -5,7 +5,7 @@ import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// Compares what `@Entity` writes with what is expected, character by character.
+/// Compares the expansion of `@Entity` with the expected text, character by character.
 func expectExpansion(
   _ source: String, _ expected: String, diagnostics: [DiagnosticSpec] = [], fixIts: [String]? = nil,
   fixed: String? = nil, macros: [String: MacroSpec] = entityMacro,

@@ -1,7 +1,7 @@
 public import Bothy
 import Foundation
 
-/// Entities as an app writes them, in the shapes that the macro has to know.
+/// Entities as an app writes them, in the shapes that the macro must support.
 enum Priority: Int, FieldConvertible {
   case low, normal, high
 }
@@ -94,7 +94,7 @@ struct Address: Codable, JSONField, Hashable {
   var links: [Reference<Todo>] = []
 }
 
-/// Visible outside its module, with parts that are not.
+/// An entity visible outside its module, with less visible parts.
 @Entity(
   "account", writeMode: .remoteOnly,
   permissions: Permissions(read: .owner, delete: .nobody))
@@ -109,14 +109,14 @@ public struct Account {
   public func countedAttempts() -> Int { attempts }
 }
 
-/// An initialiser of its own takes the place of the memberwise one.
+/// An entity with its own initialiser in place of the memberwise one.
 @Entity struct Tag {
   let name: String
 
   init(_ name: String) { self.name = name.lowercased() }
 }
 
-/// Types that only the enclosing scope knows, and names that meet those of the expansion.
+/// Types that only the enclosing scope declares, and names that collide with those of the expansion.
 public enum Travel {
   enum Mode: String, FieldConvertible { case foot, ferry }
 

@@ -35,7 +35,7 @@ private let settingsMacro = [
 
 @Suite("A struct marked @SettingsGroup", .timeLimit(.minutes(5))) struct SettingsGroupTests {
   /// Promises: K-1, K-7
-  @Test("is adopted by one line, and read, changed and followed by its name") func hosted() async throws {
+  @Test("One line makes a group that is read, changed and observed by name") func hosted() async throws {
     #expect(LocaleSettings.current.languageLocale == "en" && LocaleSettings.current.volume == nil)
     let changes = LocaleSettings.changes
     try LocaleSettings.commit {
@@ -55,13 +55,13 @@ private let settingsMacro = [
     }
   }
 
-  @Test("has the name, version and steps that it says") func arguments() {
+  @Test("A group has its declared name, version and steps") func arguments() {
     #expect(LaterSettings.groupName == "Locale" && LaterSettings.version == 2)
     #expect(LaterSettings.steps.map(\.version) == [2])
     #expect(SharedSettings<LaterSettings>(in: .inMemory()).current.language == "en")
   }
 
-  @Test("gets these members") func expansion() {
+  @Test("A group expands to the expected members") func expansion() {
     expectExpansion(
       """
       @SettingsGroup("Locale", in: home, version: 2) public struct LocaleSettings {
@@ -108,7 +108,7 @@ private let settingsMacro = [
       """, macros: settingsMacro)
   }
 
-  @Test("is told what settings can't have") func problems() {
+  @Test("A group reports the members that settings can't have") func problems() {
     expectExpansion(
       """
       @SettingsGroup struct Wrong {
@@ -136,7 +136,7 @@ private let settingsMacro = [
       ], macros: settingsMacro)
   }
 
-  /// A declaration, the message that it is answered with, and where that stands.
+  /// A declaration, the message that it causes, and its position.
   static let refused: [(source: String, message: String, line: Int, column: Int)] = [
     ("@SettingsGroup class Wrong {}", "Only a struct can be a settings group, not a class.", 1, 1),
     (
@@ -158,7 +158,7 @@ private let settingsMacro = [
     ),
   ]
 
-  @Test("must be a struct of values with a name", arguments: refused.indices) func refusal(_ index: Int) {
+  @Test("A group must be a struct of values with a name", arguments: refused.indices) func refusal(_ index: Int) {
     let (source, message, line, column) = Self.refused[index]
     expectExpansion(
       source, String(source.dropFirst("@SettingsGroup ".count)),

@@ -2,7 +2,8 @@ import BothyCache
 import Foundation
 import HTTPTypes
 
-/// What `scripts/test-cache-store` starts and kills: writes, reads and checks entries that prove themselves.
+/// The program that `scripts/test-cache-store` starts and kills. It writes, reads and checks entries that prove
+/// themselves.
 ///
 ///     CacheStoreDriver write files|sqlite FOLDER SEED LIMIT    stores for ever, one line for each acknowledged entry
 ///     CacheStoreDriver race files|sqlite FOLDER SEED COUNT     stores and reads a few keys that others store as well
@@ -32,7 +33,7 @@ struct CacheStoreDriver {
   }
 }
 
-/// One line, written at once.
+/// Prints one line at once.
 func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
 struct Failure: Error, CustomStringConvertible {
@@ -59,7 +60,7 @@ struct Driver {
       ? ResourceKey("osm", zoom: 16, x: number / 64, y: number % 64) : ResourceKey("api", path: "a/\(number)")
   }
 
-  /// Bytes that name their key and version, and are decided by them.
+  /// Returns an entry whose bytes name their key and version, and follow from them.
   func entry(_ number: Int, _ version: Int) -> CacheEntry {
     let size = [100, 3000, 15_360, 40_000, 130_000][version % 5]
     var state = UInt64(number) << 32 | UInt64(version)
@@ -77,7 +78,7 @@ struct Driver {
       body: body)
   }
 
-  /// The version of a found entry. Throws when it is not, byte for byte, what somebody stored under the key.
+  /// Returns the version of a found entry. Throws if its bytes differ from those stored under the key.
   func version(_ found: CacheEntry, _ number: Int) throws -> Int {
     let version = Int(found.metadata.receivedAt)
     guard found == entry(number, version) else { throw Failure("torn: key \(number), version \(version)") }

@@ -4,8 +4,8 @@ import BothySync
 import BothySyncService
 import Foundation
 
-/// Measures what group commit brings: writes a second of 32 callers at one space, with and without joint commits, in
-/// turn, on SQLite and, where BOTHY_POSTGRES is set, on PostgreSQL.
+/// Measures the effect of group commit. It counts the writes per second of 32 callers to one space, with and without
+/// joint commits. It uses SQLite and, if BOTHY_POSTGRES is set, PostgreSQL.
 @main
 struct LedgerDriver {
   private static let callers = 32
@@ -15,7 +15,7 @@ struct LedgerDriver {
   static func main() async throws {
     let folder = NSTemporaryDirectory() + "bothy-ledger-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    // At worst something is left over in the temporary folder.
+    // In the worst case a file stays in the temporary folder.
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try await compare("SQLite") { limit in
       let path = "\(folder)/\(UUID().uuidString).sqlite"
@@ -43,7 +43,7 @@ struct LedgerDriver {
         + String(format: "%.2f times", joined / alone))
   }
 
-  /// One record of a kilobyte each, the next caller's turn when the one before is answered.
+  /// Returns the writes per second. Each write has one record of a kilobyte, and each caller waits for its answer.
   private static func writesPerSecond(of ledger: any Ledger) async throws -> Double {
     let space = UUID().uuidString
     let text = String(repeating: "x", count: 1000)

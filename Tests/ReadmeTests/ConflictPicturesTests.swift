@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The pictures of the article about conflicts", .timeLimit(.minutes(5)))
 struct ConflictPicturesTests {
-  /// A conflict, as it is drawn, and what a policy makes of it on both devices.
+  /// Runs a conflict as it is drawn, and returns the result of a policy on both devices.
   private func settled(
     by policy: MergePolicy, adaIsLater: Bool = false
   ) async throws -> (hut: Hut, overwritten: Int) {
@@ -40,7 +40,7 @@ struct ConflictPicturesTests {
   }
 
   @Test(
-    "Each policy makes of the conflict what is drawn",
+    "Each policy resolves the conflict as it is drawn",
     arguments: [
       (MergePolicy.serverModifiedWins, "Corrour Hut", 4, 11, 1), (.clientWins, "Corrour", 6, 12, 0),
       (.clientWins(.changedFields), "Corrour Hut", 6, 12, 0), (.fieldMerge, "Corrour Hut", 6, 13, 1),
@@ -53,7 +53,7 @@ struct ConflictPicturesTests {
   }
 
   @Test(
-    "The later edit stands as a whole, and yours is reported if it was the earlier", arguments: [true, false])
+    "The later edit wins as a whole, and your earlier edit is reported", arguments: [true, false])
   func later(isYours: Bool) async throws {
     let settled = try await settled(by: .lastModifiedWins, adaIsLater: isYours)
     let (name, beds, visits) = isYours ? ("Corrour", 6, 12) : ("Corrour Hut", 4, 11)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Code in articles against code that is compiled: line by line, indentation and empty lines aside.
+/// Compares code in articles with compiled code: line by line, without indentation and empty lines.
 enum PublishedCode {
-  /// The lines of the Swift blocks of a Markdown file, given by its path from the package's root.
+  /// Returns the lines of the Swift blocks of a Markdown file, given by its path from the package's root.
   static func published(in article: String, near file: String) throws -> [String] {
     let root = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -13,7 +13,7 @@ enum PublishedCode {
       .map { $0.trimmingCharacters(in: .whitespaces) }
   }
 
-  /// The lines between `// marker: begin` and `// marker: end` of a source file.
+  /// Returns the lines between `// marker: begin` and `// marker: end` of a source file.
   static func compiled(in file: String, marker: String) throws -> [String] {
     var lines: [String] = []
     var isInside = false

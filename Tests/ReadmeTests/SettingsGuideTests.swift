@@ -16,7 +16,7 @@ enum AppSettings {
 }
 // settings: end
 
-/// The app; its home would be a folder of the person who runs the tests, so it is compiled and not run.
+/// The app. Its home is a folder of the person who runs the tests, so the code is compiled and not run.
 func showLocale(reload: () -> Void) async throws {
   // settings: begin
   let language = LocaleSettings.current.languageLocale
@@ -62,7 +62,7 @@ enum NextVersion {
 @Suite("The code of the article about settings", .timeLimit(.minutes(5)))
 struct SettingsGuideTests {
   /// Promises: K-3, K-5, B-36
-  @Test("hooks refuse and follow up") func hooks() throws {
+  @Test("Hooks refuse changes and follow them up") func hooks() throws {
     let settings = SharedSettings<LocaleSettings>(in: .inMemory())
     #expect(throws: UnknownTimeFormat.self) { try settings.commit { $0.timeFormat = "13" } }
     try settings.commit { $0.languageLocale = "ar" }
@@ -70,7 +70,7 @@ struct SettingsGuideTests {
   }
 
   /// Promises: K-10
-  @Test("steps lead from what one version of the app stored to what the next declares") func steps() throws {
+  @Test("Steps convert the stored settings of one app version to the next") func steps() throws {
     let store = try Store(inMemory: StoreSchema(types: []))
     try SharedSettings<LocaleSettings>(in: SettingsHome(store)).commit {
       $0.languageLocale = "de"
@@ -80,7 +80,7 @@ struct SettingsGuideTests {
     #expect(next.language == "de" && next.timeFormat == 24 && next.greeting == "Hallo")
   }
 
-  @Test("a group whose type is in the schema of a synced store is synced") func synced() async throws {
+  @Test("A group whose type is in the schema of a synced store is synced") func synced() async throws {
     let path = NSTemporaryDirectory() + "bothy-guide-\(UUIDv7.make()).bothy"
     let remote = InProcessRemote(Authority(ledger: try SQLiteLedger(), now: VirtualTime().reader()))
     // settings: begin
@@ -94,7 +94,7 @@ struct SettingsGuideTests {
     for end in ["", "-wal", "-shm", "-signals"] { try? FileManager.default.removeItem(atPath: path + end) }
   }
 
-  @Test("is the code of this file") func isThisFile() throws {
+  @Test("The article's code is the code of this file") func isThisFile() throws {
     let compiled = try PublishedCode.compiled(in: #filePath, marker: "settings")
     let published = try PublishedCode.published(in: "Sources/Bothy/Bothy.docc/Settings.md", near: #filePath)
     #expect(!published.isEmpty)

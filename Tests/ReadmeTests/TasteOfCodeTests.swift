@@ -15,7 +15,7 @@ import Testing
 
 @Suite("The README's code", .timeLimit(.minutes(5)))
 struct TasteOfCodeTests {
-  @Test("does what it says")
+  @Test("The code does what the README says")
   func runs() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "bothy-readme-\(UUIDv7.make())")
@@ -42,7 +42,7 @@ struct TasteOfCodeTests {
     #expect(try await authority.digest(space: "test", principal: Principal("tester"), .space).count == 1)
   }
 
-  @Test("is the code of this file")
+  @Test("The README's code is the code of this file")
   func isThisFile() throws {
     let compiled = try PublishedCode.compiled(in: #filePath, marker: "README")
     let published = try PublishedCode.published(in: "README.md", near: #filePath)
@@ -61,7 +61,7 @@ private let home = SettingsHome.inMemory()
 @Suite("The README's settings", .timeLimit(.minutes(5)))
 struct TasteOfSettingsTests {
   /// Promises: K-1, K-7
-  @Test("are what they say") func runs() throws {
+  @Test("The settings have the values that the README says") func runs() throws {
     #expect(Reading.current.fontSize == 17)
     // README: begin
     try Reading.commit { $0.fontSize = 19 }  // your `preCommit` may refuse it; other processes hear of it
@@ -81,7 +81,7 @@ struct TasteOfSettingsTests {
 
 @Suite("The README's code for places", .timeLimit(.minutes(5)))
 struct TasteOfPlacesTests {
-  @Test("finds what is near")
+  @Test("The queries find nearby records")
   func runs() throws {
     let here = Coordinate(latitude: 51.5, longitude: -0.1)
     // README: begin

@@ -65,7 +65,7 @@ struct Driver {
     }
   }
 
-  /// Pairs are written by others meanwhile.
+  /// Reads pairs while other processes write them.
   func read(seconds: Double) async throws {
     _ = settings.current
     let end = Date().addingTimeInterval(seconds)
@@ -88,7 +88,7 @@ struct Driver {
     say(["reads": .int(Int64(reads)), "torn": .int(Int64(torn)), "seen": .int(Int64(settings.current.left))])
   }
 
-  /// How often the process asked the system for data, by its own account.
+  /// Counts the read calls that the process makes to the system, by `/proc/self/io`.
   func quiet(count: Int) throws {
     func calls() throws -> Int {
       let account = try String(contentsOfFile: "/proc/self/io", encoding: .utf8)
@@ -99,7 +99,7 @@ struct Driver {
     let counted = settings.current.left
     let costOfAsking = try -calls() + calls()
     var sum = 0
-    // Other threads of the process may still be at their beginning, so the quietest of some rounds counts.
+    // Other threads of the process may still be starting, so the round with the fewest calls counts.
     let rounds = try (0..<5).map { _ in
       let before = try calls()
       for _ in 0..<count { sum += settings.current.left - counted }

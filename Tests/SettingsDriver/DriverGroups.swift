@@ -1,7 +1,7 @@
 import BothySettings
 import BothyStore
 
-/// The settings that the driver keeps: what an older blog post had, and a pair that is always equal.
+/// The settings that the driver stores: those of an older blog post, and a pair that is always equal.
 struct LocaleSettings: SettingsGroup, Equatable {
   var languageLocale = "en"
   var regionLocale = "en"
@@ -51,7 +51,7 @@ struct LocaleSettings: SettingsGroup, Equatable {
   }
 }
 
-/// The same group in the app's next version: one property renamed, one converted, one removed, one added.
+/// The group in the app's next version: one property renamed, one converted, one removed, one added.
 struct LocaleSettings2: SettingsGroup, Equatable {
   var language = "en"
   var hours = 12

@@ -2,7 +2,7 @@ import BothySettings
 import BothyStore
 import Foundation
 
-/// What `scripts/test-settings` starts and kills: a program that keeps its settings in a file.
+/// A program that keeps its settings in a file, which `scripts/test-settings` starts and kills.
 ///
 ///     SettingsDriver first FILE COUNT         so many threads ask for the settings at once; how each found them
 ///     SettingsDriver get FILE [2]             the settings, and what stands in the way; as the app's version 2

@@ -1,9 +1,9 @@
-/// A claim about speed, and whether this run bears it out.
+/// A claim about speed, and the measurement of this run.
 package struct Bar {
   package let claim: String
   package let measured: Double
   package let limit: Double
-  /// Whether `measured` may not be below `limit`, as for rows a second; else it may not be above.
+  /// True if `measured` must not be below `limit`, as for rows a second. Otherwise it must not be above.
   package let isMinimum: Bool
   package let unit: String
 

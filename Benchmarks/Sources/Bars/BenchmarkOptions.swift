@@ -1,15 +1,16 @@
-/// What the arguments of a script set: each program names its numbers and its parts, and they are read here.
+/// The settings from the arguments of a script. Each program names its numbers and its parts, and they are parsed here.
 package protocol BenchmarkOptions {
   init()
   /// The numbers, by the arguments that set them.
   static var numbers: [String: WritableKeyPath<Self, Int>] { get }
-  /// What `--only` may name.
+  /// The names that `--only` accepts.
   static var parts: [String] { get }
-  /// The one part to be run; nil for all that run when none is named.
+  /// The one part to run, or `nil` for all parts that run by default.
   var only: String? { get set }
-  /// What `--quick` makes smaller.
+  /// Reduces the numbers for `--quick`.
   mutating func quicken()
-  /// Takes an argument of the program's own, with the value behind it if it has one. False when it is none.
+  /// Parses an argument of the program's own, with the value behind it if it has one. Returns false for another
+  /// argument.
   mutating func take(_ argument: String, _ value: () throws -> String) throws -> Bool
 }
 
@@ -38,7 +39,7 @@ extension BenchmarkOptions {
 
   package mutating func take(_ argument: String, _ value: () throws -> String) throws -> Bool { false }
 
-  /// - Parameter isOffered: whether the part runs when none is named.
+  /// - Parameter isOffered: true if the part runs by default.
   package func has(_ part: String, isOffered: Bool = true) -> Bool { only.map { $0 == part } ?? isOffered }
 
   private static func number(_ text: String, _ argument: String) throws -> Int {

@@ -1,4 +1,4 @@
-/// Figures as they are printed, and the middle of many.
+/// Figures in their printed form, and the median of many.
 extension String {
   package func padded(_ width: Int) -> String {
     self + String(repeating: " ", count: max(0, width - count))
@@ -9,7 +9,7 @@ extension String {
 }
 
 extension Double {
-  /// Two decimals below a hundred, none above.
+  /// The number with two decimals below a hundred and none above.
   package var short: String {
     if self >= 100 { return String(Int(rounded())) }
     let hundredths = Int((self * 100).rounded())
@@ -19,7 +19,7 @@ extension Double {
 }
 
 extension [Double] {
-  /// The middle value; the mean of the two middle ones when their number is even.
+  /// The middle value, or the mean of the two middle ones if their number is even.
   package var median: Double? {
     guard !isEmpty else { return nil }
     let sorted = sorted()

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// The seconds that some work takes.
+/// Returns the seconds that some work takes.
 package func seconds(_ work: () throws -> Void) rethrows -> Double {
   let start = ContinuousClock.now
   try work()
   return start.duration(to: .now) / .seconds(1)
 }
 
-/// The seconds that the processors have worked for this process so far: what a busy machine does not change much.
+/// Returns the processor time of this process so far, in seconds. A busy machine changes it little.
 package func processorSeconds() -> Double {
   var time = timespec()
   guard clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 else { return 0 }
@@ -20,14 +20,14 @@ package func seconds(_ work: () async throws -> Void) async rethrows -> Double {
   return start.duration(to: .now) / .seconds(1)
 }
 
-/// Says how busy the machine is: figures of a busy one are worth less.
+/// Prints the load of the machine, because figures of a busy one are less reliable.
 package func printLoad(_ moment: String) {
   var loads = [0.0, 0.0, 0.0]
   guard getloadavg(&loads, 3) == 3 else { return }
   print("load \(moment): \(loads[0].short) on \(ProcessInfo.processInfo.activeProcessorCount) processors")
 }
 
-/// A folder for one run, to be removed when the run is done.
+/// A folder for one run. It is deleted when the run is done.
 package struct RunFolder {
   package let path: String
 
@@ -38,11 +38,11 @@ package struct RunFolder {
   }
 
   package func remove() {
-    try? FileManager.default.removeItem(atPath: path)  // left to the system's own clean-up
+    try? FileManager.default.removeItem(atPath: path)  // the system cleans it up on failure
   }
 }
 
-/// What a benchmark cannot go on after.
+/// An error that ends a benchmark.
 package struct BenchmarkError: Error, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }

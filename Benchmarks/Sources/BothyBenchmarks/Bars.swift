@@ -1,7 +1,7 @@
 import Bars
 
 extension StoreRun {
-  /// What `BothyStore` promises, with the ratios of this run.
+  /// The claims of `BothyStore`, with the ratios of this run.
   var bars: [Bar] {
     var bars: [Bar] = []
     func add(_ workload: Workload, _ contender: Contender, to floor: Contender, _ limit: Double) {
@@ -26,7 +26,7 @@ extension StoreRun {
     return bars
   }
 
-  /// Every workload and contender, as ratios to `floor`.
+  /// Prints every workload and contender, as ratios to `floor`.
   func printTable(floor: Contender) {
     let width = Workload.allCases.map(\.rawValue.count).max() ?? 0
     print("".padded(width), contenders.map { $0.rawValue.leftPadded(13) }.joined())

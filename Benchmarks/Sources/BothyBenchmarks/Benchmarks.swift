@@ -1,7 +1,7 @@
 import Bars
 import Foundation
 
-/// `scripts/bench`: runs the contenders and prints ratios, each with the bar it is held to.
+/// `scripts/bench`: runs the contenders and prints ratios, each with its limit.
 @main
 struct Benchmarks {
   static func main() async {
@@ -25,7 +25,7 @@ struct Benchmarks {
   private static func run(_ options: Options, in folder: String) async throws -> Int {
     var bars: [Bar] = []
     if options.has("memory") {
-      // First, because the system tells the peak of the process's whole life.
+      // This run comes first, because the system reports the peak of the process's whole life.
       bars.append(try await MemoryRun(rows: options.memoryRows, folder: folder).bar())
     }
     if options.has("store") {
@@ -58,7 +58,7 @@ struct Benchmarks {
     return bars.count { !$0.holds }
   }
 
-  /// Bothy's distance from hand-written Swift at sizes from 10^3 to 10^6 rows: a line that rises is a cost that
+  /// Prints the ratio of Bothy to hand-written Swift at sizes from 10^3 to 10^6 rows. A rising ratio is a cost that
   /// grows faster than SQLite's own.
   private static func curve(_ options: Options, in folder: String) throws {
     var runs: [StoreRun] = []
@@ -81,7 +81,7 @@ struct Benchmarks {
   }
 
   private static func removeFolder(_ folder: String) {
-    try? FileManager.default.removeItem(atPath: folder)  // left for the system's own clean-up
+    try? FileManager.default.removeItem(atPath: folder)  // the system cleans it up on failure
   }
 }
 

@@ -1,18 +1,18 @@
 import BothyStore
 import Foundation
 
-/// The rows and questions of one run: the same for every contender, from a fixed seed.
+/// The rows and queries of one run. They are equal for every contender, from a fixed seed.
 struct Dataset: Sendable {
-  /// In the order of their ids, which rise with time.
+  /// The rows in the order of their ids, which rise with time.
   let items: [Item]
-  /// Rows inserted one a transaction.
+  /// The rows that are inserted one a transaction.
   let singles: [Item]
   /// Every row in random order.
   let shuffled: [Item]
   /// Existing rows with other values.
   let updates: [Item]
   let deletions: [Item]
-  /// The rows whose `count` is in the range are about a hundredth of all, a thousand at the most.
+  /// The range of `count` that selects about a hundredth of all rows, a thousand at the most.
   let range: Range<Int>
 
   init(rows: Int) {
@@ -49,7 +49,7 @@ struct Dataset: Sendable {
   }
 }
 
-/// SplitMix64: equal runs have equal rows.
+/// SplitMix64, so that equal runs have equal rows.
 struct Randomness: RandomNumberGenerator {
   var state: UInt64
 

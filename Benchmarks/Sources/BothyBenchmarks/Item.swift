@@ -1,8 +1,8 @@
 import BothyStore
 import Foundation
 
-/// The row that every contender stores: an id, a name of about twenty characters, a number, a price, a flag, a
-/// date and in half of the rows a note of about thirty-five characters.
+/// The row that every contender stores. It has an id, a name of about twenty characters, a number, a price, a flag and
+/// a date. Half of the rows have a note of about thirty-five characters.
 struct Item: Sendable {
   var id: String
   var name: String
@@ -13,12 +13,12 @@ struct Item: Sendable {
   var note: String?
 }
 
-/// A type whose fields are those of `Item`.
+/// A type with the fields of `Item`.
 protocol ItemEntity: Entity {
   init(_ item: Item)
 }
 
-/// `Item` as an entity that stays on the device. The conformance is written by hand, as the macro would.
+/// `Item` as an entity that stays on the device. The conformance is written by hand, in the form of the macro.
 struct LocalItem: ItemEntity {
   static let schema = TypeSchema("LocalItem", fields: itemFields(), synced: false)
   var id: String
@@ -30,7 +30,7 @@ struct LocalItem: ItemEntity {
   var note: String?
 }
 
-/// The same with an index on `count`.
+/// Like `LocalItem`, but with an index on `count`.
 struct IndexedItem: ItemEntity {
   static let schema = TypeSchema("IndexedItem", fields: itemFields(indexed: true), synced: false)
   var id: String
@@ -42,7 +42,7 @@ struct IndexedItem: ItemEntity {
   var note: String?
 }
 
-/// `Item` as an entity that is exchanged with a server.
+/// `Item` as an entity that is synced with a server.
 struct SyncedItem: ItemEntity {
   static let schema = TypeSchema("SyncedItem", fields: itemFields())
   var id: String
@@ -54,7 +54,7 @@ struct SyncedItem: ItemEntity {
   var note: String?
 }
 
-/// The same with an index on `count`.
+/// Like `SyncedItem`, but with an index on `count`.
 struct SyncedIndexedItem: ItemEntity {
   static let schema = TypeSchema("SyncedIndexedItem", fields: itemFields(indexed: true))
   var id: String

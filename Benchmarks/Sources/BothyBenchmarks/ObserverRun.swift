@@ -2,13 +2,13 @@ import Bars
 import BothyStore
 import Foundation
 
-/// What a hundred observers of a query add to the cost of a write: blocks of writes with none and with all of
-/// them alternate on one file.
+/// The cost that a hundred observers of a query add to a write. Blocks of writes with no observer and with all of them
+/// alternate on one file.
 struct ObserverRun {
   let folder: String
   let repetitions: Int
 
-  /// The median cost of one write with `count` observers divided by that with none.
+  /// Returns the median cost of one write with `count` observers divided by that without any.
   func ratio(observers count: Int) async throws -> Double {
     let data = Dataset(rows: 10_000)
     let store = try Store(at: "\(folder)/observers.db", schema: StoreSchema(types: [LocalItem.schema]))
@@ -28,7 +28,7 @@ struct ObserverRun {
     return ratios.median ?? 0
   }
 
-  /// Starts the observers and returns when each has its first answer.
+  /// Starts the observers, and returns when each has its first value.
   private func observe(_ store: Store, _ count: Int) async throws -> [Task<Void, Never>] {
     let query = RecordQuery<LocalItem>().where(UntypedField("count") < 1000).order(SortKey("name")).limit(20)
     let (started, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -37,7 +37,7 @@ struct ObserverRun {
         do {
           for try await _ in store.values(of: query) { continuation.yield() }
         } catch {
-          continuation.finish()  // the wait below ends, and the ratio speaks of fewer observers
+          continuation.finish()  // the wait below ends, and the ratio is of fewer observers
         }
       }
     }
@@ -46,7 +46,7 @@ struct ObserverRun {
     return tasks
   }
 
-  /// The median time of one write of one record.
+  /// Returns the median time of one write of one record.
   private func writes(_ count: Int, to store: Store, _ items: [LocalItem], _ step: inout Int) throws -> Double
   {
     let clock = ContinuousClock()

@@ -1,9 +1,8 @@
 import Bars
 import Foundation
 
-/// All contenders on the same rows, round-robin: each workload is run by each contender in turn before the next
-/// workload begins, in a rotating order, on fresh files for each repetition. What the machine does meanwhile
-/// falls on all of them alike.
+/// All contenders on equal rows, round-robin. Each contender runs a workload in turn before the next workload begins,
+/// in a rotating order, on fresh files for each repetition. So other activity of the machine affects all of them alike.
 struct StoreRun {
   let contenders: [Contender]
   let data: Dataset
@@ -48,7 +47,7 @@ struct StoreRun {
     }
   }
 
-  /// The median over the repetitions of one contender's time divided by the other's in the same repetition.
+  /// Returns the median over the repetitions of one contender's time divided by the other's in that repetition.
   func ratio(_ workload: Workload, _ contender: Contender, to floor: Contender) -> Double? {
     guard let mine = times[workload]?[contender], let theirs = times[workload]?[floor] else { return nil }
     return zip(mine, theirs).map { $0 / $1 }.median

@@ -1,6 +1,6 @@
 import Bars
 
-/// What is timed, in the order it is run on one fresh file.
+/// The timed workloads, in the order in which they run on one fresh file.
 enum Workload: String, CaseIterable, Sendable {
   case insert = "insert all, one transaction"
   case insertEach = "1k transactions of one insert"
@@ -13,14 +13,14 @@ enum Workload: String, CaseIterable, Sendable {
   case delete = "delete a tenth (10k at most)"
 }
 
-/// One open file of one contender. Each closure runs one workload and returns the number of rows that it found
-/// or changed, which must be the same for all contenders.
+/// One open file of one contender. Each closure runs one workload and returns the number of rows that it found or
+/// changed, which must be equal for all contenders.
 ///
-/// Closures and not a protocol: the generic code under test is then specialised for its entity type, as it is in
-/// an app that calls it directly.
+/// The members are closures and not a protocol. So the generic code under test is specialized for its entity type, as
+/// in an app that calls it directly.
 struct Session {
   var insert: () throws -> Int
-  /// Fills the table with the index; not timed.
+  /// Fills the table with the index, and isn't timed.
   var fillIndexed: () throws -> Int
   var insertEach: () throws -> Int
   var readAll: () throws -> Int

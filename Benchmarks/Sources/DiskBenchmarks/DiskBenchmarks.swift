@@ -1,8 +1,8 @@
 import Bars
 import Foundation
 
-/// `scripts/bench-disk`: what the cache's memory and its stores on disk cost, beside what the machine needs for the
-/// bare work, in the same run.
+/// `scripts/bench-disk`: the cost of the cache's memory and of its stores on disk, and the machine's time for the bare
+/// work in the same run.
 @main
 struct DiskBenchmarks {
   private static func run(_ options: Options) async throws -> [Bar] {
@@ -14,7 +14,7 @@ struct DiskBenchmarks {
     if options.has("hits") { bars += try HitRun(folder.path, options).bars() }
     if options.has("gigabyte") { bars += try GigabyteRun(folder.path, options).bars() }
     if options.has("linear") { bars += try LinearRun(folder.path, options).bars() }
-    // The shape of the store is no promise, so it is measured only when asked for.
+    // The shape of the store isn't a promise, so it is measured only on request.
     if options.has("shape", isOffered: false) { try ShapeRun(folder.path, options).table() }
     printLoad("after")
     print()
@@ -36,13 +36,13 @@ struct DiskBenchmarks {
 
 /// The arguments of `scripts/bench-disk`.
 struct Options: BenchmarkOptions {
-  /// How many entries hits are read of.
+  /// The number of entries that hits are read from.
   var entries = 4000
-  /// How many short rounds take turns; figures are the rounds' median.
+  /// The number of short alternating rounds. Figures are the rounds' median.
   var rounds = 60
-  /// How large the store is that is filled in batches and opened.
+  /// The size of the store that is filled in batches and opened.
   var megabytes = 1024
-  /// After how many operations the cost of one is compared with that in the beginning.
+  /// The number of operations after which the cost of one is compared with that at the beginning.
   var operations = 1_000_000
   var only: String?
 

@@ -2,7 +2,7 @@ import Bars
 import CDisk
 import Foundation
 
-/// Files and rows with nothing around them.
+/// Bare files and rows.
 final class Floor {
   private let floor: OpaquePointer
   let size: Int
@@ -17,7 +17,7 @@ final class Floor {
 
   deinit { disk_close(floor) }
 
-  /// Writes files and rows, and brings all rows into the database's file.
+  /// Writes files and rows, and moves all rows into the database's file.
   func fill(_ count: Int) throws {
     let body = Tiles.body(1, size: size)
     try makeFolders(count)

@@ -2,7 +2,7 @@ import Bars
 import BothyCache
 import Foundation
 
-/// A store of a gigabyte: what a tile costs that is stored with others, and how long the store takes to open.
+/// A store of a gigabyte: the cost of a tile that is stored with others, and the time to open the store.
 struct GigabyteRun {
   private let options: Options
   private let folder: String
@@ -45,8 +45,8 @@ struct GigabyteRun {
       }
   }
 
-  /// Batches of 64 into each store in turn; for the first part beside bare writes too. The mean counts, not the median:
-  /// bringing the log into the file is part of the price.
+  /// Stores batches of 64 in each store in turn, and for the first part also as bare writes. The mean counts, not the
+  /// median, because moving the log into the file is part of the cost.
   private func batches(_ count: Int) throws -> [Bar] {
     let stores = try [open(0), open(1)]
     let bare = try Floor(folder + "/bare", size: Tiles.size)
@@ -75,8 +75,8 @@ struct GigabyteRun {
         "\(names[which]): \((totals[which] / Double(count) * 1e6).short) us a tile in batches, bare writes",
         "\((floors[which] / Double(bareCount) * 1e6).short) us; beside them \(ratios[which].short)")
     }
-    // Bare rows go through a log that is forced to the disk, and take longer than the bar on many a disk: the store
-    // that is not the default is held to them.
+    // Bare rows are written to a log that is forced to the disk, and on many disks they take longer than the limit. So
+    // only the SQLite store, which isn't the default, is compared with them.
     return [
       Bar(
         claim: "file store: storing in batches of 64, a tile", measured: totals[0] / Double(count) * 1e6,

@@ -3,8 +3,8 @@ import BothyCache
 import CDisk
 import Foundation
 
-/// Hits of 15 KB, checksum and freshness included, beside an open, a read and a close, and beside one SELECT whose
-/// bytes are copied. All of it lies in the system's own cache of the disk.
+/// Hits of 15 KB, checksum and freshness included. They are compared with an open, a read and a close, and with one
+/// SELECT whose bytes are copied. All files are in the system's disk cache.
 struct HitRun {
   private let options: Options
   private let bare: Floor
@@ -26,7 +26,7 @@ struct HitRun {
       let batch = (start..<start + count).map { (key: Tiles.key($0), entry: Tiles.entry($0)) }
       for store in filled { try store.store(batch) }
     }
-    // Closing brings the log into the file, as any use does after a while.
+    // Closing moves the log into the file, as any use does after a while.
     for store in filled { try store.close() }
     files = try FileBlobStore(folder: folder + "/files", options: store)
     database = try SQLiteBlobStore(path: folder + "/database/cache.sqlite", options: store)

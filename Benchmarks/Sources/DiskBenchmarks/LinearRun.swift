@@ -2,15 +2,15 @@ import Bars
 import BothyCache
 import Foundation
 
-/// Whether an operation costs the same after very many: 10^4 operations on a store that has seen 10^6, beside 10^4 on one
-/// that has seen 2 × 10^4, in short rounds that take turns. Every batch has to evict, in both.
+/// Checks that an operation costs no more after many others. 10^4 operations on a store with 10^6 earlier ones
+/// alternate in short rounds with 10^4 on one with 2 × 10^4. Every batch has to evict, in both.
 ///
-/// A store with fewer entries would not do: all of it lies on fewer pages than one batch changes in a large one.
+/// A store with fewer entries isn't comparable: all of it is on fewer pages than one batch changes in a large one.
 struct LinearRun {
   private let options: Options
   private let folder: String
   private static let bodySize = 600
-  /// How many operations the younger store has seen; whole batches.
+  /// The number of earlier operations of the younger store, in whole batches.
   private static let first = 20_480
 
   init(_ folder: String, _ options: Options) {
@@ -57,7 +57,7 @@ struct LinearRun {
       : try SQLiteBlobStore(path: "\(folder)/database-\(name)/cache.sqlite", options: store)
   }
 
-  /// Stores 64 new entries in one batch and reads as many that came a little earlier.
+  /// Stores 64 new entries in one batch, and reads as many that were stored a little earlier.
   private func operate(_ store: any BlobStore, _ start: Int) throws {
     try store.store(
       (start..<start + 64).map { (key: Tiles.key($0), entry: Tiles.entry($0, size: Self.bodySize)) })

@@ -2,8 +2,8 @@ import Bars
 import BothyCache
 import CDisk
 
-/// What is in memory: how long a hit takes and what it allocates, and whether letting go of old entries for new ones
-/// costs the same however many there are.
+/// The cache in memory: the time and the allocations of a hit. It also checks that eviction costs the same for any
+/// number of entries.
 struct MemoryRun {
   private let options: Options
 
@@ -36,7 +36,7 @@ struct MemoryRun {
     return (cache, source)
   }
 
-  /// Every hit is timed on its own, the clock's own time included.
+  /// Times every hit by itself, the clock's own time included.
   private func hits() async throws -> (median: Double, allocations: Int64?, count: Int) {
     let (cache, source) = try cache(MemoryLimits(), bodies: Tiles.size)
     let count = 2000
@@ -55,14 +55,14 @@ struct MemoryRun {
         if round > 0 { times.append(Double(disk_now() - start) / 1000) }
       }
       guard found == count else { throw BenchmarkError("\(count - found) tiles were not in memory") }
-      // The first round is for what is made once.
+      // The first round is for one-time allocations.
       if round > 0 { allocations += disk_allocations() - before }
     }
     let isCounted = disk_allocations() >= 0
     return (times.median ?? 0, isCounted ? allocations : nil, times.count)
   }
 
-  /// Time of the last tenth of 10^5 inserts divided by that of the second, the first that has to let go of others.
+  /// Returns the time of the last tenth of 10^5 inserts divided by that of the second, which is the first that evicts.
   private func inserts() async throws -> Double {
     var ratios: [Double] = []
     for _ in 0..<max(3, options.rounds / 12) {

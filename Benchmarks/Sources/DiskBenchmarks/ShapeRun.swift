@@ -1,8 +1,10 @@
 import Bars
 import Foundation
 
-/// What the SQLite store's page size and the size from which bodies lie in files of their own rest on: bare rows in
-/// pages of 4 and 8 KB beside bare files, at several sizes. Files are not forced to the disk, rows are with their log.
+/// The basis for the SQLite store's page size, and for the size from which bodies are stored in their own files.
+///
+/// It compares bare rows in pages of 4 and 8 KB with bare files, at several sizes. Files are not forced to the disk,
+/// but rows are, with their log.
 struct ShapeRun {
   private let options: Options
   private let folder: String
@@ -41,7 +43,7 @@ struct ShapeRun {
         ratios[which].append(try seconds { for number in part { try floors[which].readRow(number) } } / file)
       }
     }
-    // Of writing all the time counts, because bringing the log into the file is part of the price.
+    // For writes the total time counts, because moving the log into the file is part of the cost.
     let cells =
       ratios.map { ($0.median ?? 0).short.leftPadded(19) }
       + (0..<2).map { (spent[$0] / spent[2]).short.leftPadded(20) }

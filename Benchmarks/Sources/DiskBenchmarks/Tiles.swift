@@ -2,11 +2,11 @@ import BothyCache
 import Foundation
 import HTTPTypes
 
-/// The tiles that all runs store: 15 KB of bytes that do not compress, with the fields that map servers send.
+/// The tiles that all runs store: 15 KB of incompressible bytes, with the fields that map servers send.
 enum Tiles {
   static let size = 15_360
   static let source: SourceID = "osm"
-  /// A moment after the tiles came.
+  /// A moment after the tiles were stored.
   static let now: Int64 = 1_700_000_001_000
 
   static func key(_ number: Int) -> ResourceKey {
@@ -39,7 +39,7 @@ enum Tiles {
   }
 }
 
-/// Tiles that came with the app, as a run's cache finds them: made up on the spot.
+/// Tiles that an app ships, as a run's cache finds them. They are made on request.
 struct Shelf: BlobReader {
   let size: Int
   func entry(_ key: ResourceKey) throws -> CacheEntry? { Tiles.entry(0, size: size) }

@@ -1,7 +1,7 @@
 import BothyStore
 import Foundation
 
-/// Numbers that are the same in every run (SplitMix64).
+/// Random numbers that are equal in every run (SplitMix64).
 struct Seeded {
   private var state: UInt64
   init(_ seed: UInt64) { state = seed }
@@ -14,16 +14,16 @@ struct Seeded {
     return mixed ^ (mixed >> 31)
   }
 
-  /// From 0 to less than 1.
+  /// Returns a number from 0 to less than 1.
   mutating func part() -> Double { Double(next() >> 11) / Double(1 << 53) }
 
   mutating func number(below limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
-  /// About a normal distribution: the sum of four.
+  /// Returns a number of about a normal distribution: the sum of four.
   mutating func bell() -> Double { part() + part() + part() + part() - 2 }
 }
 
-/// A country made up by a seed: seven of ten places are in towns, the others anywhere.
+/// A made-up country from a seed. Seven of ten places are in towns, and the others are anywhere.
 struct Country {
   static let west = -5.0, south = 50.0, width = 7.0, height = 5.0
   private(set) var longitudes: [Double] = []
@@ -47,7 +47,7 @@ struct Country {
 
   var count: Int { longitudes.count }
 
-  /// Where people ask: beside places, and now and then in the middle of nowhere.
+  /// Returns positions to search near: beside places, and now and then far from all.
   func questions(_ count: Int, seed: UInt64 = 2) -> [Coordinate] {
     var random = Seeded(seed)
     return (0..<count).map { number in
@@ -64,7 +64,7 @@ struct Country {
   }
 }
 
-/// Tiles as servers for walkers write them.
+/// Tiles in the form of map servers for walkers.
 enum TileText {
   static let kinds = [
     ("amenity", "cafe"), ("shop", "bakery"), ("amenity", "bench"), ("tourism", "museum"),
@@ -80,7 +80,7 @@ enum TileText {
       """
   }
 
-  /// The outline of a building, as most features of a town are.
+  /// Appends the outline of a building, like most features of a town.
   static func append(outline number: Int, _ longitude: Double, _ latitude: Double, to text: inout String) {
     let (east, north) = (longitude + 0.000113, latitude + 0.000071)
     text += """

@@ -12,7 +12,7 @@ struct DecodeRun {
   func bars() throws -> [Bar] {
     let payload = Self.payload()
     print("tile to read: \((Double(payload.count) / 1e6).short) MB, \(Self.features) features")
-    // Away from the caller, as the atlas reads tiles; what is measured is how long the one who waits has to.
+    // The tile is decoded on another thread, as the app's map does. The measurement is the time that the caller waits.
     let lane = DispatchQueue(label: "bench.decode")
     var times: [Double] = []
     let before = processorSeconds()

@@ -1,8 +1,10 @@
 import Bars
 import BothyStore
 
-/// A million records of a type with a coordinate: the 20 nearest through its R-tree, beside the same type without an
-/// index, where every record is measured; and what the index adds to an insert.
+/// A million records of a type with a coordinate, and the 20 nearest through its R-tree.
+///
+/// They are compared with a scan of a type without an index, which measures every record. The run also has the index's
+/// cost for an insert.
 struct EntitiesRun {
   private let options: Options
   private let folder: String
@@ -28,7 +30,7 @@ struct EntitiesRun {
         near = try store.fetch(RecordQuery<Spot>().nearest(to: question) { $0.at }.limit(Self.wanted))
       }
       times.append(mine * 1000)
-      // A scan takes thousands of times as long, so one in a hundred questions is asked twice.
+      // A scan takes thousands of times as long, so only one in a hundred queries is repeated with it.
       guard number.isMultiple(of: 100) else { continue }
       var scanned: [PlainSpot] = []
       let scan = try seconds {
@@ -48,7 +50,7 @@ struct EntitiesRun {
     ]
   }
 
-  /// The microseconds for one record, of inserts in transactions of ten thousand.
+  /// Returns the microseconds for one record, of inserts in transactions of ten thousand.
   private func load<E: SpotEntity>(_ type: E.Type, into store: Store) throws -> Double {
     let spent = try seconds {
       for start in stride(from: 0, to: country.count, by: 10_000) {
@@ -66,7 +68,7 @@ struct EntitiesRun {
   }
 }
 
-/// A type of two columns, written by hand as the macro would.
+/// A type of two columns, written by hand in the form of the macro.
 private protocol SpotEntity: Entity {
   init(id: String, at: Coordinate)
 }

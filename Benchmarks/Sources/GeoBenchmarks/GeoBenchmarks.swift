@@ -1,8 +1,11 @@
 import Bars
 import Foundation
 
-/// `scripts/bench-geo`: what a large tile costs to read, how fast tiles become places, and how long the nearest of a
-/// million take, beside SpatiaLite with the same ones; of places, and of records of a type of one's own.
+/// `scripts/bench-geo`: the cost of a large tile, the time until tiles are places, and the time of the nearest of a
+/// million.
+///
+/// SpatiaLite runs with equal places beside it. The nearest are measured for places and for records of an app's own
+/// type.
 @main
 struct GeoBenchmarks {
   static func main() {
@@ -34,9 +37,9 @@ struct GeoBenchmarks {
 /// The arguments of `scripts/bench-geo`.
 struct Options: BenchmarkOptions {
   var places = 1_000_000
-  /// How many positions are asked about.
+  /// The number of positions to search near.
   var questions = 2000
-  /// How often the large tile is read.
+  /// The number of times that the large tile is read.
   var rounds = 15
   var only: String?
 

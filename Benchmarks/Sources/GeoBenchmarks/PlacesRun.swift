@@ -4,8 +4,8 @@ import BothyStore
 import CSpatial
 import Foundation
 
-/// A million places from tiles, and the 20 nearest of them: in Bothy, and in SpatiaLite in the way that is its fastest,
-/// by turns in one process.
+/// A million places from tiles, and the 20 nearest of them. Bothy alternates with SpatiaLite in one process, and
+/// SpatiaLite runs in its fastest way.
 struct PlacesRun {
   private let options: Options
   private let folder: String
@@ -24,7 +24,7 @@ struct PlacesRun {
     let other = try Spatial(folder + "/spatial.sqlite")
     try other.load(country)
     var times: [[Double]] = [[], [], []]
-    // Bothy's time divided by that of the one and the other way.
+    // Bothy's time divided by that of each of SpatiaLite's ways.
     var ratios: [[Double]] = [[], []]
     for (place, question) in country.questions(options.questions).enumerated() {
       var ours: [Int64] = []
@@ -34,14 +34,14 @@ struct PlacesRun {
       guard ours.count == Self.wanted else { throw BenchmarkError("\(ours.count) places were found") }
       var theirs: [Int64] = []
       let box = try seconds { theirs = try other.nearestByBox(Self.wanted, question) }
-      // Their earth differs a little from ours, so the last ones may; not the first.
+      // SpatiaLite's ellipsoid differs a little from Bothy's, so the last results may differ, but not the first.
       guard ours.first == theirs.first else {
         throw BenchmarkError("\(question): \(ours.prefix(3)) here, \(theirs.prefix(3)) there")
       }
       times[0].append(mine * 1000)
       times[2].append(box * 1000)
       ratios[1].append(mine / box)
-      // So slow that some questions are enough.
+      // This way is so slow that some queries are enough.
       guard place % 20 == 0 else { continue }
       let knn = try seconds { _ = try other.nearest(Self.wanted, question) }
       times[1].append(knn * 1000)
@@ -61,7 +61,7 @@ struct PlacesRun {
     ]
   }
 
-  /// Brings the places in as tiles of zoom 12, in the order of the map.
+  /// Stores the places as tiles of zoom 12, in the order of the map.
   private func load(_ places: Places) throws {
     var tiles: [Tile: [Int]] = [:]
     for number in 0..<country.count {
@@ -126,8 +126,8 @@ private final class Spatial {
     return Array(ids.prefix(Int(found)))
   }
 
-  /// Boxes of growing size, as its users write it, until one holds as many as are wanted. What lies beside the box and
-  /// nearer than its corners is overlooked, in SpatiaLite's favour.
+  /// Searches boxes of growing size, like its users do, until one has the wanted number. Places beside the box but
+  /// nearer than its corners are overlooked, in SpatiaLite's favor.
   func nearestByBox(_ count: Int, _ position: Coordinate) throws -> [Int64] {
     var ids = [Int64](repeating: 0, count: count)
     var degrees = 0.005

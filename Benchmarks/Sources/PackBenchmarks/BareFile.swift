@@ -1,7 +1,7 @@
 import Bars
 import GRDBSQLite
 
-/// The floor: one prepared statement of SQLite on the pack's file, nothing around it.
+/// The floor: one prepared statement of SQLite on the pack's file, without other work.
 final class BareFile {
   private var connection: OpaquePointer?
   private var statement: OpaquePointer?

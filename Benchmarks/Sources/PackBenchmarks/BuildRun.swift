@@ -3,7 +3,7 @@ import BothyPacks
 import BothyStore
 import Foundation
 
-/// Building: from rows in memory, and by the tool from CSV.
+/// Builds of a pack: from rows in memory, and by the tool from CSV.
 struct BuildRun {
   private let folder: String
   private let options: Options

@@ -11,7 +11,7 @@ struct LookUpRun {
   private let options: Options
 
   init(_ folder: String, _ options: Options) throws {
-    // All shards stay open: what is measured is the look-up.
+    // All shards stay open, because only the look-up is measured.
     let open = PackOptions(openShards: Year.cities)
     split = try Pack(at: URL(filePath: folder + "/split"), expecting: [PrayerTime.self], options: open)
     whole = try Pack(at: URL(filePath: folder + "/whole"), expecting: [PrayerTime.self], options: open)
@@ -48,7 +48,7 @@ struct LookUpRun {
     ]
   }
 
-  /// The middle of the microseconds that each look-up takes.
+  /// Returns the median of the microseconds that each look-up takes.
   private func middle(_ ids: [String], _ fetch: (String) throws -> PrayerTime?) throws -> Double {
     let clock = ContinuousClock()
     var spans: [Double] = []
@@ -62,7 +62,7 @@ struct LookUpRun {
     return spans.median ?? .infinity
   }
 
-  /// The middle of the microseconds that the six times of one day in one city take.
+  /// Returns the median of the microseconds that the six times of one day in one city take.
   private func days(of pack: Pack) throws -> Double {
     var spans: [Double] = []
     for number in 0..<options.lookUps / 10 {

@@ -3,8 +3,10 @@ import BothyPacks
 import BothyStore
 import Foundation
 
-/// `scripts/bench-packs`: what a year of prayer times in twelve cities costs to build, to look up by id and to ask for a
-/// day, split by city and in one file, beside a bare prepared statement of SQLite on the same file.
+/// `scripts/bench-packs`: the cost of a year of prayer times in twelve cities, to build, to look up by id and to query
+/// a day.
+///
+/// The pack is split by city or in one file. The floor is a bare prepared statement of SQLite on that file.
 @main
 struct PackBenchmarks {
   static func main() {
@@ -36,7 +38,7 @@ struct Options: BenchmarkOptions {
   var lookUps = 20_000
   var rounds = 5
   var only: String?
-  /// A release build of the tool, whose `pack build` is timed, too.
+  /// The path of a release build of the tool, whose `pack build` is timed too.
   var tool: String?
 
   static let parts = ["build", "reads"]

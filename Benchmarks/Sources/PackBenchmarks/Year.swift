@@ -41,7 +41,7 @@ struct PrayerTime: Entity, Equatable {
   }
 }
 
-/// 12 cities × 366 days × 6 rows, a day after the other.
+/// 12 cities × 366 days × 6 rows, ordered by day.
 enum Year {
   static let cities = 12
   static let days = 366

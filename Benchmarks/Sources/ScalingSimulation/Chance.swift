@@ -14,19 +14,19 @@ struct Chance {
     return mixed ^ (mixed >> 31)
   }
 
-  /// From 0 up to, not including, 1.
+  /// Returns a number from 0 up to, but not including, 1.
   mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 
   mutating func below(_ bound: Int) -> Int { Int(unit() * Double(bound)) }
 
-  /// The time until the next of events that come at `rate`.
+  /// Returns the time until the next event at `rate`.
   mutating func wait(rate: Double) -> Double { -log(1 - unit()) / rate }
 }
 
-/// How large spaces are: the one at place r has a share in proportion to r to the power of minus `skew` (Zipf). With 0
-/// all are alike.
+/// The sizes of spaces. The space at place r has a share in proportion to r to the power of minus `skew` (Zipf). With 0
+/// all are equal.
 struct Sizes {
-  /// Shares of the whole, the largest first.
+  /// The shares of the whole, the largest first.
   let shares: [Double]
 
   init(spaces: Int, skew: Double) {

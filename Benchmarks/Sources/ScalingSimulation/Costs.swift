@@ -1,12 +1,12 @@
 import Bars
 
-/// What the simulation is told: figures that were measured, and figures that are assumed.
+/// The inputs of the simulation: measured figures and assumed figures.
 struct Costs {
   struct Figure {
     var value: Double
     let unit: String
     let what: String
-    /// Where it is from; nil for an assumption.
+    /// The source of the figure, or `nil` for an assumption.
     let source: String?
   }
 

@@ -1,11 +1,12 @@
 import Bars
 import Foundation
 
-/// Hints: a write is told to every process by NOTIFY, by each process to the streams of the space, and each device that
-/// hears of it pulls. How much is that, and what of it is saved because hints of a stream keep a distance, and those that
-/// come during a pull are one?
+/// The load of notifications, and the savings from combining them.
+///
+/// A write reaches every process by NOTIFY and, from each process, the streams of the space. Then each notified device
+/// pulls. Notifications of a stream keep an interval, and those that arrive during a pull count as one.
 struct HintRun {
-  /// Devices whose pulls are played, each for a time.
+  /// The number of devices whose pulls are simulated, each for a time.
   private static let sample = 20_000
   private static let time = 60.0
   private let options: SimulationOptions
@@ -33,7 +34,7 @@ struct HintRun {
     let processes = max(1, Int((Double(devices) / costs.streams.value).rounded(.up)))
     let writes = Double(devices) / costs.interval.value
     var chance = Chance(seed: options.seed)
-    // A device is in a space by the space's share; it hears of the writes of all others in it.
+    // A device is in a space by the space's share, and is notified of the writes of all others in it.
     let pick = Picker(sizes.shares)
     var hints = 0.0
     var pulls = 0.0
@@ -58,14 +59,14 @@ struct HintRun {
     ]
   }
 
-  /// The hints a second on a stream of a space that is written at `rate`: a write within the distance of the last hint is
-  /// told at its end, and else at once.
+  /// Returns the notifications a second on a stream of a space with writes at `rate`. A write within the interval after
+  /// the last notification is reported at its end, and any other at once.
   private static func hints(rate: Double, distance: Double) -> Double {
     rate > 0 ? 1 / (distance + exp(-rate * distance) / rate) : 0
   }
 
-  /// The pulls a second of one device whose space is written at `rate`. Writes that come during a pull, or before the
-  /// stream may tell again, make one more pull, however many they are.
+  /// Returns the pulls a second of one device whose space has writes at `rate`. All writes during a pull, or before the
+  /// stream may notify again, cause one more pull.
   private static func pulls(rate: Double, pause: Double, _ chance: inout Chance) -> Double {
     guard rate > 0 else { return 0 }
     var (now, count) = (chance.wait(rate: rate), 0)

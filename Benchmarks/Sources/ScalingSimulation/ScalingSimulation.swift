@@ -1,8 +1,9 @@
 import Bars
 import Foundation
 
-/// `scripts/simulate-scaling`: what becomes of the load when spaces are spread over databases and devices over processes.
-/// It runs no server: what a request costs is put in, from what `scripts/bench-server` measures.
+/// `scripts/simulate-scaling`: the load when spaces are spread over databases, and devices over processes.
+///
+/// It runs no server. The cost of a request is an input, measured by `scripts/bench-server`.
 @main
 struct ScalingSimulation {
   static func main() {
@@ -21,7 +22,7 @@ struct ScalingSimulation {
 }
 
 struct SimulationOptions: BenchmarkOptions {
-  /// The most devices; tables begin some powers of ten below.
+  /// The most devices. Tables begin some powers of ten below.
   var devices = 10_000_000
   var seed = 1
   var costs = Costs()
@@ -34,7 +35,7 @@ struct SimulationOptions: BenchmarkOptions {
 
   mutating func quicken() { devices = 100_000 }
 
-  /// `--cost push=120` sets a cost, in its unit.
+  /// Sets a cost in its unit, for example `--cost push=120`.
   mutating func take(_ argument: String, _ value: () throws -> String) throws -> Bool {
     guard argument == "--cost" else { return false }
     let parts = try value().split(separator: "=")

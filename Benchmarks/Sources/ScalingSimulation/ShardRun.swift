@@ -1,7 +1,7 @@
 import Bars
 
-/// Spaces over databases: each lies on the one that a hash of its name says, whole, however large it is. How much more
-/// than the mean has the fullest database to do?
+/// The load of the fullest database compared with the mean. A hash of a space's name selects its database, and a space
+/// isn't split, however large it is.
 struct ShardRun {
   private static let hashes = 20
   private static let heavy = 100
@@ -47,8 +47,8 @@ struct ShardRun {
     ]
   }
 
-  /// The load of the fullest database, the mean being 1. The `byHand` largest spaces go, one after another, where
-  /// there is the least; the others where chance has them.
+  /// Returns the load of the fullest database, relative to the mean. The `byHand` largest spaces are placed, one after
+  /// another, on the database with the least load. Chance places the others.
   private func fullest(
     of sizes: Sizes, _ databases: Int, byHand: Int, _ chance: inout Chance
   ) -> Double {

@@ -1,29 +1,31 @@
-/// A reconnect storm: streams that all ended at the same moment. Each device waits, opens a stream anywhere and then pulls;
-/// each process answers one after another and is given up by those who have waited for a minute. Time goes in steps
-/// of 10 ms; what waits for a process waits in a queue without a bound.
+/// A reconnect storm of streams that all ended at one moment.
+///
+/// Each device waits, opens a stream on any process and then pulls. Each process responds to one after another. A
+/// device that has waited for a minute gives up. Time advances in steps of 10 ms, and each process has a queue without
+/// a limit.
 struct Storm {
   static let step = 0.01
-  /// As long as the longest wait.
+  /// The number of steps of the longest wait.
   private static let slots = 1 << 15
   private static let patience = Int32(60 / step)
 
   struct Outcome {
     var attempts = 0
     var givenUp = 0
-    /// The most attempts to open a stream in a tenth of a second, as a rate, once there is somebody to answer.
+    /// The highest rate of attempts to open a stream, in a tenth of a second and after processes respond again.
     var peak = 0.0
-    /// Seconds until a half, 99 % and all have a stream and have pulled.
+    /// The seconds until a half, 99 % and all have a stream and have pulled.
     var half = 0.0, most = 0.0, all = 0.0
   }
 
-  /// What waits for a process. Those before `served` have their answer, those between it and `left` are gone, and the
-  /// process has yet to find out.
+  /// The queue of a process. Devices before `served` have their response. Those between it and `left` have given up,
+  /// but the process doesn't know it yet.
   private struct Queue {
     var devices: [Int32] = []
     var times: [Int32] = []
     var served = 0
     var left = 0
-    /// Seconds that the process has worked ahead.
+    /// The seconds that the process has worked ahead.
     var debt = 0.0
   }
 
@@ -35,7 +37,7 @@ struct Storm {
   private let power: Double
   private var queues: [Queue]
   private var chance: Chance
-  /// Lists of devices by the step in which they try, through `next`.
+  /// The lists of devices by the step of their next attempt, linked through `next`.
   private var heads = [Int32](repeating: -1, count: slots)
   private var next: [Int32]
   private var attempts: [UInt8]
@@ -45,9 +47,9 @@ struct Storm {
   private var outcome = Outcome()
 
   /// - Parameters:
-  ///   - away: Seconds during which nobody answers.
-  ///   - open, pull: Seconds of work for a stream and for a pull.
-  ///   - power: Seconds of work that a process does in a second.
+  ///   - away: The seconds without a response from any process.
+  ///   - open, pull: The seconds of work for a stream and for a pull.
+  ///   - power: The seconds of work that a process does in a second.
   init(
     devices: Int, processes: Int, waits: Waits, away: Double, open: Double, pull: Double, power: Double,
     seed: Int
@@ -63,7 +65,7 @@ struct Storm {
     isOpen = Array(repeating: false, count: devices)
   }
 
-  /// Plays it to the end, or for an hour.
+  /// Runs the simulation to the end, or for an hour.
   mutating func run() -> Outcome {
     for device in 0..<devices { fail(Int32(device)) }
     var window = [Int](repeating: 0, count: 10)
@@ -83,7 +85,7 @@ struct Storm {
     return outcome
   }
 
-  /// The devices whose time has come.
+  /// Runs the attempts of the devices that are due.
   private mutating func tryDue() {
     let slot = now & (Self.slots - 1)
     var device = heads[slot]
@@ -129,7 +131,7 @@ struct Storm {
       queues[process].served += 1
       let device = queues[process].devices[index]
       guard index >= queues[process].left else {
-        // Nobody is there any more; what it costs to find out is taken for the same.
+        // The device has given up, and detecting that is assumed to cost as much as opening.
         queues[process].debt += open
         continue
       }

@@ -1,6 +1,7 @@
 import Bars
 
-/// Storms after two events: one process of many ends and the others take its devices, and all are away for a while.
+/// The storms after two events. Either one process of many ends and the others take its devices, or all are down for a
+/// while.
 struct StormTable {
   private let options: SimulationOptions
   private var costs: Costs { options.costs }

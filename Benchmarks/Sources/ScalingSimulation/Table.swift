@@ -1,6 +1,6 @@
 import Bars
 
-/// Rows under a title, printed as Markdown so that they can go into a page.
+/// Rows under a title, printed as Markdown for a page.
 struct Table {
   private let title: String
   private let head: [String]
@@ -28,7 +28,7 @@ struct Table {
 }
 
 extension Double {
-  /// Three digits that count, with k and M.
+  /// The number with three significant digits, with k and M.
   var brief: String {
     switch self {
     case 999_500...: return (self / 1_000_000).digits + " M"

@@ -1,12 +1,12 @@
-/// How long a device waits before it tries again, in seconds.
+/// The time for which a device waits before its next attempt, in seconds.
 enum Waits: CaseIterable {
-  /// As `Backoff` of the client does it: a second, doubled up to a minute, and a random part of it from a tenth on.
+  /// The wait of the client's `Backoff`: a second, doubled up to a minute, and a random part of that from a tenth on.
   case client
-  /// The same, but with less than a tenth made a tenth, as it once was: one device of ten comes at the same moment.
+  /// Like `client`, but with less than a tenth raised to a tenth. One device of ten then arrives at one moment.
   case cutOff
-  /// The same bounds without chance.
+  /// Like `client`, but without chance.
   case sameForAll
-  /// Three seconds, as browsers take it from the server's `retry: 3000`.
+  /// Three seconds, which browsers read from the server's `retry: 3000`.
   case threeSeconds
 
   var name: String {

@@ -2,7 +2,7 @@ import Bars
 import BothySettings
 import Synchronization
 
-/// Reads of a group in short rounds that take turns with reads of the same struct behind a lock; alone, and while
+/// Reads of a group in short rounds that alternate with reads of that struct behind a lock. They run alone, and while
 /// another thread commits.
 struct ReadRun {
   let folder: String
@@ -34,7 +34,7 @@ struct ReadRun {
     ]
   }
 
-  /// The median time of a read, and the median of the rounds' ratios.
+  /// Returns the median time of a read, and the median of the rounds' ratios.
   private func measure(
     _ settings: SharedSettings<ReadGroup>, _ locked: Locked
   ) -> (read: Double, ratio: Double) {
@@ -51,19 +51,19 @@ struct ReadRun {
     return (times.median ?? .infinity, ratios.median ?? .infinity)
   }
 
-  /// Takes the whole group, so that its texts are copied.
+  /// Uses the whole group, so that its texts are copied.
   @inline(never)
   private func use(_ group: ReadGroup) -> Int { group.visits &+ group.languageLocale.utf8.count }
 }
 
-/// The floor: the same struct under a lock.
+/// The floor: that struct under a lock.
 private final class Locked: Sendable {
   private let state: Mutex<ReadGroup>
   init(_ value: ReadGroup) { state = Mutex(value) }
   var value: ReadGroup { state.withLock { $0 } }
 }
 
-/// Tells the committer that the readers are done.
+/// The signal to the committer that the readers are done.
 private final class End: Sendable {
   let isOver = Atomic(false)
 }

@@ -1,8 +1,8 @@
 import Bars
 import Foundation
 
-/// `scripts/bench-settings`: what a read of settings costs after the first, beside a read of the same struct behind a
-/// lock.
+/// `scripts/bench-settings`: the cost of a read of settings after the first, compared with a read of that struct behind
+/// a lock.
 @main
 struct SettingsBenchmarks {
   static func main() async {

@@ -1,5 +1,6 @@
-/// The names under which a cache's settings are stored in user defaults and property lists: part of the API, so that
-/// settings panels and launch arguments may use them.
+/// The names of a cache's settings in user defaults and property lists.
+///
+/// They are part of the API, so that settings panels and launch arguments may use them.
 public enum CacheSettingKey: String, Sendable, Hashable, CaseIterable {
   /// The most bytes in memory: a whole number, not negative.
   case memoryBytes = "bothy.cache.memory.bytes"
@@ -17,24 +18,24 @@ public enum CacheSettingKey: String, Sendable, Hashable, CaseIterable {
   case diskOrder = "bothy.cache.disk.order"
 }
 
-/// One value of a setting, as it comes from wherever settings are stored.
+/// One value of a setting, from any place where settings are stored.
 public enum CacheSettingValue: Sendable, Hashable {
-  /// A whole number; whether it is in range is for `CacheSettings.set` to say.
+  /// A whole number. `CacheSettings.set` checks its range.
   case number(Int)
-  /// A word, or a number in decimal digits, as environments and launch arguments give it.
+  /// A word, or a number in decimal digits as in environments and launch arguments.
   case text(String)
 }
 
-/// A setting that was not taken, and why; the next place it is stored in, or the default, counts in its stead.
+/// A setting that was ignored, with the reason. The next place of the setting or the default counts instead.
 public struct CacheSettingProblem: Error, Sendable, Hashable, CustomStringConvertible {
   /// The name of the setting, `CacheSettingKey.rawValue`, or a key of route-me's list.
   public var key: String
-  /// Where the value was.
+  /// The place of the value.
   public var place: String
-  /// Why it was not taken, as a sentence.
+  /// The reason as a sentence.
   public var reason: String
 
-  /// Names a setting that was passed over, for readers of settings from other places.
+  /// Describes a setting that was ignored, for readers of settings from other places.
   public init(key: String, place: String, reason: String) {
     self.key = key
     self.place = place
@@ -45,7 +46,7 @@ public struct CacheSettingProblem: Error, Sendable, Hashable, CustomStringConver
 }
 
 extension CacheSettings {
-  /// Takes one value over; returns why not when it is none for the setting.
+  /// Sets a value. Returns the reason if the value isn't valid for the setting.
   public mutating func set(_ key: CacheSettingKey, to value: CacheSettingValue) -> String? {
     switch key {
     case .memoryOrder, .diskOrder: return setOrder(key, value)

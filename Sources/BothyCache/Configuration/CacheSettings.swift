@@ -1,13 +1,13 @@
-/// How much a cache keeps where: a value that is given to it when it is opened.
+/// The limits of a cache, passed to it when it is opened.
 public struct CacheSettings: Sendable, Hashable {
-  /// What is kept in memory: 64 MiB unless told otherwise.
+  /// The limits in memory. The default is 64 MiB.
   public var memory: MemoryLimits
-  /// The most bytes that decoded values take in memory, as they are estimated; their budget is their own.
+  /// The largest estimated number of bytes of decoded values in memory. They have their own budget.
   public var decodedBytes: Int
-  /// What is kept on disk besides what is pinned: 512 MiB unless told otherwise.
+  /// The limits on disk, not counting pinned entries. The default is 512 MiB.
   public var disk: BlobStoreLimits
 
-  /// Decoded values take 16 MiB unless told otherwise; less than nothing is nothing.
+  /// Creates settings. Decoded values may use 16 MiB by default, and a negative number counts as zero.
   public init(
     memory: MemoryLimits = MemoryLimits(), decodedBytes: Int = 16 << 20,
     disk: BlobStoreLimits = BlobStoreLimits()

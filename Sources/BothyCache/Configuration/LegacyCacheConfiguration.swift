@@ -1,29 +1,30 @@
 public import Foundation
 
-/// The cache configuration of route-me's property list (`caches`: an array of `memory-cache` and `db-cache`), read with
-/// the rules that route-me had.
+/// The cache configuration of route-me's property list, read with route-me's rules.
 ///
-/// - A memory cache has a `capacity` in tiles, 32 unless given; less than one is one.
-/// - A database cache has a `capacity` in tiles, 1000 unless given; 0 is no limit, a negative one is passed over. Its
-///   `strategy` is `LRU` or `FIFO` in any case, FIFO unless given. `minimalPurge` is how many go at a time: from one to
-///   the capacity, a tenth of it unless given.
-/// - An unknown type is passed over. Without the array there are a memory cache and a database cache, as they are
-///   without settings.
+/// The list has `caches`, an array of `memory-cache` and `db-cache`.
 ///
-/// The limits in bytes are Bothy's own and hold besides.
+/// - A memory cache has a `capacity` in tiles, which is 32 by default. Less than one counts as one.
+/// - A database cache has a `capacity` in tiles, which is 1000 by default. 0 means unlimited, and a negative one is
+///   ignored. Its `strategy` is `LRU` or `FIFO` in upper or lower case, by default FIFO. `minimalPurge` is the number
+///   of entries that are evicted at a time: from one to the capacity, by default a tenth of it.
+/// - An unknown type is ignored. Without the array, the configuration has a memory cache and a database cache with
+///   default settings.
+///
+/// Bothy's own limits in bytes apply as well.
 public struct LegacyCacheConfiguration: Sendable, Hashable {
-  /// Nil when there is no memory cache.
+  /// The limits in memory, or `nil` without a memory cache.
   public var memory: MemoryLimits?
-  /// Nil when there is no database cache.
+  /// The limits on disk, or `nil` without a database cache.
   public var disk: BlobStoreLimits?
-  /// Whether the file was to be in the folder for caches. Bothy's always is; backed-up folders are for documents.
+  /// True if the list places the file in the folder for caches. Bothy's file always is in a folder without backup.
   public var wantsCachesDirectory: Bool
-  /// What was passed over, and why.
+  /// The settings that were ignored, with the reasons.
   public var problems: [CacheSettingProblem]
 
   /// Reads the configuration of a property list file.
   ///
-  /// - Throws: what reading the file throws, and `CacheError.invalidConfiguration` when it is no dictionary.
+  /// - Throws: the error from reading the file, or `CacheError.invalidConfiguration` if it isn't a dictionary.
   public init(contentsOf file: URL) throws {
     let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
     guard let dictionary = list as? [String: Any] else {
@@ -63,7 +64,7 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
     }
   }
 
-  /// The settings for a cache; what the list does not have is switched off.
+  /// The settings for a cache. A cache that the list does not have is switched off.
   public var settings: CacheSettings {
     CacheSettings(memory: memory ?? MemoryLimits(bytes: 0), disk: disk ?? BlobStoreLimits())
   }

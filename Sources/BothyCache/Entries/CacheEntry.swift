@@ -1,49 +1,50 @@
 public import Foundation
 public import HTTPTypes
 
-/// What the cache has of one resource: the bytes and all that is known of them.
+/// The cache's entry for one resource: the bytes and their metadata.
 public struct CacheEntry: Sendable, Hashable {
-  /// The status, the stored fields, the times and what is computed from them.
+  /// The status, the stored fields, the times, and the values computed from them.
   public var metadata: EntryMetadata
-  /// The bytes, any content coding undone; none in negative entries.
+  /// The bytes without content coding, empty in negative entries.
   public var body: Data
 
-  /// An entry of known parts, for those who fill a store without a server: importers, bundles, tests.
+  /// Creates an entry from known parts, for importers, bundles and tests that fill a store without a server.
   public init(metadata: EntryMetadata, body: Data) {
     self.metadata = metadata
     self.body = body
   }
 }
 
-/// All that is known of stored bytes. Times are milliseconds since 1970 by the device's clock.
+/// The metadata of stored bytes. Times are milliseconds since 1970 by the device's clock.
 public struct EntryMetadata: Sendable, Hashable {
-  /// The status of the answer: 200 for most; 204, 404 and 410 are negative entries, without a body.
+  /// The status of the response, which mostly is 200. 204, 404 and 410 are negative entries, without a body.
   public var status: Int
-  /// The stored fields of the answer, without those that concern one connection only. Read out of their stored form
-  /// each time: about half a microsecond for each field.
+  /// The stored fields of the response, without those that concern one connection only.
+  ///
+  /// They are decoded from their stored form each time, which takes about half a microsecond for each field.
   public var fields: HTTPFields {
     get { storedFields.fields }
     set { storedFields = StoredFields(newValue) }
   }
   package var storedFields: StoredFields
-  /// When the request was sent that brought these bytes, or last confirmed them.
+  /// The time of the request that brought these bytes, or last confirmed them.
   public var requestedAt: Int64
-  /// When the bytes came.
+  /// The time at which the bytes came.
   public var receivedAt: Int64
-  /// When the bytes came or were last confirmed by a 304.
+  /// The time at which the bytes came or were last confirmed by a 304.
   public var validatedAt: Int64
-  /// What was computed of the fields when they came; a read compares numbers.
+  /// The values computed from the fields when the bytes came. A read only compares numbers.
   public var freshness: FreshnessTerms
-  /// The request's fields that the answer depends on (`Vary`), in lower case and in order; nil for a field not sent.
+  /// The request's fields on which the response depends (`Vary`), in lower case and ordered. A missing field is `nil`.
   public var variedOn: [VariedField]
-  /// The moment from which these bytes count as stale whatever else is said; wins over the source's rule.
+  /// The time from which these bytes count as stale in any case. It overrides the source's rule.
   public var expiresAt: Int64?
-  /// What the bytes are decoded to, and in which version of the format; nil for plain resources.
+  /// The type to which the bytes decode, or `nil` for plain resources.
   public var valueType: String?
-  /// The version of the format that the value was decoded in; 0 unless told otherwise.
+  /// The version of the value's format, by default 0.
   public var formatVersion: Int
 
-  /// What a store keeps beside the bytes. Times are milliseconds since 1970.
+  /// Creates metadata. Times are milliseconds since 1970.
   public init(
     status: Int, fields: HTTPFields, requestedAt: Int64, receivedAt: Int64, validatedAt: Int64,
     freshness: FreshnessTerms, variedOn: [VariedField] = [], expiresAt: Int64? = nil,
@@ -62,7 +63,7 @@ public struct EntryMetadata: Sendable, Hashable {
     self.formatVersion = formatVersion
   }
 
-  /// For those who read entries back from disk.
+  /// Creates metadata of an entry that is read from disk.
   package init(
     status: Int, storedFields: StoredFields, requestedAt: Int64, receivedAt: Int64, validatedAt: Int64,
     freshness: FreshnessTerms, variedOn: [VariedField], expiresAt: Int64?, valueType: String?,
@@ -81,14 +82,14 @@ public struct EntryMetadata: Sendable, Hashable {
   }
 }
 
-/// One field of the request that an answer depends on.
+/// One field of the request on which a response depends.
 public struct VariedField: Sendable, Hashable {
   /// The name, in lower case.
   public var name: String
-  /// What the request said in it; nil when it had no such field.
+  /// The value in the request, or `nil` if it had no such field.
   public var value: String?
 
-  /// One field as a request had it; the name is to be in lower case.
+  /// Creates one field of a request. The name must be in lower case.
   public init(name: String, value: String?) {
     self.name = name
     self.value = value

@@ -1,19 +1,19 @@
 public import Foundation
 public import HTTPTypes
 
-/// What a read of the cache brought: the bytes, where they were found, and whether they are still good.
+/// The result of a read: the bytes, their origin, and their freshness.
 ///
-/// Making and passing one on copies no bytes and allocates nothing.
+/// Creating and passing one copies no bytes and allocates nothing.
 public struct CachedResource: Sendable {
-  /// The key that was asked for.
+  /// The requested key.
   public let key: ResourceKey
-  /// Where it was found.
+  /// The place where the resource was found.
   public let origin: ResourceOrigin
-  /// Whether it may be taken for current, and why not.
+  /// The freshness of the resource, with a reason if it is stale.
   public let freshness: ResourceFreshness
-  /// Milliseconds since the server made or last confirmed the bytes, as far as is known; never below zero.
+  /// Milliseconds since the server created or last confirmed the bytes, as far as is known. Never negative.
   public let age: Int64
-  /// Whether what came from the network is on disk now; for what was found, where it was found already.
+  /// The outcome of storing a response from the network. A resource that was found in the cache counts as stored.
   public let storage: StorageOutcome
   package let stored: StoredEntry
 
@@ -29,19 +29,19 @@ public struct CachedResource: Sendable {
     self.storage = storage
   }
 
-  /// The bytes; nil when the server has said that there is no such resource.
+  /// The bytes, or `nil` if the server has said that the resource does not exist.
   public var bytes: Data? { isAbsent ? nil : stored.entry.body }
 
-  /// The server has said that there is nothing: 204, 404 or 410.
+  /// True if the server has said that the resource does not exist, with 204, 404 or 410.
   public var isAbsent: Bool { stored.isAbsent }
 
-  /// The status, fields and times of the answer that brought or confirmed it.
+  /// The status, fields and times of the response that brought or confirmed the resource.
   public var metadata: EntryMetadata { stored.entry.metadata }
 
-  /// Whether nothing better is to be had by asking the server.
+  /// True if a request to the server isn't needed, because the entry is fresh.
   public var isFresh: Bool { freshness == .fresh }
 
-  /// The fields of the server's answer.
+  /// The fields of the server's response.
   public var fields: HTTPFields { stored.entry.metadata.fields }
 
   func with(freshness: ResourceFreshness) -> CachedResource {
@@ -50,65 +50,65 @@ public struct CachedResource: Sendable {
   }
 }
 
-/// Where a resource was found.
+/// The place where a resource was found.
 public enum ResourceOrigin: String, Sendable, Hashable, CaseIterable {
-  /// In this process's memory: nothing was read.
+  /// The memory of this process. Nothing was read.
   case memory
-  /// In the store on disk; it is in memory now, if it fits.
+  /// The store on disk. The resource is now in memory too, if it fits.
   case disk
-  /// In what the app brought along.
+  /// The resources that came with the app.
   case bundled
-  /// Loaded just now.
+  /// The network, just now.
   case network
-  /// Stored here, and just now confirmed by the server.
+  /// The cache. The server confirmed the entry just now.
   case confirmed
 }
 
-/// Whether a resource may be taken for the current one.
+/// The freshness of a resource.
 public enum ResourceFreshness: Sendable, Hashable {
-  /// Current under the source's rule, or just now brought or confirmed by the server.
+  /// Current under the source's rule, or just loaded or confirmed.
   case fresh
-  /// Past its time, and why it was handed out all the same.
+  /// Expired, with the reason why it was returned anyway.
   case stale(StaleReason)
 
-  /// Whether it is past its time.
+  /// True if the resource is stale.
   public var isStale: Bool { self != .fresh }
 }
 
-/// Why something was served that is not fresh any more.
+/// The reason why a read returned a stale resource.
 public enum StaleReason: Sendable, Hashable {
-  /// Nobody was to be asked: a read of the cache alone.
+  /// The read was limited to the cache.
   case notChecked
-  /// The server is being asked; the next read may bring better.
+  /// A request is running, and the next read may return a newer version.
   case refreshing
   /// The network is suspended, or the cache has none.
   case noNetwork
-  /// The server was asked and did not answer, or badly.
+  /// The request failed or its response wasn't usable.
   case refreshFailed(CacheError)
 }
 
-/// Whether a resource is kept, and if not, why.
+/// The outcome of storing a resource.
 public enum StorageOutcome: Sendable, Hashable {
-  /// It is on disk.
+  /// The resource is on disk.
   case stored
-  /// It was handed out and is not on disk; what was stored before may still be.
+  /// The resource was returned, but isn't on disk. An earlier version may still be.
   case notStored(StorageObstacle)
 }
 
-/// Why a resource that came is not kept on disk.
+/// The reason why a loaded resource isn't on disk.
 public enum StorageObstacle: Sendable, Hashable {
-  /// HTTP, or the source's rule, does not allow it.
+  /// HTTP or the source's rule forbids it.
   case forbidden(NotStoredReason)
-  /// It is larger than an entry may be; see `BlobStoreLimits.largestEntry`.
+  /// The resource is larger than an entry may be. See `BlobStoreLimits.largestEntry`.
   case tooLarge
-  /// There is no room on the device, also after an eviction.
+  /// The device has no space, even after an eviction.
   case diskFull
-  /// It was removed while it was on its way.
+  /// The resource was removed during its load.
   case removed
-  /// Somebody reads it as a value, which these bytes are not: what is stored stays.
+  /// A reader needs a value, but the bytes do not decode. The stored entry stays.
   case undecodable
   /// The cache has no disk.
   case noDisk
-  /// The disk failed, with what it said.
+  /// The disk failed, with this message.
   case failed(String)
 }

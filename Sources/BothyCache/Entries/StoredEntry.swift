@@ -2,14 +2,14 @@ internal import Foundation
 package import HTTPTypes
 internal import Synchronization
 
-/// One version of a resource's bytes as it is passed around inside the cache: counted, never copied, never changed.
+/// One version of a resource's bytes inside the cache. It is reference-counted, never copied and never changed.
 package final class StoredEntry: Sendable {
   package let entry: CacheEntry
-  /// Which one it is, of all in this process: for those who keep what they made of it, and not it itself.
+  /// The number of the version, unique in this process, for code that keeps a result of the bytes but not the bytes.
   package let number: UInt64
-  /// What it takes of the budget in memory.
+  /// The entry's share of the budget in memory.
   package let cost: Int
-  /// Whether it is the answer to some requests only, by what they say.
+  /// True if the entry is the response to some requests only, depending on their fields.
   package let isVaried: Bool
 
   package init(_ entry: CacheEntry) {
@@ -19,7 +19,7 @@ package final class StoredEntry: Sendable {
     cost = Self.overhead + entry.body.count + entry.metadata.storedFields.bytes.count
   }
 
-  /// Whether it is the answer to a request that says this (RFC 9111 §4.1).
+  /// True if the entry is a response to a request with these fields (RFC 9111 §4.1).
   package func answers(_ request: @autoclosure () -> HTTPFields) -> Bool {
     !isVaried || Vary.matches(entry.metadata.variedOn, request())
   }
@@ -28,6 +28,6 @@ package final class StoredEntry: Sendable {
 
   private static let numbers = Atomic<UInt64>(0)
 
-  /// What the object, its metadata and its place in the tables take besides the bytes: measured about 500.
+  /// The memory of the object, its metadata and its places in the tables, besides the bytes. Measured as about 500.
   private static let overhead = 512
 }

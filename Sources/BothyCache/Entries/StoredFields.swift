@@ -1,15 +1,15 @@
 package import HTTPTypes
 
-/// The fields of an answer as they lie on disk: read when somebody asks, because most hits need none of them.
+/// The fields of a response in their form on disk. They are decoded on demand, because most hits need none of them.
 ///
-/// For each field two bytes of length and the name, four bytes of length and the value; lengths little-endian.
+/// Each field has two bytes of length and the name, then four bytes of length and the value. Lengths are little-endian.
 package struct StoredFields: Sendable, Hashable {
   package let bytes: [UInt8]
 
-  /// Bytes as `init(_ fields:)` makes them. Where they are damaged, what comes before the damage counts.
+  /// Uses bytes from `init(_ fields:)`. If they are damaged, the fields before the damage count.
   package init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Names and values that do not fit into their lengths are left out; no server sends such.
+  /// Encodes fields. Names and values that exceed their lengths are left out, but no server sends such.
   package init(_ fields: HTTPFields) {
     var bytes: [UInt8] = []
     for field in fields {
@@ -26,7 +26,7 @@ package struct StoredFields: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Costs about half a microsecond for each field.
+  /// The decoded fields, at a cost of about half a microsecond for each.
   package var fields: HTTPFields {
     var fields = HTTPFields()
     var rest = bytes[...]

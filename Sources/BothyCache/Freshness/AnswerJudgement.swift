@@ -2,7 +2,7 @@ import BothyCore
 package import Foundation
 package import HTTPTypes
 
-/// A complete answer, with the request that brought it.
+/// A complete response, with the request that brought it.
 package struct Answer: Sendable {
   package var method: HTTPRequest.Method
   package var request: HTTPFields
@@ -26,15 +26,15 @@ package struct Answer: Sendable {
   }
 }
 
-/// Why an answer is none: what is stored stays as it is, with its times.
+/// A response that isn't usable. The stored entry and its times do not change.
 public struct AnswerFailure: Sendable, Hashable {
-  /// The status of the answer; 200, say, where it is the content that is not what was expected.
+  /// The status of the response. It may be 200 if only the content is unexpected.
   public var status: Int
-  /// Whether asking again may help.
+  /// True if another request may succeed.
   public var isTransient: Bool
-  /// Milliseconds that the server wants to be left alone, by `Retry-After`.
+  /// The pause that the server demands by `Retry-After`, in milliseconds.
   public var retryAfter: Int64?
-  /// How the content differs from what the source brings.
+  /// The difference between the content and the source's expectation.
   public var mismatch: ContentMismatch?
 
   package init(status: Int, isTransient: Bool, retryAfter: Int64? = nil, mismatch: ContentMismatch? = nil) {
@@ -45,29 +45,30 @@ public struct AnswerFailure: Sendable, Hashable {
   }
 }
 
-/// What an answer does to what is stored. Pure: it decides and does nothing.
+/// The effect of a response on the stored entry, as a pure decision.
 package enum AnswerJudgement: Sendable, Hashable {
-  /// The answer is the entry from now on; a negative one without its body, except where every status is kept.
+  /// The response replaces the entry. A negative entry has no body, except under a rule that keeps every status.
   case store(EntryMetadata)
-  /// The stored bytes are confirmed; these are their new facts.
+  /// The stored bytes are confirmed and get this metadata.
   case renew(EntryMetadata)
-  /// The server says that what is not there has not changed: ask again without a condition.
+  /// The server confirmed an entry that the cache does not have, so repeat the request without a condition.
   case askAnew
-  /// A good answer that is not to be kept. What was stored is out of date and goes, if `dropsStored`.
+  /// A good response that must not be stored. If `dropsStored` is true, the outdated entry is removed.
   case handOut(EntryMetadata, NotStoredReason, dropsStored: Bool)
-  /// No answer; what is stored stays.
+  /// The response isn't usable, and the stored entry stays.
   case fail(AnswerFailure)
 
+  /// Decides on the effect of a response.
   /// - Parameters:
-  ///   - stored: what is known of the entry of the same variant when the answer came, not when it was asked for: nil
-  ///     if it has gone meanwhile.
-  ///   - expectation: what the source's bytes look like.
-  ///   - objection: why the answer may not take the place of what is stored, by `ReplacementRule`.
-  ///   - isPinned: whether somebody wants what is stored kept: then an answer that may not be kept drops nothing.
+  ///   - stored: the metadata of the entry of the same variant when the response came, or `nil` if it was removed since
+  ///     the request.
+  ///   - expectation: the content that the source expects.
+  ///   - objection: the reason of `ReplacementRule` why the response may not replace the stored entry.
+  ///   - isPinned: true if the stored entry is pinned. A response that must not be stored then removes nothing.
   ///   - expiresAt: the item's own end of freshness.
-  ///   - isStoredUsable: whether what is stored may be handed out when the server fails; then a server's error is a
-  ///     failure also under a rule that keeps every status (RFC 5861 §4).
-  ///   - decodes: whether the transport has undone content codings.
+  ///   - isStoredUsable: true if the stored entry may replace a failed response. An error of the server is then a
+  ///     failure even under a rule that keeps every status (RFC 5861 §4).
+  ///   - decodes: true if the transport has undone content codings.
   package init(
     of answer: Answer, stored: EntryMetadata?, rule: FreshnessRule, expectation: ContentExpectation? = nil,
     objection: ContentMismatch? = nil, isPinned: Bool = false, expiresAt: Int64? = nil,
@@ -133,7 +134,7 @@ package enum AnswerJudgement: Sendable, Hashable {
 }
 
 extension RetryAfter {
-  /// Milliseconds from the moment the answer came; nil where it asks for no wait that can be read.
+  /// Returns the milliseconds from the arrival of the response, or `nil` if it has no readable `Retry-After`.
   package static func milliseconds(_ fields: HTTPFields, at now: Int64) -> Int64? {
     fields[.retryAfter].flatMap { milliseconds($0, date: fields[.date], now: now) }
   }

@@ -1,19 +1,19 @@
-/// What an answer with this status means to the cache.
+/// The meaning of a response's status for the cache.
 package enum AnswerKind: Sendable, Hashable {
-  /// The bytes that were asked for.
+  /// The requested bytes.
   case body
-  /// The server knows that there is nothing.
+  /// The resource does not exist.
   case negative
-  /// What is stored is still right (304).
+  /// The stored entry is current (304).
   case notModified
-  /// A part of the bytes (206): for resuming a download, never an entry.
+  /// A part of the bytes (206), used to resume a download and never stored as an entry.
   case partial
   case redirect
-  /// The server could not, this time.
+  /// A temporary failure of the server.
   case retry
-  /// Anything else: asking again brings the same.
+  /// Any other error, which another request does not change.
   case error
-  /// Not the answer yet (1xx).
+  /// An interim response (1xx), which another response follows.
   case interim
 
   package init(status: Int) {
@@ -32,12 +32,12 @@ package enum AnswerKind: Sendable, Hashable {
 
   package static func isNegative(_ status: Int) -> Bool { status == 204 || status == 404 || status == 410 }
 
-  /// The errors that a stale entry may stand in for (RFC 5861 §4).
+  /// True for the errors that a stale entry may replace (RFC 5861 §4).
   package static func isServerError(_ status: Int) -> Bool {
     status == 500 || status == 502 || status == 503 || status == 504
   }
 
-  /// The statuses that may be kept without saying for how long (RFC 9110 §15.1).
+  /// True for the statuses that may be stored without an explicit lifetime (RFC 9110 §15.1).
   package static func allowsGuess(_ status: Int) -> Bool {
     switch status {
     case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501: true
@@ -45,7 +45,8 @@ package enum AnswerKind: Sendable, Hashable {
     }
   }
 
-  /// The statuses whose rules of caching this cache follows, as `must-understand` wants (RFC 9111 §5.2.2.3).
+  /// True for the statuses whose caching rules this cache implements, as `must-understand` requires (RFC 9111
+  /// §5.2.2.3).
   package static func isUnderstood(_ status: Int) -> Bool {
     switch status {
     case 200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 500, 501, 502, 503, 504:

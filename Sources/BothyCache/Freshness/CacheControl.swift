@@ -1,10 +1,10 @@
 package import HTTPTypes
 
-/// The directives of `Cache-Control` (RFC 9111 §5.2, RFC 5861, RFC 8246) as a private cache reads them.
+/// The directives of `Cache-Control` (RFC 9111 §5.2, RFC 5861, RFC 8246) for a private cache.
 ///
-/// What concerns shared caches alone (`s-maxage`, `proxy-revalidate`) is passed over. Field lists of `no-cache` and
-/// `private` are read as if they were not there. A number may be quoted; one that is none counts as zero, and
-/// of several the smallest holds, so that what is garbled is stale rather than fresh for ever.
+/// Directives for shared caches alone (`s-maxage`, `proxy-revalidate`) are ignored. The field lists of `no-cache` and
+/// `private` are ignored too, but not the directives. A number may be quoted. An invalid number counts as zero, and the
+/// smallest of several numbers wins, so that garbled fields make a response stale and not fresh for ever.
 package struct CacheControl: Sendable, Hashable {
   package var noStore = false
   package var noCache = false
@@ -14,15 +14,15 @@ package struct CacheControl: Sendable, Hashable {
   package var isPrivate = false
   package var isImmutable = false
   package var onlyIfCached = false
-  /// Seconds, as all numbers here; nil when there is no such directive.
+  /// The number of seconds, like all numbers here, or `nil` without the directive.
   package var maxAge: Int64?
   package var staleWhileRevalidate: Int64?
   package var staleIfError: Int64?
   package var minFresh: Int64?
-  /// `Int64.max` without a number: however stale.
+  /// The number of seconds, or `Int64.max` for a directive without a number, which accepts any staleness.
   package var maxStale: Int64?
 
-  /// The largest number of seconds that is told apart from larger ones (RFC 9111 §1.2.2).
+  /// The largest number of seconds. Larger numbers are reduced to it (RFC 9111 §1.2.2).
   package static let longest: Int64 = 1 << 31
 
   package init() {}
@@ -56,8 +56,9 @@ package struct CacheControl: Sendable, Hashable {
 
   private static func smaller(_ known: Int64?, _ new: Int64) -> Int64 { min(known ?? .max, new) }
 
-  /// The name in lower case, and what follows the first `=`, nil without one. Spaces about the `=` stay with the
-  /// value, which is then no number.
+  /// Returns the name in lower case, and the text after the first `=`, or `nil` without one.
+  ///
+  /// Spaces around the `=` stay with the value, which then isn't a number.
   private static func split(_ directive: Substring) -> (name: String, value: Substring?) {
     guard let equals = directive.utf8.firstIndex(of: UInt8(ascii: "=")) else {
       return (directive.lowercased(), nil)
@@ -68,7 +69,7 @@ package struct CacheControl: Sendable, Hashable {
     return (trimmed.lowercased(), trimmed.utf8.count == name.utf8.count ? value : "")
   }
 
-  /// A number of seconds, perhaps in double quotes; larger ones than `longest` are that.
+  /// Parses a number of seconds, which may be in double quotes. Larger numbers become `longest`.
   package static func seconds(_ text: Substring?) -> Int64? {
     guard var digits = text?.utf8[...] else { return nil }
     if digits.count >= 2, digits.first == UInt8(ascii: "\""), digits.last == UInt8(ascii: "\"") {
@@ -84,9 +85,9 @@ package struct CacheControl: Sendable, Hashable {
   }
 }
 
-/// Takes the members of a comma-separated field apart (RFC 9110 §5.6.1); commas in quoted strings part nothing.
+/// Splits a comma-separated field into its members (RFC 9110 §5.6.1). Commas in quoted strings do not separate.
 package enum ListReader {
-  /// The members without the white space around them; empty ones are left out. An open quote reaches to the end.
+  /// Returns the members without the white space around them and without empty ones. An open quote extends to the end.
   package static func members(of line: String) -> [Substring] {
     var members: [Substring] = []
     var start = line.utf8.startIndex
@@ -113,7 +114,7 @@ package enum ListReader {
     return members
   }
 
-  /// Without spaces and tabs at either end.
+  /// Returns the text without spaces and tabs at either end.
   package static func trimmed(_ text: Substring) -> Substring {
     func isSpace(_ byte: UInt8?) -> Bool { byte == 0x20 || byte == 0x09 }
     var bytes = text.utf8[...]

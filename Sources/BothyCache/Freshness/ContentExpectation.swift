@@ -1,16 +1,16 @@
 public import Foundation
 package import HTTPTypes
 
-/// What the bytes of a source look like, so that the sign-in page of a hotel's network is not taken for a map.
+/// The expected content of a source, so that the sign-in page of a hotel's network isn't stored as a map.
 public struct ContentExpectation: Sendable, Hashable {
-  /// Media types, in lower case and without parameters; `image/*` stands for all of a kind. Empty: any.
+  /// Media types in lower case and without parameters. `image/*` covers all images. An empty list accepts any type.
   public var mediaTypes: [String]
-  /// Beginnings of which the bytes must have one. Empty: any.
+  /// The accepted beginnings of the bytes. An empty list accepts any beginning.
   public var beginnings: [Data]
-  /// Whether a body without a byte is an answer.
+  /// True if an empty body is accepted.
   public var allowsEmpty: Bool
 
-  /// Expects nothing unless told otherwise. An answer without `Content-Type` is judged by its bytes alone.
+  /// Creates an expectation, which accepts anything by default. Without `Content-Type` only the bytes are checked.
   public init(mediaTypes: [String] = [], beginnings: [Data] = [], allowsEmpty: Bool = true) {
     self.mediaTypes = mediaTypes.map { $0.lowercased() }
     self.beginnings = beginnings
@@ -24,14 +24,14 @@ public struct ContentExpectation: Sendable, Hashable {
       Data([0x89, 0x50, 0x4E, 0x47]), Data([0xFF, 0xD8, 0xFF]), Data("GIF8".utf8), Data("RIFF".utf8),
     ], allowsEmpty: false)
 
-  /// JSON of any kind, also where the server calls it plain text.
+  /// JSON of any kind, even if the server calls it plain text.
   public static let json = ContentExpectation(
     mediaTypes: ["application/json", "application/*", "text/json", "text/plain"],
     beginnings: [Data("{".utf8), Data("[".utf8)], allowsEmpty: false)
 
-  /// Why an answer is not what was expected; nil when it is.
+  /// Returns the difference between a response and the expectation, or `nil` if it fits.
   ///
-  /// - Parameter body: the bytes, or so many of them as tell. White space before the beginning is passed over.
+  /// - Parameter body: the bytes, or enough of them to decide. White space before the beginning is ignored.
   package func mismatch(fields: HTTPFields, body: Data) -> ContentMismatch? {
     if body.isEmpty { return allowsEmpty ? nil : .empty }
     if !mediaTypes.isEmpty, let said = fields[.contentType] {
@@ -47,7 +47,7 @@ public struct ContentExpectation: Sendable, Hashable {
     return nil
   }
 
-  /// Where the content begins: after a byte order mark and white space.
+  /// Returns the start of the content, after a byte order mark and white space.
   private static func start(of body: Data) -> Data.Index {
     var start = body.startIndex
     if body.starts(with: [0xEF, 0xBB, 0xBF]) { start += 3 }
@@ -56,20 +56,20 @@ public struct ContentExpectation: Sendable, Hashable {
   }
 }
 
-/// How an answer differs from what its source brings.
+/// The difference between a response and the content of its source.
 public enum ContentMismatch: Sendable, Hashable {
-  /// There are no bytes where some are expected; asking again may help.
+  /// The body is empty, but bytes are expected. Another request may succeed.
   case empty
-  /// The answer calls itself something else: the media type in lower case, without parameters.
+  /// The response has another media type, in lower case and without parameters.
   case mediaType(String)
-  /// The bytes are none of the source's.
+  /// The bytes do not belong to the source.
   case bytes
-  /// A picture of another format or size than the stored one: what came, such as `png 300x80`.
+  /// A picture of another format or size than the stored one. The text describes it, such as `png 300x80`.
   case otherPicture(String)
-  /// A redirect over plain HTTP led to another host, as networks do that want a sign-in: which one.
+  /// A redirect over plain HTTP led to another host, which is given, as in networks that require a sign-in.
   case otherHost(String)
-  /// The connection was closed before the content came to its end; asking again may help.
+  /// The connection was closed before the end of the content. Another request may succeed.
   case cut
-  /// The server says that there is nothing any more, and somebody wants what is stored kept.
+  /// The server says that the resource is gone, but the stored entry is pinned.
   case gone
 }

@@ -2,28 +2,28 @@ import BothyCore
 internal import Foundation
 internal import HTTPTypes
 
-/// What bytes are, by what they hold, and by what they are called where that does not tell.
+/// The kind of some bytes, by their content, or by their media type if the content does not decide.
 enum ContentKind: Sendable, Hashable {
   /// A picture, by its first bytes or its media type.
   case picture
   /// A vector tile, by its structure.
   case vectorTile
   case json
-  /// HTML, or a script in its place.
+  /// HTML, or a script instead of it.
   case page
-  /// Bytes that are no text, and texts of a media type that is no page's.
+  /// Bytes that aren't text, or a text whose media type isn't that of a page.
   case data
-  /// Text that nothing else is known of.
+  /// Text of an unknown kind.
   case text
 
-  /// Bytes that a server packed with gzip without saying so are judged by what is in them.
+  /// Determines the kind. Bytes that the server packed with gzip are unpacked first, even if its fields do not say so.
   init(_ fields: HTTPFields, _ body: Data) {
     let type = Self.mediaType(fields) ?? ""
     guard Gzip.isPacked(body) else {
       self = Self.kind(of: body, type)
       return
     }
-    // What can't be unpacked within the limit is bytes, and nothing more is known of them.
+    // Bytes that can't be unpacked within the limit are of an unknown kind.
     self = (try? Gzip.unpack(body, limit: Self.unpackedLimit)).map { Self.kind(of: $0, "") } ?? .data
   }
 
@@ -44,7 +44,7 @@ enum ContentKind: Sendable, Hashable {
     return type.isEmpty || type.hasPrefix("text/") ? .text : .data
   }
 
-  /// In lower case, without parameters; nil without the field.
+  /// Returns the media type in lower case and without parameters, or `nil` without the field.
   static func mediaType(_ fields: HTTPFields) -> String? {
     fields[.contentType].map { said in
       ListReader.trimmed(said.split(separator: ";", maxSplits: 1, omittingEmptySubsequences: false)[0])
@@ -54,7 +54,7 @@ enum ContentKind: Sendable, Hashable {
 
   static let pageTypes: Set<String> = ["text/html", "application/xhtml+xml"]
 
-  /// The beginning of a text in UTF-16, in lower case; nil for other bytes.
+  /// Returns the beginning of a text in UTF-16, in lower case, or `nil` for other bytes.
   private static func wideText(_ head: [UInt8]) -> String? {
     let isLittle = head.starts(with: [0xFF, 0xFE]) || head.starts(with: [0x3C, 0x00])
     guard isLittle || head.starts(with: [0xFE, 0xFF]) || head.starts(with: [0x00, 0x3C]) else { return nil }

@@ -2,10 +2,10 @@ internal import BothyStore
 public import Foundation
 public import HTTPTypes
 
-/// How long the resources of a source, or one item, count as fresh.
+/// The rule that decides how long the resources of a source, or one resource, are fresh.
 ///
-/// A value; it is applied when an entry is read, so a changed rule holds for what is stored already. An entry's own
-/// `expiresAt` wins over the rule, the rule over the answer's fields.
+/// A rule is a value. It is applied when an entry is read, so a changed rule applies to stored entries too. An entry's
+/// own `expiresAt` overrides the rule, and the rule overrides the response's fields.
 ///
 ///     .http                                       // as the server says
 ///     .http(min: .days(1), max: .days(30))        // as the server says, within bounds
@@ -21,15 +21,15 @@ public struct FreshnessRule: Sendable {
   }
 
   package let base: Base
-  /// What the age of an entry is counted from, under `fixed` and `notBefore`.
+  /// The time from which the age of an entry counts, under `fixed` and `notBefore`.
   public var stamp: Stamp
-  /// Entries stamped before this moment are stale, whatever else is said.
+  /// The time before which entries are stale in any case, by their stamp.
   public var cutOff: CutOff?
-  /// Whether stale entries may be used when the server fails or cannot be reached.
+  /// The use of stale entries if the server fails or is unreachable.
   public var staleUse: StaleUse = .always
-  /// Whether answers are kept although they say `no-store`. A request that says so is never kept.
+  /// True if responses are stored even if they have `no-store`. The response to a request with it is never stored.
   public var ignoresNoStore = false
-  /// Whether errors and redirects are kept where HTTP allows it, as a proxy wants it. Otherwise they are no entries.
+  /// True if errors and redirects are stored where HTTP allows it, as a proxy needs. By default they aren't entries.
   public var keepsEveryStatus = false
   package var heuristicCap: Int64 = 7 * 86_400_000
   package var negative: Int64?
@@ -41,16 +41,18 @@ public struct FreshnessRule: Sendable {
     self.negative = negative?.wholeMilliseconds
   }
 
-  /// As the answer's fields say (RFC 9111). What says `must-revalidate` or `no-cache` is not used stale, also not without a
-  /// network (§5.2.2.2): such reads fail, unless the resource is pinned or the mode asks for what is stored.
+  /// The lifetime by the response's fields (RFC 9111).
+  ///
+  /// Responses with `must-revalidate` or `no-cache` aren't used stale, even without a network (§5.2.2.2). Such reads
+  /// fail, unless the resource is pinned or the mode is limited to the cache.
   public static let http = FreshnessRule(.http(min: 0, max: .max, otherwise: 0))
 
-  /// As the answer's fields say, within bounds.
+  /// Returns a rule with the lifetime by the response's fields, within bounds.
   ///
   /// - Parameters:
-  ///   - min: fresh at least this long, also when the answer says `no-cache`.
-  ///   - max: fresh at most this long; a bound below `min` is `min`.
-  ///   - otherwise: the lifetime of answers whose fields say nothing of it.
+  ///   - min: the shortest lifetime, even if the response has `no-cache`.
+  ///   - max: the longest lifetime. A bound below `min` becomes `min`.
+  ///   - otherwise: the lifetime of responses without a lifetime in their fields.
   public static func http(
     min: Duration = .zero, max: Duration? = nil, otherwise: Duration = .zero, negative: Duration? = nil
   ) -> FreshnessRule {
@@ -61,14 +63,14 @@ public struct FreshnessRule: Sendable {
         otherwise: otherwise.wholeMilliseconds), negative: negative)
   }
 
-  /// Fresh for this long from its stamp, whatever the fields say. At an age of exactly this it is stale.
+  /// Returns a rule with this lifetime from the stamp, whatever the fields are. At an age of exactly this it is stale.
   public static func fixed(_ lifetime: Duration, stamp: Stamp = .receipt, negative: Duration? = .minutes(10))
     -> FreshnessRule
   {
     FreshnessRule(.fixed(lifetime.wholeMilliseconds), stamp: stamp, negative: negative)
   }
 
-  /// Fresh as long as its stamp is not before a moment that can be moved at any time.
+  /// Returns a rule by which entries are fresh unless their stamp is before a cut-off, which the app can move.
   public static func notBefore(_ cutOff: CutOff, stamp: Stamp = .receipt, negative: Duration? = .minutes(10))
     -> FreshnessRule
   {
@@ -77,13 +79,13 @@ public struct FreshnessRule: Sendable {
     return rule
   }
 
-  /// Never changes: not asked for again, even when the user reloads.
+  /// Resources that never change and are never requested again, even when the user reloads.
   public static let immutable = FreshnessRule(.immutable, negative: .minutes(10))
 
-  /// Fresh until the app asks for it anew.
+  /// Resources that are fresh until the app requests them again.
   public static let manual = FreshnessRule(.manual, negative: .minutes(10))
 
-  /// The rule of an expiration interval: none means as the server says; nil for a negative one, which is refused.
+  /// Creates the rule of an expiration interval. Without one it is `http`. Returns `nil` for a negative one.
   public init?(expirationInterval: Duration?) {
     switch expirationInterval {
     case nil: self = .http
@@ -92,59 +94,62 @@ public struct FreshnessRule: Sendable {
     }
   }
 
-  /// The longest that an answer may be fresh by guess, a tenth of the time since it was last modified
-  /// (RFC 9111 §4.2.2). Zero switches guesses off. Seven days unless set. Counts when an answer is stored.
+  /// The longest estimated lifetime (RFC 9111 §4.2.2). The estimate is a tenth of the time since the last change.
+  ///
+  /// Zero switches estimates off. The default is seven days. The limit applies when a response is stored.
   public var heuristicLimit: Duration {
     get { .milliseconds(heuristicCap) }
     set { heuristicCap = newValue.wholeMilliseconds }
   }
 
-  /// How long it is remembered that there is nothing (204, 404, 410); nil: as the fields say.
+  /// The lifetime of negative entries (204, 404, 410), or `nil` to use the response's fields.
   public var negativeLifetime: Duration? {
     get { negative.map { .milliseconds($0) } }
     set { negative = newValue?.wholeMilliseconds }
   }
 
-  /// How long after its end an entry is still used while a new one is asked for; nil: as the fields say under `http`,
-  /// else not at all.
+  /// The time after its end at which an entry is still used during a refresh.
+  ///
+  /// `nil` uses the response's fields under `http`, and means zero under other rules.
   public var staleWhileRevalidating: Duration? {
     get { staleWhileRevalidate.map { .milliseconds($0) } }
     set { staleWhileRevalidate = newValue?.wholeMilliseconds }
   }
 
-  /// What an entry's age is counted from.
+  /// The time from which an entry's age counts.
   public enum Stamp: Sendable {
-    /// When it came or was last confirmed.
+    /// The time of its arrival or last confirmation.
     case receipt
-    /// When the server made it, by `Last-Modified`. Where that is missing or lies after the receipt: the receipt.
+    /// The time of its creation by `Last-Modified`. If that is missing or later than the receipt, the receipt.
     case lastModified
-    /// When the server made it, by another field with an HTTP date in it.
+    /// The time of its creation by another field with an HTTP date.
     case field(HTTPField.Name)
-    /// When the server made it, by the fields of the answer.
+    /// The time of its creation, computed from the fields of the response.
     case computed(@Sendable (HTTPFields) -> Date?)
   }
 
-  /// How stale an entry may be used when there is nothing better. What says `must-revalidate` or `no-cache` is not
-  /// used under `http` rules, unless it is pinned.
+  /// The permitted staleness of an entry without a better response.
+  ///
+  /// Responses with `must-revalidate` or `no-cache` aren't used under `http` rules, unless they are pinned.
   public enum StaleUse: Sendable, Hashable {
-    /// However stale it is.
+    /// Any staleness.
     case always
-    /// For this long after it became stale, or as long as the answer's `stale-if-error` says.
+    /// Up to this time after it became stale, or as long as the response's `stale-if-error` allows.
     case upTo(Duration)
-    /// Only as long as the answer's `stale-if-error` says.
+    /// Only as long as the response's `stale-if-error` allows.
     case never
   }
 }
 
 extension Duration {
-  /// So many times 60 seconds.
+  /// Returns `count` times 60 seconds.
   public static func minutes(_ count: Int) -> Duration { .seconds(60 * count) }
-  /// So many times 3600 seconds.
+  /// Returns `count` times 3600 seconds.
   public static func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
-  /// So many times 86,400 seconds, whatever the calendar says of the day.
+  /// Returns `count` times 86,400 seconds, regardless of the calendar.
   public static func days(_ count: Int) -> Duration { .seconds(86_400 * count) }
 
-  /// Not below zero, not above what fits.
+  /// The whole milliseconds, from zero to the largest number.
   package var wholeMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     if seconds < 0 || attoseconds < 0 { return 0 }

@@ -1,12 +1,13 @@
 internal import BothyStore
 package import HTTPTypes
 
-/// Computes the terms of an answer once, when it is stored or confirmed (RFC 9111 §4.2).
+/// Computes the terms of a response once, when it is stored or confirmed (RFC 9111 §4.2).
 extension FreshnessTerms {
+  /// Computes the terms of a response.
   /// - Parameters:
-  ///   - requestedAt: when the request was sent, milliseconds since 1970.
-  ///   - receivedAt: when the answer's head came.
-  ///   - rule: gives the limit of guesses and the stamp; all else of a rule is applied when the entry is read.
+  ///   - requestedAt: the time of the request, in milliseconds since 1970.
+  ///   - receivedAt: the time at which the response's head came.
+  ///   - rule: gives the limit of estimates and the stamp. Everything else of a rule is applied when the entry is read.
   package init(
     status: Int, fields: HTTPFields, requestedAt: Int64, receivedAt: Int64, rule: FreshnessRule
   ) {
@@ -32,7 +33,7 @@ extension FreshnessTerms {
     if control.isImmutable { flags.insert(.immutable) }
   }
 
-  /// The larger of what the clocks say and what the caches on the way say, with the time the answer took.
+  /// Returns the larger of two ages: the one by the clocks, and the one by caches on the way plus the response time.
   private static func initialAge(
     _ fields: HTTPFields, _ date: Int64?, _ requestedAt: Int64, _ receivedAt: Int64
   ) -> Int64 {
@@ -41,7 +42,7 @@ extension FreshnessTerms {
     return max(apparent, ageField(fields) * 1000 + delay)
   }
 
-  /// The first member of `Age` in seconds; zero when that is no number (RFC 9111 §5.1).
+  /// Returns the first member of `Age` in seconds, or zero if it isn't a number (RFC 9111 §5.1).
   private static func ageField(_ fields: HTTPFields) -> Int64 {
     guard let first = fields[values: .age].first, let member = ListReader.members(of: first).first,
       member.utf8.first != UInt8(ascii: "\"")

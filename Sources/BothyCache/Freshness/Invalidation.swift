@@ -1,10 +1,12 @@
 internal import Foundation
 package import HTTPTypes
 
-/// What a request that changes things on the server makes stale (RFC 9111 §4.4).
+/// The entries that become stale through a request that changes resources on the server (RFC 9111 §4.4).
 package enum Invalidation {
-  /// The addresses whose entries must not be used any more: the request's own, and those of the same origin that
-  /// the answer names. None for safe methods and for answers that failed.
+  /// Returns the addresses whose entries must not be used after the request.
+  ///
+  /// They are the request's own address, and those in the response that have the same origin. Safe methods and failed
+  /// responses have none.
   package static func targets(
     method: HTTPRequest.Method, url: String, status: Int, fields: HTTPFields
   ) -> [String] {

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What a picture is, by its bytes: its format, and its edges where its head tells them.
+/// The format of a picture by its bytes, and its size if its head has it.
 struct PictureForm: Sendable, Hashable {
   enum Format: String, Sendable { case png, jpeg, gif, webp, avif, svg }
 
@@ -12,7 +12,7 @@ struct PictureForm: Sendable, Hashable {
     var height: Int
   }
 
-  /// Nil for bytes that are no picture of a known format.
+  /// Returns `nil` for bytes that aren't a picture of a known format.
   init?(_ body: Data) {
     let head = [UInt8](body.prefix(4096))
     if head.starts(with: [0x89, 0x50, 0x4E, 0x47]) {
@@ -36,12 +36,12 @@ struct PictureForm: Sendable, Hashable {
     }
   }
 
-  /// Whether another picture may take this one's place: of the same format, and as large where both say how large.
+  /// True if another picture may replace this one. It needs an equal format, and an equal size if both sizes are known.
   func isLike(_ other: PictureForm) -> Bool {
     format == other.format && (size == nil || other.size == nil || size == other.size)
   }
 
-  /// Whether the bytes go on to where a picture of this format ends.
+  /// True if the bytes extend to the end mark of a picture of this format.
   func isWhole(_ body: Data) -> Bool {
     let tail = [UInt8](body.suffix(64))
     switch format {
@@ -56,7 +56,7 @@ struct PictureForm: Sendable, Hashable {
     }
   }
 
-  /// The size as the picture's text, such as `png 256x256`.
+  /// The form as a text, such as `png 256x256`.
   var text: String { format.rawValue + (size.map { " \($0.width)x\($0.height)" } ?? "") }
 
   private static let longestEdge = 16_384
@@ -66,7 +66,7 @@ struct PictureForm: Sendable, Hashable {
     return (0...bytes.count - part.count).contains { bytes[$0...].starts(with: part) }
   }
 
-  /// The number at a place; 0 beyond the end.
+  /// Returns the number at a place, or 0 beyond the end.
   private static func number(_ bytes: [UInt8], _ place: Int, _ count: Int, isLittleEndian: Bool = false)
     -> Int
   {
@@ -89,7 +89,7 @@ struct PictureForm: Sendable, Hashable {
       number(bytes, height, count, isLittleEndian: isLittleEndian))
   }
 
-  /// The size in the first frame header; nil when it lies beyond what is looked at.
+  /// Returns the size in the first frame header, or `nil` if that is beyond the examined bytes.
   private static func jpegSize(_ bytes: [UInt8]) -> Size? {
     var place = 2
     while place + 9 < bytes.count, bytes[place] == 0xFF {
@@ -127,7 +127,7 @@ struct PictureForm: Sendable, Hashable {
     return text.contains("<svg") && !text.contains("<html")
   }
 
-  /// Whether the boxes of an ISO media file fill the bytes exactly.
+  /// True if the boxes of an ISO media file fill the bytes exactly.
   private static func fillsBoxes(_ body: Data) -> Bool {
     var place = 0
     while place < body.count {

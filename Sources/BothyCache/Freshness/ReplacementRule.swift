@@ -1,27 +1,29 @@
 internal import Foundation
 internal import HTTPTypes
 
-/// Decides whether an answer may take the place of what is stored, or become the first that is. It is asked for every
-/// answer, whatever brought it: a read, a refresh behind one, the load of a region, a prefetch, the proxy, the tool.
+/// Decides if a response may replace the stored entry or become the first one.
 ///
-/// 1. What is pinned is never replaced by the word that there is nothing, by no bytes, or by an answer that may not be
-///    kept; unless the one who asks has decided so (`letsGo`).
-/// 2. A tile is what its source brings: told by its bytes, by what is stored of it, and by its address's ending.
-/// 3. A picture is replaced by one of its own format and size.
-/// 4. An answer that ends when its connection closes may have been cut off: it counts when its content has an end.
-/// 5. Over plain HTTP a redirect to another host brings nothing that replaces something.
+/// It applies to every response: of a read, a background refresh, the load of a region, a prefetch, the proxy, the
+/// tool.
+///
+/// 1. A pinned entry is never replaced by a response that says that nothing exists, that is empty, or that must not be
+///    stored, unless the caller has decided so (`letsGo`).
+/// 2. A tile must be content of its source, judged by its bytes, by the stored entry, and by its address's extension.
+/// 3. A picture is only replaced by one of equal format and size.
+/// 4. A response that ends with its connection may have been cut off. It counts only if its content has an end mark.
+/// 5. Over plain HTTP, a response from another host after a redirect replaces nothing.
 struct ReplacementRule: Sendable {
-  /// The name of what is asked for.
+  /// The key of the requested resource.
   let key: ResourceKey
-  /// The end of the address, such as `png`; empty without one.
+  /// The extension of the address, such as `png`, or empty without one.
   let ending: String
-  /// What the source says of its content; nil where it says nothing.
+  /// The source's expected content, or `nil` without an expectation.
   let expectation: ContentExpectation?
-  /// What the answer would replace, bytes that are something alone.
+  /// The entry that the response replaces, or `nil` if it is missing, negative or empty.
   let stored: StoredEntry?
-  /// Whether somebody wants what is stored kept.
+  /// True if the stored entry is pinned.
   let isPinned: Bool
-  /// Whether what is pinned may go where the server says that it is gone.
+  /// True if a pinned entry may be removed when the server says that the resource is gone.
   let letsGo: Bool
 
   init(
@@ -35,13 +37,13 @@ struct ReplacementRule: Sendable {
     ending = Self.ending(of: source.publicURL(for: key))
   }
 
-  /// Whether it has to be known if somebody has pinned what is stored.
+  /// True if the decision depends on whether the stored entry is pinned.
   static func needsPin(_ answer: FetchedAnswer) -> Bool {
     answer.body.isEmpty || answer.endsByClosing || AnswerKind(status: answer.status) != .body
       || CacheControl(answer.fields).noStore
   }
 
-  /// Why an answer changes nothing of what is stored; nil when it may.
+  /// Returns the reason why a response may not replace the stored entry, or `nil` if it may.
   func objection(to answer: FetchedAnswer, asked urls: [String]) -> ContentMismatch? {
     guard AnswerKind(status: answer.status) == .body else {
       return stored != nil && isPinned && !letsGo ? .gone : nil
@@ -56,7 +58,7 @@ struct ReplacementRule: Sendable {
 
   // MARK: kinds
 
-  /// Whether the source takes whatever comes.
+  /// True if the source accepts any content.
   private var takesAll: Bool {
     expectation.map { $0.mediaTypes.isEmpty && $0.beginnings.isEmpty && $0.allowsEmpty } ?? false
   }
@@ -70,7 +72,7 @@ struct ReplacementRule: Sendable {
     guard let stored, let known else {
       return fitsName == false || kind == .page && refusesPages ? Self.named(answer) : nil
     }
-    // What is stored may be what the source does not bring, from before this was looked at.
+    // The stored entry may not fit the source if an earlier version stored it without this check.
     let isMended = fitsName == true && nameFits(known, stored.entry.body) == false
     if isMended { return nil }
     if !Self.mayReplace(known, by: kind, isTile: isTile) || kind == .page && refusesPages && known != .page {
@@ -83,7 +85,7 @@ struct ReplacementRule: Sendable {
     return new.isLike(old) ? nil : .otherPicture(new.text)
   }
 
-  /// No bytes are an answer for a vector tile without layers, and for what is no tile.
+  /// Checks an empty body. It is valid for a vector tile without layers, and for resources that are not tiles.
   private func wrongEmptiness(_ answer: FetchedAnswer) -> ContentMismatch? {
     if stored != nil, isPinned, !letsGo { return .gone }
     if takesAll { return nil }
@@ -94,9 +96,9 @@ struct ReplacementRule: Sendable {
     return isTile && (wasPicture || Self.pictureEndings.contains(ending)) ? .empty : nil
   }
 
-  /// Whether a kind is the one that the tile's address names; nil where that names none.
+  /// Returns true if the kind fits the extension of the tile's address, or `nil` if the extension does not decide.
   private func nameFits(_ kind: ContentKind, _ body: Data) -> Bool? {
-    // What a source says of its content is looked at elsewhere, and says more than an address.
+    // The source's expected content is checked elsewhere, and is more precise than an address.
     guard isTile, expectation == nil else { return nil }
     switch ending {
     case "pbf", "mvt": return kind == .vectorTile
@@ -118,7 +120,7 @@ struct ReplacementRule: Sendable {
     expectation == nil && Self.namesNoPage(key.name)
   }
 
-  /// Tiles are never pages; of other resources the ending tells.
+  /// True for tiles, which are never pages, and for other resources whose extension isn't that of a page.
   private static func namesNoPage(_ name: ResourceKey.Name) -> Bool {
     guard case .path(let path) = name else { return true }
     return endings.contains(ending(of: path))
@@ -130,19 +132,21 @@ struct ReplacementRule: Sendable {
 
   // MARK: ends and ways
 
-  /// Whether the content itself shows that it came to its end.
+  /// True if the content itself shows that it is complete.
   private func isWhole(_ answer: FetchedAnswer) -> Bool {
     if answer.body.isEmpty { return true }
     if let picture = PictureForm(answer.body) { return picture.isWhole(answer.body) }
     switch ContentKind(answer.fields, answer.body) {
     case .vectorTile: return true
-    // What can't be read was cut off.
+    // Unreadable JSON was cut off.
     case .json: return (try? JSONSerialization.jsonObject(with: answer.body)) != nil
     case .picture, .page, .data, .text: return false
     }
   }
 
-  /// The host that a redirect led to, where anybody on the way could have said so and it is none of those asked.
+  /// Returns the host that a redirect over plain HTTP led to, if it isn't one of the requested hosts.
+  ///
+  /// Any device on the way can send such a redirect.
   private static func strangeHost(_ answer: FetchedAnswer, _ urls: [String]) -> String? {
     let asked = urls.compactMap { Origin($0) }
     guard let came = Origin(answer.url), asked.allSatisfy({ $0.scheme == "http" }) else { return nil }

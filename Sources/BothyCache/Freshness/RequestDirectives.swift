@@ -1,19 +1,19 @@
 internal import BothyStore
 package import HTTPTypes
 
-/// What a request asks of a cache (RFC 9111 §5.2.1), laid over what the rule says of an entry.
+/// The directives of a request to a cache (RFC 9111 §5.2.1), applied to the use that the rule permits.
 package struct RequestDirectives: Sendable, Hashable {
   private let control: CacheControl
 
   package init(_ fields: HTTPFields) { control = CacheControl(fields) }
 
-  /// To be answered from what is stored, or not at all (504).
+  /// True if the response must come from the cache or fail (504).
   package var onlyIfCached: Bool { control.onlyIfCached }
-  /// Neither looked up nor kept.
+  /// True if the response must neither come from the cache nor be stored.
   package var noStore: Bool { control.noStore }
   package var noCache: Bool { control.noCache }
 
-  /// The use that the request allows of an entry; `age` is that of HTTP.
+  /// Returns the use of an entry that the request permits. `age` is that of HTTP.
   package func restrict(_ usability: Usability, age: Int64) -> Usability {
     var restricted = usability
     let isTooOld = control.maxAge.map { age > $0 * 1000 } ?? false
@@ -29,7 +29,7 @@ package struct RequestDirectives: Sendable, Hashable {
   }
 }
 
-/// The `Age` of an answer that comes from the cache (RFC 9111 §5.1).
+/// The `Age` of a response that comes from the cache (RFC 9111 §5.1).
 package enum ServedAge {
   package static func seconds(of entry: EntryMetadata, at now: Int64) -> Int64 {
     min(entry.age(at: now) / 1000, CacheControl.longest)

@@ -1,22 +1,22 @@
 package import HTTPTypes
 
-/// Why an answer is handed out but not kept.
+/// The reason why a response is returned but not stored.
 public enum NotStoredReason: Sendable, Hashable {
-  /// Only answers to GET are kept.
+  /// Only responses to GET are stored.
   case method
-  /// The request says `no-store`.
+  /// The request has `no-store`.
   case requestForbids
-  /// The answer says `no-store`.
+  /// The response has `no-store`.
   case answerForbids
-  /// A part (206), or a 304 of its own.
+  /// The response is a part (206), or a 304 without a stored entry.
   case incomplete
-  /// The status is none that may be kept, with what the fields say.
+  /// The status may not be stored, with the fields of the response.
   case status(Int)
 }
 
-/// Decides whether an answer may be kept (RFC 9111 §3) and what of its fields is (§3.1).
+/// Decides if a response may be stored (RFC 9111 §3), and which of its fields are stored (§3.1).
 package enum Storability {
-  /// Nil when it may be kept.
+  /// Returns the reason against storing a response, or `nil` if it may be stored.
   package static func obstacle(
     method: HTTPRequest.Method, request: HTTPFields, status: Int, fields: HTTPFields, rule: FreshnessRule
   ) -> NotStoredReason? {
@@ -39,7 +39,7 @@ package enum Storability {
     return mayBeKept ? nil : .status(status)
   }
 
-  /// Fields that concern one connection, whatever it says of them.
+  /// Fields that concern one connection, even if `Connection` does not list them.
   private static let hopByHop: Set<String> = [
     "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
     "proxy-connection", "te", "transfer-encoding", "upgrade",
@@ -48,8 +48,10 @@ package enum Storability {
   /// Content codings that transports undo.
   private static let undone: Set<String> = ["gzip", "x-gzip", "deflate", "br", "zstd"]
 
-  /// The fields to keep: without those of the connection, and without the content coding and its length where the
-  /// transport has undone it. Validators stay as they are, `W/` and quotes included.
+  /// Returns the fields to store, without those of the connection.
+  ///
+  /// If the transport has undone the content coding, it is removed with its length. Validators stay unchanged, with
+  /// `W/` and quotes.
   package static func storable(_ fields: HTTPFields, decodes: Bool = true) -> HTTPFields {
     var listed: Set<String> = []
     for line in fields[values: .connection] {

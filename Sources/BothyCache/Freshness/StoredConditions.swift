@@ -1,9 +1,9 @@
 import BothyCore
 package import HTTPTypes
 
-/// A request's own conditions, held against a stored entry (RFC 9111 §4.3.2): for those who serve others.
+/// Checks of a request's own conditions against a stored entry (RFC 9111 §4.3.2), for callers that serve other clients.
 package enum StoredConditions {
-  /// Whether who asks has these bytes already. `If-None-Match` goes before `If-Modified-Since`.
+  /// True if the client has these bytes already. `If-None-Match` has priority over `If-Modified-Since`.
   package static func isUnchanged(_ entry: EntryMetadata, for request: HTTPFields) -> Bool {
     if request.contains(.ifNoneMatch) {
       guard let tag = entry.fields[.eTag] else { return false }

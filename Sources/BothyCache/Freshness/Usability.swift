@@ -1,32 +1,32 @@
 internal import BothyStore
 
-/// What may be done with a stored entry at one moment, under one rule.
+/// The permitted use of a stored entry at one time, under one rule.
 ///
-/// Made by comparing stored numbers: no field is read, no date parsed, nothing allocated.
+/// It is computed by comparing stored numbers. It reads no fields, parses no dates and allocates nothing.
 public struct Usability: Sendable, Hashable {
-  /// From the best to the worst: what may be done with it before, and instead of, asking the server.
+  /// The permitted use before a request to the server or instead of it, from best to worst.
   public enum State: UInt8, Sendable, Hashable, CaseIterable {
-    /// To be used without asking.
+    /// It may be used without a request.
     case fresh
-    /// To be used now, and asked for behind the reader's back.
+    /// It may be used at once, with a refresh in the background.
     case staleWhileRevalidate
-    /// To be asked for first; to be used, marked as stale, when the server fails or cannot be reached.
+    /// The request comes first. If the server fails or is unreachable, the entry may be used, marked as stale.
     case staleIfError
-    /// Too stale to be used; good for asking whether it has changed.
+    /// It is too stale for use, but good for a conditional request.
     case stale
-    /// Not to be used without the server's word, by the server's own wish.
+    /// The server demands that it isn't used without a request.
     case mustRevalidate
   }
 
-  /// What may be done with it.
+  /// The permitted use.
   public var state: State
-  /// Milliseconds since the moment that the rule counts from; never negative.
+  /// Milliseconds since the time from which the rule counts. Never negative.
   public var age: Int64
-  /// Milliseconds until it is stale, negative since it is; `Int64.max` when it never will be.
+  /// Milliseconds until the entry is stale, negative after that. `Int64.max` if it never becomes stale.
   public var freshFor: Int64
-  /// What set the end of its freshness.
+  /// The origin of the end of its freshness.
   public var origin: FreshnessTerms.Origin
-  /// Whether even a reload need not ask (RFC 8246).
+  /// True if even a reload sends no request (RFC 8246).
   public var isImmutable: Bool
 
   package init(
@@ -39,22 +39,23 @@ public struct Usability: Sendable, Hashable {
     self.isImmutable = isImmutable
   }
 
-  /// Whether it may be handed out before the server was asked.
+  /// True if the entry may be returned before a request to the server.
   public var isUsableAtOnce: Bool { state.rawValue <= State.staleWhileRevalidate.rawValue }
-  /// Whether it may be handed out after the server failed or could not be reached.
+  /// True if the entry may be returned after the server failed or was unreachable.
   public var isUsableOnError: Bool { state.rawValue <= State.staleIfError.rawValue }
-  /// Whether it may be used without asking anybody.
+  /// True if the entry may be used without a request.
   public var isFresh: Bool { state == .fresh }
 
-  /// How far ahead of the clock an entry's receipt may lie before the clock is taken to have gone back.
+  /// The largest time by which an entry's receipt may be ahead of the clock. Beyond it, the clock was set back.
   package static let clockTolerance: Int64 = 5 * 60_000
 }
 
 extension Usability {
+  /// Determines the use of an entry.
   /// - Parameters:
   ///   - now: milliseconds since 1970 by the device's clock.
-  ///   - isPinned: pinned entries are used when there is no network, whatever their fields say. That departs from
-  ///     RFC 9111 §4.2.4 on purpose: who pins wants to have them where there is no road.
+  ///   - isPinned: true if the entry is pinned. It is then used without a network, whatever its fields say. That
+  ///     departs from RFC 9111 §4.2.4 on purpose, because users pin entries for places without a network.
   package init(
     of entry: EntryMetadata, under rule: FreshnessRule, at now: Int64, isPinned: Bool = false
   ) {
@@ -95,12 +96,12 @@ extension Usability {
   }
 }
 
-/// How old an entry is and how long it stays fresh, by the first of: its own end, the rule, its fields.
+/// The age of an entry and the rest of its freshness, by its own end, by the rule or by its fields, in this order.
 private struct FreshSpan {
   var age: Int64
   var freshFor: Int64
   var origin: FreshnessTerms.Origin
-  /// Whether the answer's fields have a say: not under a rule that overrides them.
+  /// True if the response's fields count, because the rule does not override them.
   var followsFields: Bool
 
   init(of entry: EntryMetadata, under rule: FreshnessRule, at now: Int64) {
@@ -135,7 +136,7 @@ private struct FreshSpan {
     }
   }
 
-  /// What the age is counted from: by creation if that is known and not after the receipt.
+  /// Returns the time from which the age counts. It is the creation if that is known and not after the receipt.
   private static func stamp(of entry: EntryMetadata, _ stamp: FreshnessRule.Stamp) -> Int64 {
     if case .receipt = stamp { return entry.validatedAt }
     guard let created = entry.freshness.createdAt, created <= entry.receivedAt else {
@@ -146,7 +147,7 @@ private struct FreshSpan {
 }
 
 extension EntryMetadata {
-  /// The age by HTTP's reckoning (RFC 9111 §4.2.3), in milliseconds; never negative.
+  /// Returns the age by HTTP's calculation (RFC 9111 §4.2.3), in milliseconds. Never negative.
   package func age(at now: Int64) -> Int64 {
     freshness.initialAge.addingClamped(max(0, now.subtractingClamped(validatedAt)))
   }

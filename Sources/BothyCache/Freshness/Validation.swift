@@ -1,10 +1,12 @@
 import BothyCore
 package import HTTPTypes
 
-/// Asking whether what is stored is still right, and what a 304 changes of it (RFC 9111 §4.3).
+/// The validation of a stored entry, and the changes by a 304 (RFC 9111 §4.3).
 package enum Validation {
-  /// The fields that make a request conditional on the stored entry; empty when it has nothing to compare by, and
-  /// then the request has to be an unconditional one. `If-None-Match` repeats the `ETag` byte for byte.
+  /// Returns the fields that make a request conditional on the stored entry. `If-None-Match` repeats the `ETag`
+  /// exactly.
+  ///
+  /// They are empty if the entry has no validator. The request must then be unconditional.
   package static func fields(for entry: EntryMetadata) -> HTTPFields {
     var conditions = HTTPFields()
     if let tag = entry.fields[.eTag], !tag.isEmpty { conditions[.ifNoneMatch] = tag }
@@ -16,8 +18,9 @@ package enum Validation {
     return conditions
   }
 
-  /// The entry as a 304 leaves it: the bytes and when they came stay; the fields, the terms and the time of
-  /// confirmation are new. Nil when the 304 speaks of other bytes than those stored.
+  /// Returns the entry after a 304, or `nil` if the 304 concerns other bytes than those stored.
+  ///
+  /// The bytes and the time of their arrival stay. The fields, the terms and the time of confirmation are new.
   package static func renewed(
     _ entry: EntryMetadata, by answer: HTTPFields, requestedAt: Int64, receivedAt: Int64, rule: FreshnessRule
   ) -> EntryMetadata? {
@@ -27,7 +30,7 @@ package enum Validation {
     renewed.requestedAt = requestedAt
     renewed.validatedAt = receivedAt
     renewed.expiresAt = nil
-    // A 304 need not repeat what it says nothing new about, but its age and date are its own.
+    // A 304 need not repeat unchanged fields, but its age and date are its own.
     var speaking = renewed.fields
     speaking[.age] = answer[.age]
     renewed.fields[.age] = answer[.age]
@@ -37,12 +40,12 @@ package enum Validation {
     return renewed
   }
 
-  /// Fields that describe the stored bytes: a 304 does not change them (RFC 9111 §3.2).
+  /// Fields that describe the stored bytes, which a 304 does not change (RFC 9111 §3.2).
   private static let ofTheBytes: Set<String> = [
     "content-length", "content-encoding", "content-range", "content-type", "vary",
   ]
 
-  /// The stored fields with those of a 304 in the place of old ones.
+  /// Returns the stored fields, updated with those of a 304.
   package static func merged(_ stored: HTTPFields, _ answer: HTTPFields) -> HTTPFields {
     let news = Storability.storable(answer, decodes: false).filter {
       !ofTheBytes.contains($0.name.canonicalName)
@@ -53,6 +56,6 @@ package enum Validation {
     return merged
   }
 
-  /// A validator without the mark of weakness: the weak comparison (RFC 9110 §8.8.3.2).
+  /// Returns a validator without its mark of weakness, for the weak comparison (RFC 9110 §8.8.3.2).
   static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 }

@@ -1,14 +1,13 @@
-/// Where a new answer goes among those that are kept under one key, and which of them it makes useless: a decision, no
-/// act.
+/// The place of a new response among those stored under one key, and the ones it outdates, as a pure decision.
 ///
-/// All answers under a key depend on the same fields and differ in their values, so that a request has one answer at
-/// most (RFC 9111 §4.1): one that depends on other fields than those before takes the place of all of them.
+/// All responses under a key depend on the same fields and differ in their values, so that a request has at most one
+/// response (RFC 9111 §4.1). A response that depends on other fields replaces all earlier ones.
 package struct VariantPlace: Sendable, Hashable {
   package var variant: UInt8
-  /// Others that are to go.
+  /// The other variants, which must be removed.
   package var outdated: [UInt8]
 
-  /// The place of the one answer of a resource that does not vary.
+  /// The place of the single response of a resource that does not vary.
   package static let only = VariantPlace(variant: 0, outdated: [])
 
   private init(variant: UInt8, outdated: [UInt8]) {
@@ -16,7 +15,8 @@ package struct VariantPlace: Sendable, Hashable {
     self.outdated = outdated
   }
 
-  /// - Parameter stored: what is kept under the key, by variant.
+  /// Chooses the place of a new response.
+  /// - Parameter stored: the responses under the key, by variant.
   package init(of new: EntryMetadata, among stored: [(variant: UInt8, metadata: EntryMetadata)]) {
     let rest = stored.filter { !Self.outdates(new, $0.metadata) }
     let same = stored.first { !new.variedOn.isEmpty && $0.metadata.variedOn == new.variedOn }
@@ -28,7 +28,7 @@ package struct VariantPlace: Sendable, Hashable {
     outdated = stored.map(\.variant).filter { $0 != variant && !taken.contains($0) }
   }
 
-  /// Whether a new answer is in the place of an old one for everybody who could be given that.
+  /// True if a new response replaces an old one for every request that the old one answers.
   package static func outdates(_ new: EntryMetadata, _ old: EntryMetadata) -> Bool {
     new.variedOn == old.variedOn || new.variedOn.map(\.name) != old.variedOn.map(\.name)
   }

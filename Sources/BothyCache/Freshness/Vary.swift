@@ -1,11 +1,11 @@
 package import HTTPTypes
 
-/// Which fields of the request an answer depends on (RFC 9110 §12.5.5, RFC 9111 §4.1).
+/// The fields of the request on which a response depends (RFC 9110 §12.5.5, RFC 9111 §4.1).
 package enum Vary: Sendable, Hashable {
   case nothing
-  /// Field names in lower case and in order, each once.
+  /// Field names in lower case and ordered, each once.
   case fields([String])
-  /// `*`: on things that no request shows. Such an answer always has to be confirmed.
+  /// `*`: the response depends on more than the request, and always needs confirmation.
   case everything
 
   package init(_ fields: HTTPFields) {
@@ -16,9 +16,9 @@ package enum Vary: Sendable, Hashable {
     self = names.contains("*") ? .everything : names.isEmpty ? .nothing : .fields(names.sorted())
   }
 
-  /// What the request said of these fields, to be kept with the answer.
+  /// Returns the values of these fields in the request, to store with the response.
   ///
-  /// - Parameter decodes: the transport undoes content codings, so that `Accept-Encoding` makes no difference.
+  /// - Parameter decodes: true if the transport undoes content codings, so that `Accept-Encoding` does not matter.
   package func values(in request: HTTPFields, decodes: Bool = true) -> [VariedField] {
     guard case .fields(let names) = self else { return [] }
     return names.compactMap { name in
@@ -27,13 +27,14 @@ package enum Vary: Sendable, Hashable {
     }
   }
 
-  /// Whether a request that says this would have got the same answer.
+  /// True if the response to a request with the stored values is also the response to this request.
   package static func matches(_ stored: [VariedField], _ request: HTTPFields) -> Bool {
     stored.allSatisfy { $0.value == normalized($0.name, in: request) }
   }
 
-  /// The lines of a field as one, without the white space around its members; languages in lower case and in order
-  /// where none is preferred. Nil when the request has no such field.
+  /// Returns the lines of a field as one, without the white space around its members, or `nil` without the field.
+  ///
+  /// Languages are in lower case, and ordered if none is preferred.
   private static func normalized(_ name: String, in request: HTTPFields) -> String? {
     guard let name = HTTPField.Name(name) else { return nil }
     let lines = request[values: name]

@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// Whether bytes are a vector tile (Mapbox Vector Tile, version 1 or 2), by its structure: messages of layers that fill
-/// the bytes exactly, each with a name. Geometry is not looked at.
+/// The structure of a vector tile (Mapbox Vector Tile, version 1 or 2).
+///
+/// Messages of layers, each with a name, fill the bytes exactly. Geometry isn't checked.
 enum VectorTileForm {
-  /// Costs a step for each layer, and for each feature of it.
+  /// True if the bytes are a whole vector tile. Takes a step for each layer, and one for each feature.
   static func isWhole(_ body: Data) -> Bool {
     body.withUnsafeBytes { bytes in
       var layers = 0
@@ -32,8 +33,10 @@ enum VectorTileForm {
     return isFilled && hasName
   }
 
-  /// Goes through the fields of a message (Protocol Buffers, wire types 0, 1, 2 and 5). False when they do not fill it
-  /// exactly, or `accepts` refuses one; the range is that of a content with a length, nil for a number.
+  /// Visits the fields of a message (Protocol Buffers, wire types 0, 1, 2 and 5).
+  ///
+  /// Returns false if they do not fill it exactly, or if `accepts` rejects one. The range is that of content with a
+  /// length, or `nil` for a number.
   private static func forEachField(
     _ bytes: UnsafeRawBufferPointer, in range: Range<Int>, _ accepts: (UInt64, Range<Int>?) -> Bool
   ) -> Bool {
@@ -59,7 +62,7 @@ enum VectorTileForm {
     return true
   }
 
-  /// A number of seven bits a byte, the lowest first; nil when it does not end in ten bytes or before the end.
+  /// Reads a number of seven bits a byte, the lowest first. Returns `nil` if it exceeds ten bytes or the end.
   private static func number(_ bytes: UnsafeRawBufferPointer, _ place: inout Int, _ end: Int) -> UInt64? {
     var value: UInt64 = 0
     var shift: UInt64 = 0

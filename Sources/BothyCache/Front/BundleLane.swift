@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import HTTPTypes
 
-/// What came with the app, read on a thread of the cache's own.
+/// Reads the resources that came with the app, on a thread of the cache's own.
 final class BundleLane: Sendable {
   private let readers: [any BlobReader]
   private let reading = DispatchQueue(label: "bothy.cache.bundle", qos: .userInitiated)
@@ -10,13 +10,13 @@ final class BundleLane: Sendable {
 
   var isEmpty: Bool { readers.isEmpty }
 
-  /// The first reader's answer to the request; one that cannot be read is passed over.
+  /// Returns the first reader's response to the request. A reader that fails is skipped.
   func answer(_ key: ResourceKey, for request: HTTPFields) async -> VariantSearch.Found? {
     if readers.isEmpty { return nil }
     return await withCheckedContinuation { continuation in
       reading.async { [readers] in
         for reader in readers {
-          // A reader that fails has nothing: the next one, or the network, is asked.
+          // A reader that fails has no response. The next reader or the network is next.
           if let found = try? VariantSearch(key, for: request, in: reader).answer {
             continuation.resume(returning: found)
             return

@@ -1,8 +1,8 @@
 package import BothyStore
 
-/// Counters as tools show them.
+/// The form of the counters that tools show.
 extension CacheCounters {
-  /// Reads that found something stored, or looked for it in vain.
+  /// The number of reads that found a stored entry, or looked for one in vain.
   package var reads: Int { memoryHits + diskHits + bundledHits + misses }
 
   package func writeMembers(to writer: inout JSONWriter) {

@@ -1,42 +1,42 @@
-/// How often what happened: since a cache was opened, or ever in its folder.
+/// Counts of what happened, since a cache was opened or over the lifetime of its folder.
 public struct CacheCounters: Sendable, Hashable, Codable {
-  /// Look-ups that found the entry in memory, those of `peek` among them.
+  /// Look-ups that found the entry in memory, including those of `peek`.
   public var memoryHits = 0
   /// Look-ups that found the entry in the store on disk.
   public var diskHits = 0
-  /// Look-ups that found the entry in what came with the app.
+  /// Look-ups that found the entry in the resources that came with the app.
   public var bundledHits = 0
   /// Reads that found nothing stored.
   public var misses = 0
-  /// Reads that were served something no longer fresh.
+  /// Reads that returned a stale entry.
   public var stale = 0
-  /// Answers of the server with new bytes.
+  /// Responses of the server with new bytes.
   public var loaded = 0
-  /// Answers 304, and the same bytes again.
+  /// Responses with status 304 or with unchanged bytes.
   public var confirmed = 0
-  /// Answers that there is nothing, and reads that were served such an answer from the cache.
+  /// Responses that say that nothing exists, and reads that returned such a response from the cache.
   public var absent = 0
-  /// Requests that brought no answer that may be used; those that were called off do not count.
+  /// Requests without a usable response. Cancelled requests do not count.
   public var failed = 0
-  /// Reads that joined a request under way.
+  /// Reads that joined a running request.
   public var coalesced = 0
-  /// Entries that left memory to make room; the disk still has them.
+  /// Entries evicted from memory. They are still on disk.
   public var evictedFromMemory = 0
-  /// Entries that left the disk to make room.
+  /// Entries evicted from the disk.
   public var evictedFromDisk = 0
   /// Entries on disk whose bytes did not match their checksum.
   public var corrupt = 0
-  /// Answers that were handed out and not kept, whatever the reason.
+  /// Responses that were returned but not stored, for any reason.
   public var notStored = 0
   /// Bytes of bodies that came from the network.
   public var bytesLoaded: Int64 = 0
-  /// Bytes that reads were served from memory, disk and bundle.
+  /// Bytes that reads returned from memory, disk and bundle.
   public var bytesServed: Int64 = 0
 
-  /// All zero.
+  /// Creates counters of zero.
   public init() {}
 
-  /// The sums of both, counter by counter: of several sources, or of several caches.
+  /// Returns the sum of each counter, for several sources or several caches.
   public static func + (left: CacheCounters, right: CacheCounters) -> CacheCounters {
     combine(left, right) {
       $0 + $1

@@ -1,38 +1,37 @@
-/// What happened in a cache. Each names the resource it is about, and so its source: those of one source never speak
-/// for another's.
+/// An event in a cache. An event names its resource and therefore its source, and never concerns another source.
 public enum CacheEvent: Sendable, Hashable {
-  /// The server is being asked.
+  /// A request to the server began.
   case requested(ResourceKey)
-  /// Bytes have come that differ from those stored before, or the first.
+  /// A response had new bytes, or the first bytes.
   case changed(ResourceKey, bytes: Int)
-  /// The server has confirmed what is stored, with a 304 or with the same bytes again.
+  /// The server confirmed the stored entry, with a 304 or with unchanged bytes.
   case confirmed(ResourceKey)
-  /// The server has said that there is no such resource.
+  /// The server said that the resource does not exist.
   case absent(ResourceKey, status: Int)
-  /// The server could not be asked, or its answer may not be used; what is stored stays as it was.
+  /// The request failed or its response isn't usable. The stored entry does not change.
   case failed(ResourceKey, CacheError)
-  /// Everybody who waited has left.
+  /// All readers of the request have left.
   case cancelled(ResourceKey)
-  /// Bytes came and went to whoever waited, but are not kept.
+  /// Bytes were returned to the readers, but not stored.
   case notStored(ResourceKey, StorageObstacle)
-  /// Went from disk to make room.
+  /// The resource was evicted from the disk.
   case evicted(ResourceKey)
-  /// What was stored was damaged; it is out of the way.
+  /// The stored entry was damaged and is quarantined.
   case corrupt(ResourceKey)
-  /// Was removed by the app, or because a request changed it on the server.
+  /// The entry was removed by the app, or because a request changed the resource on the server.
   case removed(ResourceKey)
-  /// All of one source, or of all, has been removed, or what came before a time.
+  /// All entries of one source or of all sources were removed, or those from before a time.
   case removedAll(SourceID?)
-  /// The store's file was damaged; a new one is in its place.
+  /// The store's file was damaged, and a new file replaced it.
   case storeReplaced(reason: String)
-  /// The system asked for memory; so many bytes were let go.
+  /// The system requested memory, and the cache released `bytes` bytes.
   case memoryTrimmed(bytes: Int)
-  /// `suspendNetwork` was called, and did not hold before.
+  /// `suspendNetwork` was called while the network wasn't suspended.
   case networkSuspended
-  /// `resumeNetwork` was called, and `suspendNetwork` held.
+  /// `resumeNetwork` was called while the network was suspended.
   case networkResumed
 
-  /// The resource it is about; nil for what concerns many.
+  /// The resource of the event, or `nil` if it concerns several.
   public var key: ResourceKey? {
     switch self {
     case .requested(let key), .changed(let key, _), .confirmed(let key), .absent(let key, _),
@@ -43,7 +42,7 @@ public enum CacheEvent: Sendable, Hashable {
     }
   }
 
-  /// The source it is about; nil for what concerns the whole cache.
+  /// The source of the event, or `nil` if it concerns the whole cache.
   public var source: SourceID? {
     if case .removedAll(let source) = self { return source }
     return key?.source

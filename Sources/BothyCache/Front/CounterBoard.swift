@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Counts what happened, for each source.
+/// Counts events for each source.
 final class CounterBoard: Sendable {
   private let counters = Mutex<[SourceID: CacheCounters]>([:])
 

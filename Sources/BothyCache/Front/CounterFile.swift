@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Synchronization
 
-/// What the processes that used a cache's folder have counted, added up in `counters.json` there.
+/// The sums of the counters of all processes that used a cache's folder, in `counters.json` there.
 ///
-/// Each adds what it has counted since the last time, when its cache is flushed or closed: one small file, replaced as a
-/// whole under a lock. What a killed process had counted is lost, and a file that can't be read is begun anew: these are
-/// numbers for people, and nothing rests on them.
+/// Each process adds its new counts when its cache is flushed or closed. It replaces one small file as a whole under a
+/// lock. The counts of a killed process are lost, and an unreadable file starts again from zero. The numbers are for
+/// people, and no code depends on them.
 final class CounterFile: Sendable {
   private let folder: String
   private let saved = Mutex<[SourceID: CacheCounters]>([:])
@@ -14,19 +14,19 @@ final class CounterFile: Sendable {
 
   private var path: String { folder + "/counters.json" }
 
-  /// Nothing when there is no file, or none that can be read.
+  /// Returns nothing if the file is missing or unreadable.
   func read() -> [SourceID: CacheCounters] {
     guard let data = FileManager.default.contents(atPath: path),
-      let counters = try? JSONDecoder().decode([String: CacheCounters].self, from: data)  // begun anew
+      let counters = try? JSONDecoder().decode([String: CacheCounters].self, from: data)  // starts again from zero
     else { return [:] }
     return Dictionary(uniqueKeysWithValues: counters.map { (SourceID($0.key), $0.value) })
   }
 
-  /// Adds what was counted since the last call. Writes nothing when nothing was.
+  /// Adds the counts since the last call. Writes nothing if they are zero.
   func add(_ counted: [SourceID: CacheCounters]) {
     saved.withLock { saved in
       guard counted != saved else { return }
-      // A folder that can't be written keeps its old numbers; the next call tries again.
+      // A folder that isn't writable keeps its old numbers. The next call tries again.
       guard
         (try? FolderLock(folder + "/counters.lock", timeout: .seconds(1)).writing {
           try write(counted, since: saved)

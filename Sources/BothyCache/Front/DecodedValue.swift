@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// Names a decoded value in memory: the answer, and what it was decoded to.
+/// The name of a decoded value in memory: its response and its type.
 struct DecodedKey: Hashable, Sendable {
   var resource: ResourceKey
-  /// Which of several answers for different requests.
+  /// The request fields that distinguish responses for different requests.
   var variedOn: [VariedField]
   var type: String
   var version: Int
@@ -15,7 +15,7 @@ struct DecodedValue: Sendable {
   var stored: StoredEntry
 }
 
-/// Lets one caller at a time decode a key, so that the others find its value.
+/// Lets one caller at a time decode a key, so that other callers find its value.
 final class DecodingStripes: Sendable {
   private final class Stripe: Sendable { let lock = Mutex(()) }
 

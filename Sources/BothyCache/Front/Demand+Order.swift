@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 extension ResourceCache.Demand {
-  /// What is to be sent for this demand.
+  /// Returns the request to send for this demand.
   func order(_ fields: HTTPFields) -> FetchOrder {
     let source = source
     let hosts = max(1, source.hosts.count)
@@ -17,7 +17,7 @@ extension ResourceCache.Demand {
     order.timeout = source.limits.timeout
     order.secretFields = Set(source.headers.map(\.name)).subtracting([.userAgent, .accept, .acceptLanguage])
     order.requiresUserAgent = source.requiresUserAgent
-    // Where redirects are entries of their own, they are answers too.
+    // For rules that keep every status, a redirect is an entry of its own.
     order.followsRedirects = !rule.keepsEveryStatus
     return order
   }

@@ -1,15 +1,15 @@
 internal import Dispatch
 internal import Synchronization
 
-/// The cache's own threads for its disk: two that read and one that writes, so that no task of the program ever waits
-/// on a disk in a thread that others need.
+/// The cache's own threads for its disk: two that read and one that writes.
 ///
-/// Writes happen in the order in which they were asked for; entries that wait meanwhile go into one transaction.
+/// A task of the program never waits for a disk in a thread that other tasks need. Writes run in the order of their
+/// calls. Entries that wait at that time share one transaction.
 final class DiskLane: Sendable {
   struct Stored: Sendable {
     var outcome: StorageOutcome
     var place = VariantPlace.only
-    /// The bytes are those that were there before.
+    /// True if the bytes equal those stored before.
     var isUnchanged = false
     var evicted: [ResourceKey] = []
   }
@@ -17,7 +17,7 @@ final class DiskLane: Sendable {
   private struct Entry: Sendable {
     var key: ResourceKey
     var entry: CacheEntry
-    /// Whether others may be stored under the key that are for other requests.
+    /// True if the store may have entries for other requests under the key.
     var hasOthers: Bool
     var isWanted: @Sendable () -> Bool
     var done: CheckedContinuation<Stored, Never>
@@ -54,7 +54,7 @@ final class DiskLane: Sendable {
     }
   }
 
-  /// Runs work that writes, after all that was asked for before.
+  /// Runs work that writes, after all earlier writes.
   func write<Result: Sendable>(_ work: @escaping @Sendable (any BlobStore) throws -> Result) async throws
     -> Result
   {
@@ -63,10 +63,11 @@ final class DiskLane: Sendable {
     }
   }
 
-  /// Writes an entry in its place among the variants of its key, unless it is not wanted any more when its turn comes.
-  /// Never throws: a disk that fails is told of in the outcome.
+  /// Writes an entry at its place among the variants of its key, if `isWanted` still holds at its turn.
   ///
-  /// - Parameter hasOthers: whether entries for other requests are known to be there, which one for all outdates.
+  /// Never throws. The outcome reports a disk failure.
+  ///
+  /// - Parameter hasOthers: true if memory has entries for other requests, which an entry for all requests outdates.
   func store(
     _ key: ResourceKey, _ entry: CacheEntry, hasOthers: Bool,
     ifWanted isWanted: @escaping @Sendable () -> Bool
@@ -78,11 +79,11 @@ final class DiskLane: Sendable {
     }
   }
 
-  /// Where an entry goes. To be asked by the thread that writes.
+  /// Returns the place of an entry. Call it on the thread that writes.
   private func place(_ entry: Entry) -> VariantPlace {
     guard entry.hasOthers || !entry.entry.metadata.variedOn.isEmpty else { return .only }
     let stored = entry.key.variants.compactMap { key in
-      // What cannot be read is not there; writing will tell.
+      // An unreadable entry counts as missing. The write reports the failure.
       (try? store.metadata(key)).map { (variant: key.variant, metadata: $0) }
     }
     return VariantPlace(of: entry.entry.metadata, among: stored)
@@ -109,7 +110,7 @@ final class DiskLane: Sendable {
       for job in jobs {
         switch job {
         case .store(let entry):
-          // A second version of a key has to come after the first.
+          // A second version of a key must follow the first.
           if batch.count >= 64 || batch.contains(where: { $0.key == entry.key }) { commit(&batch) }
           batch.append(entry)
         case .work(let work):
@@ -135,7 +136,7 @@ final class DiskLane: Sendable {
       let outdated = zip(wanted, places).flatMap { entry, place in
         place.outdated.map { entry.key.of(variant: $0) }
       }
-      // What cannot be removed goes when it is evicted; the new answer is found before it.
+      // An entry that can't be removed stays until it is evicted. Reads find the new entry first.
       if !outdated.isEmpty { try? store.remove(outdated) }
       var evicted = report.evicted
       for (index, entry) in wanted.enumerated() {

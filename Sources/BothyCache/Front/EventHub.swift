@@ -1,11 +1,12 @@
 internal import Synchronization
 
-/// Hands events to all who listen; a listener that is slow loses the oldest ones and holds up nobody. The few that are
-/// kept are handed to later listeners too.
+/// Sends events to all listeners, and a few kept events also to later listeners.
+///
+/// A slow listener loses the oldest events and never delays other listeners or the sender.
 final class EventHub<Event: Sendable>: Sendable {
   private struct State {
     var listeners: [Int: AsyncStream<Event>.Continuation] = [:]
-    /// For who listens later: what nobody could have heard, as it happened while the cache was opened.
+    /// Events for later listeners, sent before anything could listen, while the cache was opened.
     var kept: [Event] = []
     var nextID = 0
     var isFinished = false
@@ -16,7 +17,7 @@ final class EventHub<Event: Sendable>: Sendable {
 
   init(capacity: Int = 4096) { self.capacity = capacity }
 
-  /// The kept events, and those from now on.
+  /// Returns a stream of the kept events, then of all later ones.
   func stream() -> AsyncStream<Event> {
     let (stream, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(capacity))
     let id = state.withLock { state -> Int? in
@@ -34,7 +35,7 @@ final class EventHub<Event: Sendable>: Sendable {
     return stream
   }
 
-  /// - Parameter isKept: whether who listens later is told too; the last 16 are.
+  /// - Parameter isKept: true if later listeners receive the event too. The last 16 such events are kept.
   func send(_ event: Event, isKept: Bool = false) {
     let listeners = state.withLock { state in
       if isKept { state.kept = state.kept.suffix(15) + [event] }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Tells whether something was removed while it was on its way: what began before a removal is not stored after it.
+/// Detects removals during a load. A load that began before a removal does not store its result.
 ///
 /// Every load takes a ticket when it begins. A removal is a tick of the same counter.
 final class Generations: Sendable {
@@ -10,7 +10,7 @@ final class Generations: Sendable {
     var tick: UInt64 = 0
     var removedAll: UInt64 = 0
     var removedSources: [SourceID: UInt64] = [:]
-    /// Kept only while a ticket is out that is older.
+    /// The ticks of removed keys, kept only while an older ticket exists.
     var removedKeys: [ResourceKey: UInt64] = [:]
     var tickets: [UInt64: Int] = [:]
   }
@@ -24,7 +24,7 @@ final class Generations: Sendable {
     }
   }
 
-  /// Every ticket is to be given back once.
+  /// Returns a ticket. Call it exactly once for each ticket.
   func end(_ ticket: Ticket) {
     state.withLock { state in
       guard let count = state.tickets[ticket.tick] else { return }
@@ -35,7 +35,7 @@ final class Generations: Sendable {
     }
   }
 
-  /// Whether nothing was removed since that the key belongs to.
+  /// True if neither the key, nor its source, nor everything was removed since the ticket.
   func isCurrent(_ ticket: Ticket, _ key: ResourceKey) -> Bool {
     state.withLock { state in
       ticket.tick >= state.removedAll && ticket.tick >= state.removedSources[key.source] ?? 0

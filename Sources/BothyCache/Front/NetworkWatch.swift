@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// What a cache knows of its network, told to whoever works for later.
+/// The last known conditions of the network, with notifications for listeners.
 final class NetworkWatch: Sendable {
   private struct State {
     var current = NetworkConditions()
-    /// Whether the loader has said anything yet.
+    /// True if the loader has reported conditions.
     var isKnown = false
     var listeners: [Int: @Sendable () -> Void] = [:]
     var nextID = 0
@@ -15,12 +15,12 @@ final class NetworkWatch: Sendable {
 
   var current: NetworkConditions { state.withLock { $0.current } }
 
-  /// Whether the loader has said that there is no network.
+  /// True if the loader has reported that the device is offline.
   var isKnownAway: Bool { state.withLock { $0.isKnown && !$0.current.isOnline } }
 
-  /// Follows what a loader says until `stop`; until it says something, nothing is held to be there.
+  /// Follows the conditions that a loader reports, until `stop`. Before its first report, the device counts as offline.
   ///
-  /// - Parameter changed: called after each change, before the listeners are.
+  /// - Parameter changed: called after each change, before the listeners.
   func follow(_ conditions: AsyncStream<NetworkConditions>, changed: @escaping @Sendable () -> Void) {
     state.withLock { $0.current = NetworkConditions(isOnline: false) }
     let task = Task { [weak self] in
@@ -44,7 +44,7 @@ final class NetworkWatch: Sendable {
     for listener in listeners { listener() }
   }
 
-  /// Calls the listener after each change from now on.
+  /// Calls the listener after each later change.
   func listen(_ listener: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.nextID += 1

@@ -1,65 +1,74 @@
 package import Foundation
 public import HTTPTypes
 
-/// Whom a read asks, in which order.
+/// The places that a read uses, and their order.
 public enum ReadMode: String, Sendable, Hashable, CaseIterable {
-  /// The cache alone, whatever is stored there and whatever its server says of stale copies; never waits for a network.
-  case cacheOnly
-  /// The cache; the network when nothing fresh is stored. The default.
+  /// Uses the cache alone and returns any stored entry, whatever its server says of stale copies.
   ///
-  /// What is stale and may be used when the server fails is handed out at once, and refreshed behind, where it is pinned
-  /// or the read is `visible`: nobody looks at a gap while a server hangs. Other reads wait for the server's word.
+  /// Never waits for a network.
+  case cacheOnly
+  /// Uses the cache, and the network if no entry is fresh. The default.
+  ///
+  /// A stale entry that may replace a failed response is returned at once and refreshed in the background, if it is
+  /// pinned or the read is `visible`. A user therefore never sees a gap while a server hangs. Other reads wait for the
+  /// server's response.
   case cacheElseNetwork
-  /// The network, on condition that it has something newer; what is stored when it brings nothing.
+  /// Requests a newer version from the network. Returns the stored entry if the network fails.
   case networkElseCache
-  /// The network, with no condition; what is stored is not looked at.
+  /// Requests the resource from the network without a condition, and ignores the stored entry.
   case networkOnly
-  /// The network, on condition that it has something newer; fails when it cannot be asked.
+  /// Requests a newer version from the network. Fails if the request is impossible.
   case revalidate
-  /// What is stored at once, fresh or marked as stale, and then what the network brings: with `values`, both; with
-  /// `value`, the first.
+  /// Returns the stored entry at once, fresh or marked as stale, then the network's response.
+  ///
+  /// `values` returns both; `value` returns the first.
   case staleThenFresh
 }
 
-/// An answer that is about to be stored.
+/// A response that is about to be stored.
 package struct Admission: Sendable {
   package var key: ResourceKey
   package var status: Int
   package var body: Data
-  /// What it would replace.
+  /// The entry that the response replaces.
   package var stored: CacheEntry?
 
-  /// Whether it says that there is nothing.
+  /// True if the response says that the resource does not exist.
   package var isNegative: Bool { AnswerKind.isNegative(status) }
 }
 
-/// How one read differs from others.
+/// The options of one read.
 public struct ReadOptions: Sendable {
-  /// Whom the read asks; `cacheElseNetwork` unless told otherwise.
+  /// The places that the read uses. The default is `cacheElseNetwork`.
   public var mode: ReadMode
-  /// How urgent the request is, if there is one; `normal` unless told otherwise.
+  /// The urgency of a request, if the read sends one. The default is `normal`.
   public var priority: LoadPriority
-  /// Wins over the source's rule, for this resource.
+  /// The rule for this resource, which replaces the source's rule.
   public var freshness: FreshnessRule?
-  /// Fields for this request besides the source's.
+  /// Fields of this request, besides those of the source.
   public var fields: HTTPFields
-  /// Query items for this request that the key does not have: signatures that change with each read.
+  /// Query items of this request that the key does not have, such as signatures that change with each read.
   public var query: [String: String]
-  /// From this moment on the bytes count as stale whatever else is said; milliseconds since 1970.
+  /// The time from which the bytes count as stale in any case, in milliseconds since 1970.
   public var expiresAt: Int64?
-  /// Whether a read that has nothing to hand out waits for a server that asked for a pause or is taken to be down, as long
-  /// as the source's limits say. One who comes back later anyway has no need to.
+  /// True if a read without a stored entry waits for a host that requested a pause or counts as down.
+  ///
+  /// The source's limits set how long it waits. A caller that tries again later anyway does not need this.
   public var isPatient = true
-  /// Told how far the download is that this read waits for, also one that another reader began. Called from any thread.
+  /// Called with the progress of the download that this read waits for, even if another reader began it.
+  ///
+  /// Called from any thread.
   public var progress: (@Sendable (LoadProgress) -> Void)?
   package var typed: TypedDemand?
-  /// Asked before an answer with bytes, or that there is nothing, takes the place of what is stored. False refuses it as
-  /// unexpected content. Who joins another's request takes what that one admits.
+  /// Called before a response with bytes, or one that says that nothing exists, replaces the stored entry.
+  ///
+  /// False rejects the response as unexpected content. A read that joins another read's request accepts what that read
+  /// admits.
   package var admits: (@Sendable (Admission) -> Bool)?
-  /// Whether what is pinned may go where the server says that it is gone: somebody has decided so.
+  /// True if a pinned entry may be deleted when the server says that the resource is gone. The app has decided so.
   package var letsGo = false
 
-  /// A read of the cache, else of the network, by the source's rule, unless told otherwise.
+  /// Creates options. By default the read uses the cache, then the network, by the source's rule.
   public init(
     mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .normal, freshness: FreshnessRule? = nil,
     fields: HTTPFields = [:], query: [String: String] = [:], expiresAt: Int64? = nil

@@ -1,17 +1,18 @@
-/// What a read does, given what is stored and whether there is a network: a decision, no act.
+/// The decision about the steps of a read, from the stored entry and the state of the network.
 package enum ReadPlan: Equatable, Sendable {
-  /// Hand out what is stored: fresh for nil, else marked as stale for this reason.
+  /// Return the stored entry, as fresh for `nil`, else as stale for this reason.
   case serve(StaleReason?)
-  /// Hand out what is stored, and ask the server behind the reader's back.
+  /// Return the stored entry, and request the resource in the background.
   case serveAndRefresh
-  /// Ask the server.
+  /// Request the resource from the server.
   case ask(isConditional: Bool, mayFallBack: Bool)
   case fail(CacheError.Code)
 
+  /// Decides on the steps of a read.
   /// - Parameters:
-  ///   - stored: the use that may be made of what is stored; nil when there is nothing.
-  ///   - hasNetwork: false when the network is suspended, known to be away, or the cache has none.
-  ///   - isAtOnce: whether what may stand in for a server that fails is handed out before it is asked.
+  ///   - stored: the permitted use of the stored entry, or `nil` if the cache has none.
+  ///   - hasNetwork: false if the network is suspended, known to be offline, or missing.
+  ///   - isAtOnce: true if an entry that may replace a failed response is returned before the request.
   package init(_ mode: ReadMode, stored: Usability?, hasNetwork: Bool, isAtOnce: Bool = false) {
     if mode == .cacheOnly {
       self = stored.map { .serve($0.isFresh ? nil : .notChecked) } ?? .fail(.notCached)

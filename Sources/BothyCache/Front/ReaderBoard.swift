@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Who waits for one request, as far as it matters for what its answer is worth: as what they read the bytes.
+/// The readers that wait for one request, with the types to which they decode the bytes.
 final class ReaderBoard<Name: Hashable & Sendable>: Sendable {
   private struct State {
     var readers: [Name: [Int: TypedDemand?]] = [:]
@@ -9,7 +9,7 @@ final class ReaderBoard<Name: Hashable & Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// Notes a reader; before it joins a flight, so that the flight's end knows all who wait for it.
+  /// Adds a reader. Call it before the reader joins a request, so that the end of the request knows all its readers.
   func enter(_ name: Name, _ typed: TypedDemand?) -> Int {
     state.withLock { state in
       state.next += 1
@@ -25,7 +25,7 @@ final class ReaderBoard<Name: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// What the bytes are wanted as, in the order in which the readers came: each type once.
+  /// Returns the requested types in the order of the readers, each type once.
   func types(_ name: Name) -> [TypedDemand] {
     let readers = state.withLock { $0.readers[name] } ?? [:]
     var seen: Set<String> = []

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// When entries on disk were last used, gathered here because a read never writes; handed over in batches.
+/// Times of last use of entries on disk, collected in memory because a read never writes. They are saved in batches.
 final class RecencyLog: Sendable {
   private struct State {
     var uses: [ResourceKey: Int64] = [:]
@@ -12,14 +12,14 @@ final class RecencyLog: Sendable {
   private let interval: Int64
 
   /// - Parameters:
-  ///   - batch: so many uses are due at once.
-  ///   - interval: after so many milliseconds any number is due.
+  ///   - batch: the number of uses that makes a batch due.
+  ///   - interval: the milliseconds after which any number of uses is due.
   init(batch: Int = 512, interval: Int64 = 30_000) {
     self.batch = batch
     self.interval = interval
   }
 
-  /// Notes a use; true when it is time to hand them over.
+  /// Records a use. Returns true if a batch is due.
   func note(_ key: ResourceKey, at now: Int64) -> Bool {
     state.withLock { state in
       state.uses[key] = max(now, state.uses[key] ?? .min)

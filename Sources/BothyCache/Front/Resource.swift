@@ -1,27 +1,27 @@
 public import Foundation
 
-/// A download that is a value: where it is, how long it is good for, how its bytes are read.
+/// A download that is a value: its address, its lifetime and its decoding.
 ///
 ///     let menu = try Resource<Menu>(try api.key(path: "menu.json"), in: cache, expirationInterval: .hours(1))
 ///     try await menu.updateIfNeeded()
 ///     for await change in menu.changes { show(change.value) }
 ///
-/// Bytes are decoded once for each version of them, and never stored when they do not decode: a failure of any kind
-/// leaves the stored value and its time as they are.
+/// Bytes are decoded once for each version of them, and never stored if they do not decode. After any failure the
+/// stored value and its time are unchanged.
 public struct Resource<Value: Sendable>: Sendable {
-  /// What it is called in the cache.
+  /// The key of the resource in the cache.
   public let key: ResourceKey
-  /// How long a value is fresh; nil: as the source's rule says.
+  /// The time that a value is fresh, or `nil` to use the source's rule.
   public let expirationInterval: Duration?
   let cache: ResourceCache
   private let typed: TypedDemand
 
-  /// Describes a download; asks nobody.
+  /// Describes a download. Sends no request.
   ///
   /// - Parameters:
-  ///   - expirationInterval: how long a value is fresh, counted from when it came or was last confirmed; at an age of
-  ///     exactly this it is stale. Nil: as the source's rule says.
-  ///   - version: of the format; raise it when `decode` reads the same bytes differently.
+  ///   - expirationInterval: how long a value is fresh after its download or its last confirmation. At an age of
+  ///     exactly this it is stale. `nil` uses the source's rule.
+  ///   - version: the version of the format. Raise it when `decode` reads the same bytes differently.
   ///   - decode: reads the bytes, on a task of the cache's.
   /// - Throws: `CacheError.invalidConfiguration` for a negative interval.
   public init(
@@ -39,24 +39,24 @@ public struct Resource<Value: Sendable>: Sendable {
     typed = TypedDemand(type: String(reflecting: Value.self), version: version, decode: decode)
   }
 
-  /// The value from the first place that has it in the way the mode asks for; see `ResourceCache.value`.
+  /// Returns the value from the first place that satisfies the mode. See `ResourceCache.value`.
   ///
-  /// - Throws: `CacheError.absent` when the server has said that there is nothing, `undecodable` when its bytes are no
-  ///   value, and whatever a read throws.
+  /// - Throws: `CacheError.absent` if the server has said that the resource does not exist. `undecodable` if its bytes
+  ///   do not decode. Any error of a read.
   public func value(
     mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .normal
   ) async throws(CacheError) -> ResourceValue<Value> {
     try await decoded(try await cache.value(key, options(mode, priority)))
   }
 
-  /// Asks the server when nothing is stored, or nothing fresh; does nothing else.
+  /// Requests the resource if the cache has no fresh entry, and does nothing else.
   ///
-  /// All who call at the same time share one request.
-  /// - Throws: what came in the way; the stored value and its time are as they were, and the next call tries again.
+  /// All simultaneous calls share one request.
+  /// - Throws: the failure of the request. The stored value and its time are unchanged, and the next call tries again.
   @discardableResult
   public func updateIfNeeded(priority: LoadPriority = .normal) async throws(CacheError) -> ResourceUpdate {
     let demand = try cache.demand(key, options(.revalidate, priority))
-    // A disk that fails here is asked again by the request's own look-up.
+    // If the disk fails here, the request's own look-up reads it again.
     if let found = try? await cache.lookUp(demand), found.use.isFresh { return .notNeeded }
     switch try await cache.askOutcome(demand) {
     case .resource(_, let isNew): return isNew ? .changed : .confirmed
@@ -64,9 +64,9 @@ public struct Resource<Value: Sendable>: Sendable {
     }
   }
 
-  /// The values from now on: one after each commit that changed the bytes, none when they were confirmed.
+  /// The later values, one after each commit that changed the bytes. A confirmation sends none.
   ///
-  /// Never fails and never ends by itself; a value that is gone again or of another type is passed over.
+  /// The stream never fails and never ends by itself. It skips a value that is gone again or of another type.
   public var changes: AsyncStream<ResourceValue<Value>> {
     let events = cache.events
     let (stream, continuation) = AsyncStream<ResourceValue<Value>>.makeStream(
@@ -84,7 +84,7 @@ public struct Resource<Value: Sendable>: Sendable {
     return stream
   }
 
-  /// The stored value at once, if there is one, then the one that the network brings if it is another.
+  /// Returns the stored value at once, if one exists, then the network's value if it is different.
   public func values(priority: LoadPriority = .normal) -> AsyncThrowingStream<ResourceValue<Value>, any Error>
   {
     let (stream, continuation) = AsyncThrowingStream<ResourceValue<Value>, any Error>.makeStream()
@@ -108,7 +108,7 @@ public struct Resource<Value: Sendable>: Sendable {
     return stream
   }
 
-  /// Removes what is stored of it.
+  /// Removes the resource from the cache.
   public func remove() async throws { try await cache.remove(key) }
 
   func options(_ mode: ReadMode, _ priority: LoadPriority) -> ReadOptions {
@@ -146,23 +146,23 @@ extension Resource where Value: Decodable {
   }
 }
 
-/// A value, and what is known of the bytes it came from.
+/// A value and the bytes it was decoded from.
 public struct ResourceValue<Value: Sendable>: Sendable {
-  /// What the bytes were decoded to.
+  /// The decoded value.
   public let value: Value
-  /// The bytes, where they were found and what is known of them.
+  /// The bytes, with their origin and metadata.
   public let resource: CachedResource
 
-  /// Whether nothing better is to be had by asking the server.
+  /// True if a request to the server isn't needed, because the entry is fresh.
   public var isFresh: Bool { resource.isFresh }
 }
 
-/// What an update did.
+/// The result of an update.
 public enum ResourceUpdate: String, Sendable, Hashable {
-  /// What is stored is fresh: nobody was asked.
+  /// The stored value is fresh, so the cache sent no request.
   case notNeeded
-  /// The server was asked, and what is stored is still right.
+  /// The server confirmed the stored value.
   case confirmed
-  /// The server was asked, and its bytes, which are stored now, are others.
+  /// The server sent other bytes, which are stored now.
   case changed
 }

@@ -2,24 +2,23 @@ internal import Foundation
 internal import HTTPTypes
 internal import Synchronization
 
-/// Asking the server: one request for all who want the same, and what its answer does to what is stored.
+/// Requests to the server: one for all simultaneous readers, and the effect of its response on the stored entry.
 extension ResourceCache {
-  /// What one request is shared by: the key, and what the request says that answers may depend on. As what the bytes
-  /// are read makes no difference to it.
+  /// The key by which readers share a request. The type to which a reader decodes the bytes isn't part of it.
   struct FlightKey: Hashable, Sendable {
     var key: ResourceKey
     var fields: HTTPFields
   }
 
-  /// How a request ended, for everybody who waited for it.
+  /// The end of a request, for all its readers.
   enum FetchOutcome: Sendable {
     case resource(CachedResource, isNew: Bool)
     case failed(CacheError)
   }
 
-  /// The server's word on a resource.
+  /// Returns the server's response for a resource.
   ///
-  /// - Throws: `.cancelled` when the calling task is; others who wait are not concerned.
+  /// - Throws: `.cancelled` if the calling task is cancelled. Other readers of the request still receive its response.
   func ask(_ demand: Demand) async throws(CacheError) -> CachedResource {
     switch try await askOutcome(demand) {
     case .resource(let resource, _): return resource
@@ -48,7 +47,7 @@ extension ResourceCache {
     }
     guard let typed = demand.options.typed, case .resource(let resource, _) = outcome, !resource.isAbsent
     else { return outcome }
-    // The request may have been another reader's, who wants the same bytes as something else.
+    // The request may belong to another reader, which decodes the bytes to another type.
     do { _ = try decodedValue(of: resource.stored, key, typed) } catch {
       return .failed(Self.undecodable(key, typed, error, status: resource.metadata.status))
     }
@@ -61,12 +60,12 @@ extension ResourceCache {
     CacheError(.undecodable, "\(key) does not decode to \(typed.type): \(error)", status: status)
   }
 
-  /// The work of one flight.
+  /// Loads the resource for one in-flight request.
   private func load(
     _ demand: Demand, _ fetcher: Fetcher, _ flight: Flight
   ) async throws(LoadFailure) -> FetchOutcome {
     let key = demand.key
-    // Whoever starts the work has not joined another's.
+    // The reader that starts the work has not joined another request.
     board.count(key.source) { $0.coalesced -= 1 }
     hub.send(.requested(key))
     do throws(LoadFailure) {
@@ -126,7 +125,9 @@ extension ResourceCache {
     }
   }
 
-  /// Why an answer may not take the place of what is stored, and whether somebody has pinned that, where it matters.
+  /// Returns the reason why a response may not replace the stored entry, and true if that is pinned.
+  ///
+  /// Checks the pin only if it makes a difference.
   private func objection(
     to answer: FetchedAnswer, _ known: StoredEntry?, _ demand: Demand
   ) async -> (ContentMismatch?, isPinned: Bool) {
@@ -136,7 +137,7 @@ extension ResourceCache {
     var isPinned = false
     if stored != nil, let disk, ReplacementRule.needsPin(answer) {
       let key = demand.key
-      // A disk that can't say whether it is pinned is no reason to let it go.
+      // If the disk can't say whether the entry is pinned, it counts as pinned.
       isPinned = (try? await disk.read { try $0.isPinned(key) }) ?? true
     }
     let rule = ReplacementRule(
@@ -144,7 +145,7 @@ extension ResourceCache {
     return (rule.objection(to: answer, asked: demand.order([:]).urls), isPinned)
   }
 
-  /// Why who asks does not let an answer take the place of what is stored; nil when they do.
+  /// Returns a failure if the caller's `admits` rejects the response, else `nil`.
   private func refusal(of answer: Answer, _ stored: StoredEntry?, _ demand: Demand) -> AnswerFailure? {
     guard let admits = demand.options.admits,
       [.body, .negative].contains(AnswerKind(status: answer.status))
@@ -155,7 +156,7 @@ extension ResourceCache {
     return AnswerFailure(status: answer.status, isTransient: false, mismatch: .bytes)
   }
 
-  /// What a conditional request compares with: what is stored for this request, bytes included.
+  /// Returns the entry that a conditional request compares with: the one stored for this request, with its bytes.
   private func storedForCondition(_ demand: Demand) async -> StoredEntry? {
     let (key, typed, request) = (demand.key, demand.options.typed, demand.requestFields)
     for place in key.variants {
@@ -163,7 +164,7 @@ extension ResourceCache {
         return stored
       }
     }
-    // A disk that fails here costs an unconditional request.
+    // A disk that fails here causes an unconditional request.
     if let answer = try? await disk?.read({ try VariantSearch(key, for: request, in: $0).answer }),
       isAcceptable(answer.stored, key, typed)
     {
@@ -192,7 +193,7 @@ extension ResourceCache {
         metadata.valueType = typed?.type
         metadata.formatVersion = typed?.version ?? 0
       } catch {
-        // Who wants the bytes alone gets them; what is stored stays as it is.
+        // A reader of the bytes alone receives them. The stored entry does not change.
         noteFailure(key, error)
         return .resource(
           CachedResource(
@@ -209,14 +210,15 @@ extension ResourceCache {
         ticket)
     case .askAnew: return .failed(Self.phantom(key))
     case .handOut(let metadata, let reason, let dropsStored):
-      // A disk that fails here still has what is out of date; the answer itself is good, and the next read asks again.
+      // If the disk fails here, it keeps the outdated entry. The response itself is good, and the next read requests it
+      // again.
       if dropsStored { try? await dropStored([key]) }
       return handOut(key, CacheEntry(metadata: metadata, body: answer.body), .forbidden(reason))
     case .fail(let failure): return .failed(CacheError(failure, key))
     }
   }
 
-  /// As what new bytes are to be stored: the first of the types that they decode to; nil when nobody wants a value.
+  /// Returns the first of the types that new bytes decode to, or `nil` if all readers read the bytes alone.
   private func reading(
     _ stored: StoredEntry, _ key: ResourceKey, as types: [TypedDemand]
   ) throws(CacheError) -> TypedDemand? {
@@ -246,7 +248,7 @@ extension ResourceCache {
     return .resource(resource, isNew: true)
   }
 
-  /// Stores an entry on disk and in memory and tells of it. Whatever the disk says, the bytes go to who asked.
+  /// Stores an entry on disk and in memory and sends the events. Returns the bytes even if the disk fails.
   private func keep(
     _ key: ResourceKey, _ entry: CacheEntry, wasSame: Bool?, origin: ResourceOrigin,
     _ ticket: Generations.Ticket
@@ -291,7 +293,7 @@ extension ResourceCache {
     return .resource(resource, isNew: !isSame)
   }
 
-  /// What memory has under a key of answers that are for some requests only; nothing of a resource that never varied.
+  /// Returns the entries in memory under a key that are for some requests only. Empty for a resource that never varied.
   private func knownInMemory(
     _ key: ResourceKey, besides new: StoredEntry
   ) -> [(variant: UInt8, metadata: EntryMetadata)] {
@@ -319,7 +321,7 @@ extension ResourceCache {
 }
 
 extension CacheError {
-  /// What a failure to load means to a reader.
+  /// Translates a failure to load for readers.
   init(_ failure: LoadFailure, _ key: ResourceKey) {
     let message = "\(key): \(failure.description)"
     switch failure.reason {
@@ -334,7 +336,7 @@ extension CacheError {
     }
   }
 
-  /// What an answer that is none means to a reader.
+  /// Translates a response that isn't usable for readers.
   init(_ failure: AnswerFailure, _ key: ResourceKey) {
     let wait = failure.retryAfter.map { Duration.milliseconds($0) }
     if let mismatch = failure.mismatch {

@@ -1,29 +1,29 @@
-/// Looking at the cache from outside, without leaving a trace in it.
+/// Inspection of the cache from outside, without a trace in it.
 extension ResourceCache {
-  /// What is known of one stored resource, without its bytes.
+  /// A description of one stored resource, without its bytes.
   public struct Inspected: Sendable, Hashable {
     /// The key that readers use, without its variant.
     public var key: ResourceKey
-    /// The status, fields and times of the stored answer.
+    /// The status, fields and times of the stored response.
     public var metadata: EntryMetadata
-    /// What it takes on disk, when it was last used, and whether it is pinned.
+    /// The space on disk, the time of the last use, and whether the entry is pinned.
     public var size: StoredSize
-    /// Under the source's present rule; nil when the source is not registered.
+    /// The usability under the source's present rule, or `nil` if the source isn't registered.
     public var usability: Usability?
     /// The key with its variant.
     let place: ResourceKey
   }
 
-  /// What is on disk, for each source. Costs nothing that grows with the number of entries.
+  /// Returns the totals on disk for each source. The cost does not grow with the number of entries.
   public func totals() async throws -> [SourceID: StoreTotals] {
     guard let disk else { return [:] }
     return try await disk.read { try $0.totals() }
   }
 
-  /// All entries on disk of a source, or of all, in no order: several of one key where its answer depends on the
-  /// request (`metadata.variedOn`). Does not count as use.
+  /// Returns all entries on disk, of one source or of all, in no order. Does not count as use.
   ///
-  /// Reads only what is known of them; costs memory for a description of each.
+  /// A key has several entries if its response depends on the request (`metadata.variedOn`). Only metadata is read, and
+  /// memory is used for a description of each entry.
   public func inspect(_ source: SourceID? = nil) async throws -> [Inspected] {
     guard let disk else { return [] }
     let (registry, now) = (registry, clock.wall())
@@ -40,7 +40,7 @@ extension ResourceCache {
     }
   }
 
-  /// Reads every body on disk and checks it; damaged ones are put away and told of as events.
+  /// Reads every body on disk and checks it. Damaged entries are quarantined and reported as events.
   public func verify(progress: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> VerifyReport {
     guard let disk else { return VerifyReport() }
     var report = try await disk.write { try $0.verify(progress: progress) }
@@ -49,7 +49,7 @@ extension ResourceCache {
     return report
   }
 
-  /// Removes from the disk what nobody names any more.
+  /// Deletes files on disk that no entry names.
   public func collectGarbage() async throws -> GarbageReport {
     guard let disk else { return GarbageReport() }
     return try await disk.write { try $0.collectGarbage() }

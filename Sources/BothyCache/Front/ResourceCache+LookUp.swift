@@ -1,14 +1,14 @@
 internal import HTTPTypes
 internal import Synchronization
 
-/// Looking for what is stored.
+/// Look-ups of stored entries.
 extension ResourceCache {
-  /// What was found, and the use that may be made of it now.
+  /// A found entry, with its permitted use at this time.
   struct Found: Sendable {
     var stored: StoredEntry
     var origin: ResourceOrigin
     var use: Usability
-    /// Whether it is known that somebody has pinned it.
+    /// True if the entry is known to be pinned.
     var isPinned = false
 
     func resource(_ key: ResourceKey, _ reason: StaleReason?) -> CachedResource {
@@ -18,15 +18,16 @@ extension ResourceCache {
     }
   }
 
-  /// One read of a key: its source, its options, and what a request would carry.
+  /// One read of a key: its source, its options, and the fields of a request.
   struct Demand: Sendable {
     var key: ResourceKey
     var box: RegisteredSource
     var options: ReadOptions
     var isConditional = true
-    /// Whether it was looked for just now, and nothing is stored.
+    /// True if a look-up just found no entry.
     var isKnownMissing = false
-    /// Whether something else can be handed out if the server does not answer: then it is not waited for.
+    /// True if another entry can be returned if the server does not respond. The request then does not wait for the
+    /// host.
     var hasFallback = false
 
     var source: ResourceSource { box.source }
@@ -49,7 +50,7 @@ extension ResourceCache {
     return Demand(key: key, box: box, options: options)
   }
 
-  /// Memory alone; counts as read, if the use that may be made of it suffices.
+  /// Looks in memory alone. Counts as read if the permitted use suffices.
   func lookInMemory(
     _ demand: Demand, at now: Int64, if suffices: (Usability) -> Bool = { _ in true }
   ) -> Found? {
@@ -64,7 +65,7 @@ extension ResourceCache {
     return Found(stored: stored, origin: .memory, use: use)
   }
 
-  /// The first that is accepted of the answers that memory has under the key.
+  /// Returns the first accepted response in memory under the key.
   func readInMemory(
     _ key: ResourceKey, at now: Int64, if accepts: (StoredEntry) -> Bool
   ) -> StoredEntry? {
@@ -78,9 +79,9 @@ extension ResourceCache {
     return nil
   }
 
-  /// Memory, disk, bundle: what is found in a slow place is put in memory.
+  /// Looks in memory, on disk and in the bundle. An entry from a slow place is copied into memory.
   ///
-  /// - Throws: what the disk throws, when nothing else has the entry.
+  /// - Throws: the error of the disk, if the entry isn't found elsewhere.
   func lookUp(_ demand: Demand) async throws -> Found? {
     let ticket = generations.begin()
     defer { generations.end(ticket) }
@@ -131,7 +132,7 @@ extension ResourceCache {
       counters.bytesServed += Int64(found.stored.entry.body.count)
     }
     guard found.origin == .disk, recency.note(place, at: clock.wall()) else { return }
-    // Uses that cannot be written are lost; they only say what to evict first.
+    // Uses that can't be written are lost. They only determine what to evict first.
     Task { try? await self.flush() }
   }
 
@@ -150,15 +151,14 @@ extension ResourceCache {
     return RequestDirectives(demand.options.fields).restrict(use, age: metadata.age(at: now))
   }
 
-  /// What was found, with more use allowed where somebody has pinned it: that is looked up only where it makes a
-  /// difference.
+  /// Returns the found entry, with more use allowed if it is pinned. Checks the pin only if it makes a difference.
   func allowingForPins(_ found: Found?, _ demand: Demand) async -> Found? {
     let mode = demand.options.mode
     guard var found, !found.use.isUsableAtOnce, mode != .cacheOnly, let disk else { return found }
     let decides = mode == .cacheElseNetwork && demand.options.priority != .visible
     guard decides || !found.use.isUsableOnError else { return found }
     let key = demand.key
-    // A disk that cannot say whether it is pinned leaves it at what the server allows.
+    // If the disk can't say whether the entry is pinned, the server's limits apply.
     guard (try? await disk.read { try $0.isPinned(key) }) == true else { return found }
     found.isPinned = true
     found.use = use(of: found.stored.entry.metadata, demand, at: clock.wall(), isPinned: true)

@@ -2,28 +2,28 @@ internal import Synchronization
 
 /// Reading resources.
 extension ResourceCache {
-  /// The resource, from the first place that has it in the way the mode asks for.
+  /// Returns the resource from the first place that satisfies the mode.
   ///
-  /// Served from memory it costs less than a microsecond and does not suspend; from disk one read on a thread of the
-  /// cache's; else one request, which all who ask for the same resource share.
+  /// A read from memory costs less than a microsecond and does not suspend. A read from disk runs on a thread of the
+  /// cache's. Otherwise the cache sends one request, which all simultaneous readers of the resource share.
   ///
-  /// - Returns: exactly one result; it may say that there is nothing (`isAbsent`), and says whether it is fresh.
-  /// - Throws: `CacheError`; of a failure nothing is kept, and the next read tries again.
+  /// - Returns: exactly one result. It may say that the resource does not exist (`isAbsent`), and says if it is fresh.
+  /// - Throws: `CacheError`. A failure isn't stored, and the next read tries again.
   public func value(
     _ key: ResourceKey, mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .normal
   ) async throws(CacheError) -> CachedResource {
     try await value(key, ReadOptions(mode: mode, priority: priority))
   }
 
-  /// The resource, with all that can be said about one read.
+  /// Returns the resource, with all options of one read.
   public func value(_ key: ResourceKey, _ options: ReadOptions) async throws(CacheError) -> CachedResource {
     try await read(try demand(key, options)).resource
   }
 
-  /// The resource if `value` would hand it out as fresh after a look at memory alone; nil when more is to be done, which
-  /// `value` then does. Counts as read only when it is returned.
+  /// Returns the resource if memory alone suffices for `value` to return it as fresh, else `nil`.
   ///
-  /// Waits for nothing but a lock that is held for less than a microsecond.
+  /// It counts as read only if it is returned. The method waits only for a lock that is held for less than a
+  /// microsecond.
   package func valueAtOnce(_ key: ResourceKey, _ options: ReadOptions) -> CachedResource? {
     guard options.mode != .networkOnly, !state.withLock({ $0.isClosed }),
       let demand = try? demand(key, options)
@@ -34,24 +34,24 @@ extension ResourceCache {
     return found.map { serve(key, $0, nil) }
   }
 
-  /// What is stored at once, if anything is, then what the network brings if that is better: one or two values.
+  /// Returns the stored entry at once, if one exists, then the network's response if it is better.
   ///
-  /// A 304 brings the stored bytes again, as fresh. When the network fails after something was handed out, the
-  /// sequence ends with the error.
+  /// The sequence has one or two values. After a 304, the second value has the stored bytes again, as fresh. If the
+  /// network fails after the first value, the sequence ends with the error.
   public func values(
     _ key: ResourceKey, mode: ReadMode = .staleThenFresh, priority: LoadPriority = .normal
   ) -> ResourceReadings {
     ResourceReadings(cache: self, key: key, options: ReadOptions(mode: mode, priority: priority))
   }
 
-  /// What to show in the place of the resource: loading, then what `values` brings, or why there is nothing.
+  /// Returns the states to show for the resource: loading, then the values of `values` or the failure.
   public func states(
     _ key: ResourceKey, mode: ReadMode = .staleThenFresh, priority: LoadPriority = .visible
   ) -> ResourceStates {
     ResourceStates(cache: self, readings: values(key, mode: mode, priority: priority), key: key)
   }
 
-  /// A result, and the refresh that runs behind it.
+  /// A result, and the refresh that runs in the background.
   struct Reading: Sendable {
     var resource: CachedResource
     var refresh: Task<Result<CachedResource, CacheError>, Never>?
@@ -71,7 +71,7 @@ extension ResourceCache {
       }
     }
     found = await allowingForPins(found, demand)
-    // What is not stored is asked for all the same: a loader can be wrong about the way to a server.
+    // Without a stored entry the request is sent anyway, because a loader can be wrong about the network.
     let isAway = network.isKnownAway && found?.use.isUsableOnError == true
     let isAtOnce = found?.isPinned == true || demand.options.priority == .visible
     let plan = ReadPlan(
@@ -117,10 +117,11 @@ extension ResourceCache {
     return CacheError(code, "\(why), and nothing that may be used is stored of \(key).")
   }
 
-  /// So many of the source's timeouts a refresh may take that somebody has not waited for, queues and drips included.
+  /// The timeouts of the source that a refresh without waiting readers may take, including queues and slow bodies.
   private static let refreshDeadline = 3
 
-  /// Asks the server in a task of its own, at low priority unless somebody waits for it too, and not for ever.
+  /// Requests the resource in a task of its own. Unless the mode is `staleThenFresh`, it has low priority and a
+  /// deadline.
   private func refresh(_ demand: Demand) -> Task<Result<CachedResource, CacheError>, Never> {
     var demand = demand
     demand.isConditional = true
@@ -135,7 +136,7 @@ extension ResourceCache {
     state.withLock { state in
       state.nextRefresh += 1
       let id = state.nextRefresh
-      // Begun under the lock, so that its end cannot come before its entry.
+      // The task starts under the lock, so that it can't end before its entry exists.
       state.refreshes[id] = Task {
         _ = await withTaskCancellationHandler {
           await task.value
@@ -155,7 +156,7 @@ extension ResourceCache {
       }
       if let limit {
         group.addTask { [clock] in
-          // Cancelled when the answer is there.
+          // The sleep is cancelled when the response arrives.
           try? await clock.sleep(limit)
           return .failure(
             CacheError(.timedOut, "\(demand.key): the refresh took longer than \(limit), and was called off.")

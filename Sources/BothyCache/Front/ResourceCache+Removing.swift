@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Removing what is stored. What is on its way when something is removed is handed to who waits and not stored.
+/// Removal of stored entries. A response in flight during a removal is returned to its readers and not stored.
 extension ResourceCache {
   /// Removes one resource from memory and disk.
   public func remove(_ key: ResourceKey) async throws { try await remove([key]) }
@@ -11,7 +11,7 @@ extension ResourceCache {
     for key in keys { hub.send(.removed(key)) }
   }
 
-  /// Removes all of one source, or everything, from memory and disk, pinned or not.
+  /// Removes all entries of one source, or all entries, from memory and disk, pinned or not.
   public func removeAll(_ source: SourceID? = nil) async throws {
     generations.removeAll(source)
     memory.removeAll { key, _ in source == nil || key.source == source }
@@ -20,20 +20,20 @@ extension ResourceCache {
     hub.send(.removedAll(source))
   }
 
-  /// Removes what came before the date, of one source or all; what is pinned stays, and so does what is on its way.
+  /// Removes entries from before the date, of one source or of all. Pinned entries and responses in flight stay.
   public func remove(before date: Date, source: SourceID? = nil) async throws {
     let time = Int64((date.timeIntervalSince1970 * 1000).rounded(.up))
     try await disk?.write { try $0.remove(receivedBefore: time, source) }
-    // Memory does not know what is pinned: it lets go of all that is old, the disk still has what stays.
+    // Memory does not know the pins. It releases all old entries, and the disk still has the pinned ones.
     memory.removeAll { key, stored in
       (source == nil || key.source == source) && stored.entry.metadata.receivedAt < time
     }
     hub.send(.removedAll(source))
   }
 
-  /// Removes what is no longer fresh under its source's rule, pinned entries and those of unknown sources excepted.
+  /// Removes entries that are stale under their source's rule, except pinned entries and those of unknown sources.
   ///
-  /// Goes through what is known of every entry; one transaction. Returns how many went.
+  /// Reads the metadata of every entry and uses one transaction. Returns the number of removed entries.
   @discardableResult
   public func removeExpired(_ source: SourceID? = nil) async throws -> Int {
     let expired = try await inspect(source).filter { $0.usability?.isFresh == false && !$0.size.isPinned }
@@ -49,7 +49,7 @@ extension ResourceCache {
     try await dropStored(keys.flatMap(\.variants), since: keys)
   }
 
-  /// Removes entries, and keeps out what is on its way of their keys.
+  /// Removes entries, and prevents responses in flight for their keys from being stored.
   private func dropStored(_ places: [ResourceKey], since keys: [ResourceKey]) async throws {
     generations.remove(keys)
     for place in places { memory.remove(place) }

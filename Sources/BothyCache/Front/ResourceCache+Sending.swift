@@ -1,12 +1,12 @@
 public import Foundation
 public import HTTPTypes
 
-/// Requests that change something on the server, sent through the cache so that it lets go of what they make wrong.
+/// Requests that change something on the server. The cache removes the entries that they invalidate.
 extension ResourceCache {
-  /// Sends a request of any method once and returns the server's answer; nothing of it is stored.
+  /// Sends a request of any method once and returns the server's response, which isn't stored.
   ///
-  /// When a method that changes things succeeds, the resource goes from the cache, and so does what the answer names in
-  /// `Location` and `Content-Location` on the same server (RFC 9111 §4.4).
+  /// If a method that changes resources succeeds, the cache removes the resource. It also removes the resources in
+  /// `Location` and `Content-Location` of the response that are on the same server (RFC 9111 §4.4).
   public func send(
     _ method: HTTPRequest.Method, to key: ResourceKey, fields: HTTPFields = [:], body: Data = Data()
   ) async throws(CacheError) -> ResourceReply {
@@ -24,7 +24,7 @@ extension ResourceCache {
     if !targets.isEmpty {
       var keys: Set<ResourceKey> = [key]
       for source in registry.all {
-        // Addresses that are not this source's have no key in it.
+        // An address of another source has no key in this one.
         for target in targets { if let other = try? source.key(url: target) { keys.insert(other) } }
       }
       do { try await remove(Array(keys)) } catch {
@@ -36,12 +36,12 @@ extension ResourceCache {
   }
 }
 
-/// What a server answered to a request that was sent through the cache.
+/// The server's response to a request that was sent through the cache.
 public struct ResourceReply: Sendable {
-  /// The status of the answer; any one is an answer.
+  /// The status of the response. Every status counts as a response.
   public var status: Int
-  /// The fields of the answer.
+  /// The fields of the response.
   public var fields: HTTPFields
-  /// The whole body, any content coding undone.
+  /// The whole body, without content coding.
   public var body: Data
 }

@@ -2,11 +2,12 @@ public import Foundation
 internal import HTTPTypes
 internal import Synchronization
 
-/// Copies of resources in memory, on disk and brought along with the app, in front of the network.
+/// Copies of resources in memory, on disk and in the app's bundle, in front of the network.
 ///
-/// A read looks in memory, on disk, in what was bundled, and asks the network last; what is found in a slower place
-/// is put in the faster ones. Nothing stale is passed off as fresh, nothing is lost that was good because something
-/// better could not be had, and everything here may be deleted at any time: what must not go belongs in a `Store`.
+/// A read looks in memory, on disk and in the bundle, and requests the resource from the network last. An entry from a
+/// slower place is copied into the faster ones. A stale entry is never returned as fresh. A good entry isn't lost
+/// because its replacement failed. Everything here may be deleted at any time, so data that must stay belongs in a
+/// `Store`.
 ///
 ///     let cache = try ResourceCache(sources: [tiles], disk: .files(in: folder), loader: loader)
 ///     let tile = try tiles.key(zoom: 16, x: 10472, y: 22982)
@@ -14,8 +15,8 @@ internal import Synchronization
 ///     let answer = try await cache.value(tile)
 ///     for try await answer in cache.values(tile) { show(answer) }       // the old one at once, then the new one
 ///
-/// All methods may be called from any thread. Those that are not `async` wait for nothing but a lock that is held for
-/// less than a microsecond; disk and network work runs on threads and tasks of the cache's own.
+/// All methods may be called from any thread. Methods that are not `async` wait only for a lock that is held for less
+/// than a microsecond. Work on disk and network runs on threads and tasks of the cache's own.
 public final class ResourceCache: Sendable {
   struct State {
     var isSuspended = false
@@ -38,7 +39,7 @@ public final class ResourceCache: Sendable {
   let board = CounterBoard()
   let counterFile: CounterFile?
   let recency = RecencyLog()
-  /// Whether memory has had another variant than 0 of anything: it need not be searched for them before.
+  /// True if memory has had a variant other than 0. Before that, look-ups need not search for variants.
   let hasVariants = Atomic(false)
   let network = NetworkWatch()
   let state = Mutex(State())
@@ -48,15 +49,15 @@ public final class ResourceCache: Sendable {
   /// Opens a cache. Blocks while the store on disk is opened.
   ///
   /// - Parameters:
-  ///   - sources: those known from the start; more can be registered later.
-  ///   - disk: where entries are kept beyond this process; nil for memory alone.
-  ///   - bundled: what came with the app, in the order in which it is looked at.
-  ///   - loader: the way to the network; nil for a cache that never asks one. What it says of the network is followed:
-  ///     a better one wakes servers that were taken to be down, and `ResourcePrefetcher`s obey their policy.
-  ///   - downloads: a folder for the beginnings of large downloads, so that also a killed process goes on where it was;
-  ///     nil for the one that the disk's folder has, if it has one.
-  ///   - clock: tells the time; tests bring their own.
-  /// - Throws: `CacheError.sourceConflict`; `StoreError` when the store on disk cannot be opened.
+  ///   - sources: the sources that are known from the start. `register` adds more later.
+  ///   - disk: the place for entries beyond this process, or `nil` for memory alone.
+  ///   - bundled: the readers of the resources that came with the app, in the order of look-up.
+  ///   - loader: the way to the network, or `nil` for a cache without one. The cache follows the conditions that it
+  ///     reports. Better conditions wake hosts that count as down, and `ResourcePrefetcher`s apply their policy.
+  ///   - downloads: a folder for the beginnings of large downloads, so that even a killed process resumes them. `nil`
+  ///     uses the one in the disk's folder, if it has one.
+  ///   - clock: the clock of the cache. Tests pass their own.
+  /// - Throws: `CacheError.sourceConflict`. `StoreError` if the store on disk can't be opened.
   public init(
     sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskTier? = nil,
     bundled: [any BlobReader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,
@@ -91,23 +92,24 @@ public final class ResourceCache: Sendable {
     }
   }
 
-  /// Makes a source known. One that is known gets the new rule, limits, headers and names at once.
+  /// Registers a source. A registered source gets the new rule, limits, headers and names at once.
   ///
-  /// - Throws: `CacheError.sourceConflict` when another source has its id.
+  /// - Throws: `CacheError.sourceConflict` if another source has its id.
   public func register(_ source: ResourceSource) throws(CacheError) { try registry.register(source) }
 
-  /// Forgets a source; what is stored of it stays until it is removed.
+  /// Forgets a source. Its stored entries stay until they are removed.
   public func unregister(_ id: SourceID) { registry.remove(id) }
 
-  /// The sources that are known, with names and attribution; by id.
+  /// The registered sources with names and attribution, ordered by id.
   public var sources: [ResourceSource] { registry.all }
 
-  /// The source registered under an id, as it was registered last; nil when there is none.
+  /// Returns the source that was last registered under an id, or `nil`.
   public func source(_ id: SourceID) -> ResourceSource? { registry[id]?.source }
 
-  /// The resource if it is in memory, whatever its age; its freshness says what it is worth.
+  /// Returns the resource if it is in memory, at any age. Its freshness says if it is stale.
   ///
-  /// Looks nowhere else, posts no event and allocates nothing: well under a microsecond with the key of a tile.
+  /// Looks only in memory, posts no event and allocates nothing. With the key of a tile it takes well under a
+  /// microsecond.
   public func peek(_ key: ResourceKey) -> CachedResource? {
     guard let box = registry[key.source] else { return nil }
     let now = clock.wall()
@@ -119,11 +121,13 @@ public final class ResourceCache: Sendable {
       age: use.age)
   }
 
-  /// What happens from now on, and that the store's file was replaced, also when that was while the cache was opened. Every event names its resource, so what concerns one source never speaks for another's.
-  /// A listener that does not keep up loses the oldest events.
+  /// The later events, and a replacement of the store's file even if it happened while the cache was opened.
+  ///
+  /// Every event names its resource, so an event of one source never concerns another. A slow listener loses the oldest
+  /// events.
   public var events: AsyncStream<CacheEvent> { hub.stream() }
 
-  /// How often what happened since the cache was opened, by source.
+  /// The counters of each source since the cache was opened.
   public var counters: [SourceID: CacheCounters] {
     var all = board.all
     let tally = memory.tally
@@ -134,10 +138,10 @@ public final class ResourceCache: Sendable {
     return all
   }
 
-  /// What is in memory now.
+  /// The number and the bytes of the entries in memory.
   public var memoryUse: (count: Int, bytes: Int) { (memory.count, memory.cost) }
 
-  /// Gives memory back; the disk keeps what it has.
+  /// Releases memory. The disk keeps its entries.
   public func relieve(_ level: MemoryPressure) {
     let before = memory.cost + decoded.cost
     noteEvicted(memory.evict(to: level.share))
@@ -145,8 +149,7 @@ public final class ResourceCache: Sendable {
     hub.send(.memoryTrimmed(bytes: before - memory.cost - decoded.cost))
   }
 
-  /// Serves from what is stored alone, until `resumeNetwork`: no request is begun, and nothing that was not loaded is
-  /// ever taken for loaded.
+  /// Serves stored entries alone until `resumeNetwork`. No request begins, and nothing counts as loaded without a load.
   public func suspendNetwork() {
     let changed = state.withLock { state in
       defer { state.isSuspended = true }
@@ -156,7 +159,7 @@ public final class ResourceCache: Sendable {
     if changed { hub.send(.networkSuspended) }
   }
 
-  /// Ends what `suspendNetwork` began. Loads nothing by itself: the next reads ask again.
+  /// Ends the effect of `suspendNetwork`. Loads nothing by itself: the next reads send requests again.
   public func resumeNetwork() {
     let changed = state.withLock { state in
       defer { state.isSuspended = false }
@@ -166,25 +169,28 @@ public final class ResourceCache: Sendable {
     if changed { hub.send(.networkResumed) }
   }
 
-  /// The network came back, or is another one: servers that were taken to be down are asked again at once. Only for
-  /// loaders that do not say so themselves.
+  /// Reports that the network came back or changed. Hosts that count as down are tried again at once.
+  ///
+  /// Only needed for loaders that do not report their conditions.
   public func networkChanged() { fetcher?.networkChanged() }
 
-  /// The network as the loader sees it, none until it has said something; one that is there and costs nothing when the
-  /// loader never says.
+  /// The network's conditions as the loader reports them. Before its first report, the device counts as offline.
+  ///
+  /// If the loader never reports, the network counts as online and free of cost.
   public var networkConditions: NetworkConditions { network.current }
 
-  /// Whether `suspendNetwork` holds.
+  /// True if the network is suspended.
   public var isNetworkSuspended: Bool { state.withLock { $0.isSuspended } }
 
-  /// What was counted by all processes that used the cache's folder, as far as they have flushed or closed their caches,
-  /// and by this one up to now. Reads a small file.
+  /// The counters of this process and of all processes that flushed or closed a cache in this folder.
+  ///
+  /// Reads a small file.
   public var allCounters: [SourceID: CacheCounters] {
     counterFile?.add(counters)
     return counterFile?.read() ?? counters
   }
 
-  /// Hands over to the disk what is gathered in memory: when which entry was last used, and what was counted.
+  /// Saves the times of last use and the counters that are collected in memory.
   public func flush() async throws {
     guard let disk else { return }
     counterFile?.add(counters)
@@ -194,8 +200,7 @@ public final class ResourceCache: Sendable {
     if !uses.isEmpty { try await disk.write { try $0.touch(uses) } }
   }
 
-  /// Ends the use of the cache: refreshes are called off, gathered uses written, the store closed. Reads throw from
-  /// now on.
+  /// Closes the cache. Refreshes are cancelled, collected uses are written, the store is closed. Later reads throw.
   public func close() async throws {
     let refreshes = state.withLock { state in
       state.isClosed = true
@@ -207,7 +212,7 @@ public final class ResourceCache: Sendable {
     pressure.withLock { $0 = nil }
     network.stop()
     defer { hub.finish() }
-    // Uses that can't be written are lost, as on a full disk; they only say what to evict first.
+    // Uses that can't be written are lost, as on a full disk. They only determine what to evict first.
     try? await flush()
     try await disk?.write { try $0.close() }
   }

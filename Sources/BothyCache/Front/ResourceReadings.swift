@@ -1,4 +1,4 @@
-/// One resource as it was and as it is: what `ResourceCache.values` gives.
+/// The stored and the new version of one resource: the result of `ResourceCache.values`.
 public struct ResourceReadings: AsyncSequence, Sendable {
   public typealias Element = CachedResource
   public typealias Failure = CacheError
@@ -44,8 +44,7 @@ public struct ResourceReadings: AsyncSequence, Sendable {
   }
 }
 
-/// What to show in the place of a resource, as it changes: what `ResourceCache.states` gives. Never fails; a failure is
-/// a state.
+/// The states to show for a resource: the result of `ResourceCache.states`. Never fails, because a failure is a state.
 public struct ResourceStates: AsyncSequence, Sendable {
   public typealias Element = ResourceState
   public typealias Failure = Never

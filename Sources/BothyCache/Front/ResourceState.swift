@@ -1,17 +1,17 @@
-/// What to show in the place of a resource: the pictures are the app's.
+/// The state to show for a resource. The app supplies the pictures.
 public enum ResourceState: Sendable {
-  /// Nothing is stored and the server is being asked.
+  /// The cache has no entry, and the request is running.
   case loading
-  /// Something to show; `resource.freshness` says whether better is on its way.
+  /// The resource. `resource.freshness` says if a better version may follow.
   case loaded(CachedResource)
-  /// The server has said that there is nothing.
+  /// The server has said that the resource does not exist.
   case absent
-  /// Nothing is stored and the network is suspended.
+  /// The cache has no entry, and the network is suspended.
   case suspended
-  /// Nothing is stored, and the server could not be asked or answered badly; why is in the error.
+  /// The cache has no entry, and the request failed. The error says why.
   case failed(CacheError)
 
-  /// Whether there is something to show.
+  /// The resource to show, or `nil`.
   public var resource: CachedResource? {
     guard case .loaded(let resource) = self else { return nil }
     return resource

@@ -1,18 +1,18 @@
 package import Foundation
 
-/// What the bytes of a read are to be decoded to.
+/// The type to which a read decodes the bytes.
 package struct TypedDemand: Sendable {
-  /// The name of the type, kept with the entry.
+  /// The name of the type, stored with the entry.
   package var type: String
-  /// Of the format; another one means that stored bytes are decoded anew.
+  /// The version of the format. If it differs, stored bytes are decoded again.
   package var version: Int
   package var decode: @Sendable (Data) throws -> any Sendable
 }
 
 extension ResourceCache {
-  /// The value of an entry: decoded once for each version of the bytes and of the format, however many ask.
+  /// Returns the decoded value of an entry. Each version of bytes and format is decoded once for all callers.
   ///
-  /// - Throws: what the decoding throws.
+  /// - Throws: the error of the decoding.
   func decodedValue(of stored: StoredEntry, _ key: ResourceKey, _ typed: TypedDemand) throws -> any Sendable {
     let name = DecodedKey(
       resource: key, variedOn: stored.entry.metadata.variedOn, type: typed.type, version: typed.version)
@@ -28,11 +28,11 @@ extension ResourceCache {
     }
   }
 
-  /// Whether stored bytes are of the type that is asked for and can be decoded: what is not counts as not stored.
+  /// True if stored bytes have the requested type and decode. Otherwise they count as not stored.
   func isAcceptable(_ stored: StoredEntry, _ key: ResourceKey, _ typed: TypedDemand?) -> Bool {
     guard let typed, !stored.isAbsent else { return true }
     if let type = stored.entry.metadata.valueType, type != typed.type { return false }
-    // What cannot be decoded is asked for anew; the error of that answer is the one to tell.
+    // Bytes that do not decode are requested again. The error of that response is the one to report.
     return (try? decodedValue(of: stored, key, typed)) != nil
   }
 }

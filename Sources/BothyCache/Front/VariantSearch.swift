@@ -1,19 +1,19 @@
 internal import HTTPTypes
 
-/// What a store or a bundle has for one request under a key.
+/// The response that a store or a bundle has for one request under a key.
 struct VariantSearch: Sendable {
   struct Found: Sendable {
-    /// With its variant.
+    /// The key with its variant.
     var key: ResourceKey
     var stored: StoredEntry
   }
 
-  /// The answer to the request; of several, which a store written by another version may have, the newest.
+  /// The response to the request. Of several, which another version of the store may have written, the newest.
   var answer: Found?
-  /// The first of the answers under the key, when that is for other requests.
+  /// The first response under the key, if it is for other requests.
   var other: Found?
 
-  /// One read when the resource does not vary, four at most.
+  /// Searches with one read if the resource does not vary, and with four at most.
   init(_ key: ResourceKey, for request: HTTPFields, in reader: any BlobReader) throws {
     for variant in 0..<ResourceKey.variantCount {
       let place = key.of(variant: variant)

@@ -1,15 +1,17 @@
-/// An address taken apart and made canonical (RFC 3986 §6.2): scheme and host in lower case, no default port, no dot
-/// segments, percent-encoding in one form, no fragment.
+/// A parsed address in canonical form (RFC 3986 §6.2).
+///
+/// Scheme and host are in lower case. The address has no default port, no dot segments, no fragment, and one form of
+/// percent-encoding.
 struct AbsoluteAddress: Hashable {
   var scheme: String
-  /// Host, with the port if it is not the scheme's own.
+  /// The host, with the port if it isn't the default of the scheme.
   var authority: String
-  /// Begins with a slash.
+  /// The path, which begins with a slash.
   var path: String
-  /// Without the question mark; nil when there is none.
+  /// The query without the question mark, or `nil` if the address has none.
   var query: String?
 
-  /// Nil when the text is no address of a web server.
+  /// Returns `nil` if the text isn't the address of a web server.
   init?(_ text: String) {
     guard let colon = text.firstRange(of: "://") else { return nil }
     scheme = text[..<colon.lowerBound].lowercased()

@@ -1,7 +1,7 @@
-/// An address with places for a tile's coordinates: `https://{s}.tile.example/{z}/{x}/{y}{r}.png`.
+/// An address with placeholders for a tile's coordinates: `https://{s}.tile.example/{z}/{x}/{y}{r}.png`.
 ///
-/// `{z}` zoom, `{x}` column, `{y}` row from the north, `{-y}` row from the south, `{q}` quadkey, `{s}` host, `{r}` `@2x`
-/// for high resolution and else nothing. Parsed once; filling it in is one pass.
+/// The placeholders are `{z}` zoom, `{x}` column, `{y}` row from the north, `{-y}` row from the south, `{q}` quadkey
+/// and `{s}` host. `{r}` is `@2x` for high resolution, else empty. A template is parsed once and filled in one pass.
 public struct AddressTemplate: Sendable, Hashable {
   private enum Part: Sendable, Hashable { case text(String), zoom, x, y, southY, quadkey, host, resolution }
 
@@ -10,7 +10,8 @@ public struct AddressTemplate: Sendable, Hashable {
   private let parts: [Part]
   private let highResolution: Bool
 
-  /// - Throws: `CacheError.invalidSource` for a place that is unknown or not closed.
+  /// Parses a template.
+  /// - Throws: `CacheError.invalidSource` for an unknown or unclosed placeholder.
   public init(_ text: String, highResolution: Bool = false) throws(CacheError) {
     self.text = text
     self.highResolution = highResolution
@@ -53,7 +54,7 @@ public struct AddressTemplate: Sendable, Hashable {
     }
   }
 
-  /// Whether it has a place for a coordinate.
+  /// True if the template has a placeholder for a coordinate.
   public var namesTile: Bool {
     parts.contains { part in
       switch part {
@@ -65,7 +66,7 @@ public struct AddressTemplate: Sendable, Hashable {
 
   var namesHost: Bool { parts.contains(.host) }
 
-  /// The address of a tile; x and y are to be within the zoom.
+  /// Returns the address of a tile. x and y must be within the zoom.
   public func address(zoom: Int, x: Int, y: Int, host: String = "") -> String {
     var result = ""
     result.reserveCapacity(text.utf8.count + 16)

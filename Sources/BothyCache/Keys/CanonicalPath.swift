@@ -1,10 +1,10 @@
-/// Brings paths and queries into the one form in which they are part of keys.
+/// The canonical form of paths and queries in keys.
 ///
-/// Folds only spellings that are equal by RFC 3986 §6.2: percent-encoding, and dot segments. An empty segment names
-/// another resource and stays. Never fails: whatever the text is, the result has no dot segment, no control character
-/// and no backslash, so that it names one resource and cannot point out of a folder.
+/// Only spellings that are equal by RFC 3986 §6.2 are joined: percent-encoding and dot segments. An empty segment names
+/// another resource and stays. The functions never fail. Their result has no dot segment, control character or
+/// backslash, so it names one resource and can't point out of a folder.
 enum CanonicalPath {
-  /// Path and query of `path?query#fragment`; the fragment is dropped.
+  /// Splits `path?query#fragment` into path and query. The fragment is dropped.
   static func split(_ text: some StringProtocol) -> (path: Substring, query: Substring?) {
     let text = Substring(text)
     let end = text.firstIndex(of: "#") ?? text.endIndex
@@ -13,8 +13,9 @@ enum CanonicalPath {
     return (whole[..<mark], whole[whole.index(after: mark)...])
   }
 
-  /// The path without its first slash; `..` never leads above the top. Doubled and trailing slashes stay: they name
-  /// other resources.
+  /// Returns the path without its first slash. `..` never leads above the top.
+  ///
+  /// Doubled and trailing slashes stay, because they name other resources.
   static func path(_ text: some StringProtocol) -> String {
     let encoded = encoded(text, keeping: pathCharacters)
     var segments: [Substring] = []
@@ -33,7 +34,7 @@ enum CanonicalPath {
     return segments.joined(separator: "/")
   }
 
-  /// The query without the ignored items, in its own order, empty items included; nil when nothing is left of it.
+  /// Returns the query without the ignored items, or `nil` if nothing is left. Order and empty items stay.
   static func query(_ text: some StringProtocol, ignoring names: Set<String>) -> String? {
     let kept = text.split(separator: "&", omittingEmptySubsequences: false).filter { item in
       let name = item.prefix { $0 != "=" }
@@ -47,7 +48,7 @@ enum CanonicalPath {
   static let pathCharacters = unreserved.union("!$&'()*+,;=:@/".utf8)
   static let queryCharacters = pathCharacters.union("?".utf8)
 
-  /// Percent-encodes what has to be, in capital digits; undoes the encoding of what needs none.
+  /// Percent-encodes the characters that need it, in capital digits, and decodes those that do not.
   static func encoded(_ text: some StringProtocol, keeping allowed: Set<UInt8>) -> String {
     let bytes = Array(text.utf8)
     var result: [UInt8] = []

@@ -1,27 +1,29 @@
-/// Names one resource in the cache: the source it belongs to, and its path or tile within that source.
+/// The name of one resource in the cache: its source, and its path or tile within that source.
 ///
-/// The host it comes from is never part of it, so alias hosts share one copy. Comparing and hashing a tile's key
+/// The host of the resource is never part of the key, so alias hosts share one copy. Comparing and hashing a tile's key
 /// allocates nothing.
 public struct ResourceKey: Hashable, Sendable {
-  /// The source it belongs to, which is to be registered with the cache that is asked.
+  /// The source of the resource. It must be registered with the cache that reads the key.
   public let source: SourceID
-  /// Which of the answers that are kept side by side under one key because they depend on what requests say (`Vary`),
-  /// 0 to 3. Readers have keys of variant 0; others are met by stores alone.
+  /// The variant of the response, 0 to 3. Responses under one key differ if they depend on the request (`Vary`).
+  ///
+  /// Keys of readers have variant 0. Only stores see other variants.
   public let variant: UInt8
   package let name: Name
 
   package enum Name: Hashable, Sendable {
     case path(String)
-    /// Zoom in the six highest bits, then 29 bits of x and 29 of y.
+    /// A tile: zoom in the six highest bits, then 29 bits of x and 29 of y.
     case tile(UInt64)
   }
 
-  /// - Parameter path: the path within the source with its query, as the source's rules have made it canonical.
+  /// Creates a key from a path.
+  /// - Parameter path: the path within the source with its query, in the canonical form of the source's rules.
   public init(_ source: SourceID, path: String) {
     self.init(source, .path(path))
   }
 
-  /// A tile; x and y are to be within the zoom, which is 0 to 29: whoever makes keys of tiles has normalised them.
+  /// Creates the key of a tile. The caller passes a zoom from 0 to 29, and x and y within that zoom.
   public init(_ source: SourceID, zoom: Int, x: Int, y: Int) {
     let mask: UInt64 = (1 << 29) - 1
     self.init(
@@ -37,7 +39,7 @@ public struct ResourceKey: Hashable, Sendable {
     self.variant = variant
   }
 
-  /// The path within the source; of a tile `zoom/x/y`. Allocates.
+  /// The path within the source, or `zoom/x/y` for a tile. Allocates.
   public var path: String {
     switch name {
     case .path(let path): return path
@@ -53,14 +55,14 @@ extension ResourceKey: CustomStringConvertible {
 }
 
 extension ResourceKey {
-  /// How many answers are kept under one key. A fifth takes the place of the one that was confirmed longest ago.
+  /// The number of responses under one key. A fifth replaces the one with the oldest confirmation.
   package static let variantCount: UInt8 = 4
 
-  /// The key under which readers know it.
+  /// The key that readers use.
   package var base: ResourceKey { of(variant: 0) }
 
   package func of(variant: UInt8) -> ResourceKey { ResourceKey(source, name, variant: variant) }
 
-  /// All places of answers under this key.
+  /// All places of responses under this key.
   package var variants: [ResourceKey] { (0..<Self.variantCount).map { of(variant: $0) } }
 }

@@ -1,17 +1,18 @@
-/// Makes keys, with everything normalised before any lookup, and addresses of keys.
+/// Keys of a source, normalised before any look-up, and the addresses of keys.
 extension ResourceSource {
-  /// The key of a path below the source's base, with its query.
+  /// Returns the key of a path below the source's base, with its query.
   ///
-  /// Percent-encoding gets one form, dot segments and a fragment go, ignored and secret query items are left out.
+  /// Percent-encoding gets one form, and dot segments and a fragment are removed. Ignored and secret query items are
+  /// left out.
   public func key(path: String) throws(CacheError) -> ResourceKey {
     if case .anywhere = address { return try key(url: path) }
     let (path, query) = CanonicalPath.split(path)
     return ResourceKey(id, path: canonical(CanonicalPath.path(path), query))
   }
 
-  /// The key of a whole address, which is to be below the source's own.
+  /// Returns the key of a whole address, which must be below the source's own.
   ///
-  /// - Throws: `CacheError.invalidKey` when it is no address, or another server's.
+  /// - Throws: `CacheError.invalidKey` if the text isn't an address or belongs to another server.
   public func key(url: String) throws(CacheError) -> ResourceKey {
     guard let given = AbsoluteAddress(url) else {
       throw CacheError(.invalidKey, "\"\(url.prefix(200))\" is no address of a web server.")
@@ -36,9 +37,9 @@ extension ResourceSource {
     }
   }
 
-  /// The key of a tile. Columns go round the world: x is taken modulo 2^zoom.
+  /// Returns the key of a tile. Columns wrap around the world, so x is taken modulo 2^zoom.
   ///
-  /// - Throws: `CacheError.zoomOutOfRange` outside the source's zooms, `CacheError.invalidKey` for a row that is not on
+  /// - Throws: `CacheError.zoomOutOfRange` outside the source's zooms. `CacheError.invalidKey` for a row that isn't on
   ///   the map.
   public func key(zoom: Int, x: Int, y: Int) throws(CacheError) -> ResourceKey {
     guard zooms.contains(zoom) else {
@@ -53,9 +54,9 @@ extension ResourceSource {
     return ResourceKey(id, zoom: zoom, x: remainder < 0 ? remainder + edge : remainder, y: y)
   }
 
-  /// What a request for the key is sent to, without secrets: what may be shown and logged.
+  /// Returns the address of requests for the key without secrets, for display and logs.
   ///
-  /// - Parameter host: an index into `hosts`; any number, taken modulo their count.
+  /// - Parameter host: an index into `hosts`. Any number is valid and is taken modulo their count.
   public func publicURL(for key: ResourceKey, host: Int = 0) -> String {
     let name = hosts.isEmpty ? "" : hosts[Int(UInt(bitPattern: host) % UInt(hosts.count))]
     switch (address, key.name) {
@@ -76,7 +77,7 @@ extension ResourceSource {
     }
   }
 
-  /// What a request for the key is sent to, secrets included: for the wire alone.
+  /// Returns the address of requests for the key with secrets, for sending only.
   package func requestURL(for key: ResourceKey, host: Int = 0) -> String {
     var url = publicURL(for: key, host: host)
     for (name, value) in secrets.sorted(by: { $0.key < $1.key }) {

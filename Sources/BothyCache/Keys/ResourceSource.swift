@@ -1,55 +1,56 @@
 public import HTTPTypes
 
-/// A family of resources with one identity: where they come from, how long they are good for, what their owner asks
-/// of those who load them.
+/// A family of resources with one identity: their addresses, their lifetime, and the conditions of their owner.
 ///
 ///     let tiles = try ResourceSource(
 ///       "osm", template: "https://{s}.tile.example/{z}/{x}/{y}.pbf", hosts: ["a", "b", "c"],
 ///       userAgent: "Trails/1.2 (trails.example)")
 ///     let answer = try await cache.value(try tiles.key(zoom: 16, x: 10472, y: 22982))
 ///
-/// A value: making one opens nothing and costs a parse of the address.
+/// A source is a value. Creating one opens nothing and only parses the address.
 public struct ResourceSource: Sendable, Identifiable {
-  /// Chosen by the developer and kept for ever: stored entries are found again by it.
+  /// The id that the developer chooses and never changes, because stored entries are found by it.
   public let id: SourceID
-  /// How keys become addresses.
+  /// The rule that turns keys into addresses.
   public let address: SourceAddress
-  /// What `{s}` in the address stands for, or whole host names in place of the address's own. They bring the same
-  /// bytes; which one is asked is never part of a key.
-  public var hosts: [String]
-  /// How long resources count as fresh; as the server says, unless told otherwise.
-  public var freshness: FreshnessRule
-  /// Sent with every request.
-  public var headers: HTTPFields
-  /// How hard the servers may be asked, and how much of an answer is taken in.
-  public var limits: SourceLimits
-  /// What the bytes look like; anything else is refused and leaves what is stored as it is.
+  /// The values of `{s}` in the address, or whole host names that replace the address's own.
   ///
-  /// Nil, the default, refuses web pages in the place of tiles, of resources whose names end in something else (`.png`,
-  /// `.json`), and of resources that were stored as something else, and takes only pictures in the place of pictures: a
-  /// network's sign-in page destroys nothing. `ContentExpectation()` takes all.
+  /// All hosts return the same bytes, and the chosen host is never part of a key.
+  public var hosts: [String]
+  /// The rule for the freshness of resources. The default is HTTP's rule, by the server's fields.
+  public var freshness: FreshnessRule
+  /// Fields that every request sends.
+  public var headers: HTTPFields
+  /// The limits for requests to the servers and for the length of a response.
+  public var limits: SourceLimits
+  /// The expected content. Other content is rejected and does not change the stored entry.
+  ///
+  /// `nil`, the default, rejects a web page instead of a tile, of a resource with another file extension (`.png`,
+  /// `.json`), or of a resource that was stored as something else. It accepts only a picture instead of a picture. A
+  /// network's sign-in page therefore destroys nothing. `ContentExpectation()` accepts all.
   public var content: ContentExpectation?
-  /// Names of query items that do not say what the resource is: left out of keys and of requests.
+  /// Names of query items that do not identify a resource. They are left out of keys and requests.
   public var ignoredQueryItems: Set<String>
-  /// Query items that every request carries and no key, event, log or file: access tokens.
+  /// Query items such as access tokens, which are in every request, but not in keys, events, logs or files.
   public var secrets: [String: String]
-  /// The zooms at which there are tiles.
+  /// The zooms that have tiles.
   public var zooms: ClosedRange<Int>
-  /// What the source is called, and whom to thank.
+  /// The names of the source and its attribution.
   public var names: SourceNames
-  /// Whether the owner allows to load in bulk what nobody looks at: regions and prefetch. No, unless said otherwise.
+  /// True if the owner allows bulk downloads, as for regions and prefetching. The default is false.
   public var allowsBulkDownload: Bool
-  /// Whether requests must say who asks. Yes, except for the app's own server.
+  /// True if requests must identify the app. False only for the app's own server.
   public var requiresUserAgent = true
 
   /// Describes a source.
   ///
   /// - Parameters:
-  ///   - id: any text that is not empty and without control characters.
-  ///   - template: an address with `{z}`, `{x}`, `{y}` (or `{-y}` counted from the south, or `{q}` the quadkey), `{s}` for
-  ///     one of `hosts` and `{r}` for `@2x`; or one without any of these, below which paths are looked up.
-  ///   - userAgent: who asks, as map servers want to know it; wins over the one in `headers`.
-  /// - Throws: `CacheError.invalidSource` with what is wrong.
+  ///   - id: any text that isn't empty and has no control characters.
+  ///   - template: an address with `{z}`, `{x}` and `{y}`, and optionally `{s}` for one of `hosts` and `{r}` for `@2x`.
+  ///     `{-y}` (counted from the south) or `{q}` (the quadkey) can replace the row or the coordinates. A template
+  ///     without placeholders is a base, below which paths are read.
+  ///   - userAgent: the identification of the app that map servers require. It replaces the one in `headers`.
+  /// - Throws: `CacheError.invalidSource` with the reason.
   public init(
     _ id: SourceID, template: String, hosts: [String] = [], highResolution: Bool = false,
     freshness: FreshnessRule = .http, headers: HTTPFields = [:], userAgent: String? = nil,
@@ -99,16 +100,16 @@ public struct ResourceSource: Sendable, Identifiable {
   }
 }
 
-/// What a source is called, and whom to thank: kept with the source, so that it can be shown without a network.
+/// The names of a source and its attribution, stored with the source for display without a network.
 public struct SourceNames: Sendable, Hashable, Codable {
-  /// For a list or a button; empty unless given.
+  /// The name for a list or a button, empty by default.
   public var short: String
-  /// For a heading or a page of credits; empty unless given.
+  /// The name for a heading or a page of credits, empty by default.
   public var long: String
-  /// What the owner wants to be shown beside the map.
+  /// The text that the owner requires beside the map.
   public var attribution: String
 
-  /// All empty, unless given.
+  /// Creates names, which are empty by default.
   public init(short: String = "", long: String = "", attribution: String = "") {
     self.short = short
     self.long = long

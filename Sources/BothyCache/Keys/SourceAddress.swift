@@ -1,15 +1,15 @@
-/// Where the resources of a source are: turns keys into addresses.
+/// The rule of a source that turns keys into addresses.
 public enum SourceAddress: Sendable, Hashable {
   /// Paths below one address.
   case base(String)
   /// Tiles, by a template.
   case tiles(AddressTemplate)
-  /// Any address: keys are whole ones.
+  /// Any address. Each key is a whole address.
   case anywhere
-  /// A rule of its own.
+  /// A custom rule.
   case custom(AddressRule)
 
-  /// A template if the text has a place for a tile, else a base.
+  /// Creates a template if the text has a placeholder for a tile, else a base.
   public init(template: String, highResolution: Bool = false) throws(CacheError) {
     let parsed = try AddressTemplate(template, highResolution: highResolution)
     let address = template.replacing("{s}", with: "s")
@@ -28,14 +28,14 @@ public enum SourceAddress: Sendable, Hashable {
   }
 }
 
-/// A rule that makes addresses, for schemes that no template can say. Two rules are equal when their names are.
+/// A rule that creates addresses, for schemes that no template can express. Rules with equal names are equal.
 public struct AddressRule: Sendable, Hashable {
-  /// Says which rule it is: what makes other addresses needs another name.
+  /// The name that identifies the rule. A rule that creates other addresses needs another name.
   public let name: String
-  /// The address of a key; `host` is one of the source's hosts, or empty when it has none.
+  /// Returns the address of a key. `host` is one of the source's hosts, or empty if it has none.
   public let address: @Sendable (_ key: ResourceKey, _ host: String) -> String
 
-  /// A rule under a name; `address` is called from any thread, once for each request.
+  /// Creates a rule with a name. `address` is called from any thread, once for each request.
   public init(_ name: String, address: @escaping @Sendable (_ key: ResourceKey, _ host: String) -> String) {
     self.name = name
     self.address = address

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The name of a source, kept once in the process and compared as a number.
+/// The name of a source, stored once in the process and compared as a number.
 public struct SourceID: Hashable, Sendable {
   private let number: UInt32
 
@@ -11,7 +11,7 @@ public struct SourceID: Hashable, Sendable {
 
   private static let names = Mutex(Names())
 
-  /// Any text that is not empty; how it becomes a folder's name is the store's affair.
+  /// Creates an id from any text that isn't empty. The store turns it into a folder's name.
   public init(_ name: String) {
     number = Self.names.withLock { names in
       if let known = names.numbers[name] { return known }
@@ -25,7 +25,7 @@ public struct SourceID: Hashable, Sendable {
   /// A small number, for tables by source.
   package var index: Int { Int(number) }
 
-  /// The text that it was made of.
+  /// The text of the id.
   public var name: String { Self.names.withLock { $0.byNumber[Int(number)] } }
 }
 

@@ -1,30 +1,33 @@
-/// How hard a source may be asked, and how much of it is taken in.
+/// The limits for requests to a source and for the length of its responses.
 public struct SourceLimits: Sendable, Hashable {
-  /// Requests under way to one host. Where sources share a host, the stricter number holds for all.
+  /// The number of simultaneous requests to one host. If sources share a host, the stricter number applies to all.
   public var requestsPerHost: Int
-  /// Requests a second to one host, over time; nil for no limit.
+  /// The number of requests a second to one host, on average, or `nil` for no limit.
   public var requestsPerSecond: Double?
-  /// How many may go out at once after a quiet time, when there is a rate.
+  /// The number of requests that may be sent at once after a quiet time, if a rate is set.
   public var burst: Int
-  /// How many of the source's hosts are asked side by side; the others stand in when one fails. Connections that carry
-  /// many requests need one.
+  /// The number of the source's hosts that share the resources. The other hosts replace one that fails.
+  ///
+  /// Connections that carry several requests at a time need only one host.
   public var parallelHosts: Int
-  /// The longest body that is taken, in bytes, after any content coding is undone.
+  /// The longest accepted body in bytes, without content coding.
   public var bodyBytes: Int
-  /// Requests in all when each comes to an error that may pass. The waits between them are a random part of a bound
-  /// that doubles, from `firstDelay` to `longestDelay`.
+  /// The total of requests, if each ends in a temporary error.
+  ///
+  /// The waits between them are a random part of a bound that doubles, from `firstDelay` to `longestDelay`.
   public var attempts: Int
   /// The bound of the first wait.
   public var firstDelay: Duration
   /// The highest bound of a wait.
   public var longestDelay: Duration
-  /// The longest a read waits for a host that asked to be left alone (`Retry-After`) or is taken to be down.
+  /// The longest time that a read waits for a host that requested a pause (`Retry-After`) or counts as down.
   public var patience: Duration
-  /// The longest until the head of an answer, and the longest without a byte of its body.
+  /// The longest time until the head of a response, and the longest time without a byte of its body.
   public var timeout: Duration
 
-  /// The defaults are polite to a server of somebody else's: 6 requests at a time, three attempts, bodies up to 64
-  /// MiB.
+  /// Creates limits. The defaults are polite to a foreign server.
+  ///
+  /// They allow 6 requests at a time, three attempts, and bodies up to 64 MiB.
   public init(
     requestsPerHost: Int = 6, requestsPerSecond: Double? = nil, burst: Int = 10, parallelHosts: Int = 2,
     bodyBytes: Int = 64 << 20, attempts: Int = 3, firstDelay: Duration = .milliseconds(500),

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// The sources of one cache, by id: two different ones never share an id.
+/// The sources of one cache by id. Two different sources never share an id.
 package final class SourceRegistry: Sendable {
   private struct State {
-    /// By the index of the id.
+    /// The sources by the index of the id.
     var sources: ContiguousArray<RegisteredSource?> = []
   }
 
@@ -11,9 +11,9 @@ package final class SourceRegistry: Sendable {
 
   package init() {}
 
-  /// Adds the source; one that is known already gets the new rule, limits, headers and names.
+  /// Adds the source. A known source gets the new rule, limits, headers and names.
   ///
-  /// - Throws: `CacheError.sourceConflict` when a source has the id whose keys mean something else.
+  /// - Throws: `CacheError.sourceConflict` if a source with different keys has the id.
   package func register(_ source: ResourceSource) throws(CacheError) {
     let isFree = state.withLock { state in
       let index = source.id.index
@@ -45,7 +45,7 @@ package final class SourceRegistry: Sendable {
   }
 }
 
-/// A source as a cache holds it: passed around without copying.
+/// A source as a cache stores it, which is passed without copying.
 package final class RegisteredSource: Sendable {
   package let source: ResourceSource
 
@@ -53,7 +53,7 @@ package final class RegisteredSource: Sendable {
 }
 
 extension ResourceSource {
-  /// Whether a key means the same resource in both.
+  /// True if every key means the same resource in both sources.
   func hasSameKeys(as other: ResourceSource) -> Bool {
     id == other.id && address == other.address && ignoredQueryItems == other.ignoredQueryItems
       && Set(secrets.keys) == Set(other.secrets.keys)

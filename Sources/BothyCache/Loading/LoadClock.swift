@@ -1,17 +1,16 @@
 public import Foundation
 
-/// The time as the loading part reads it: the device's calendar clock for what is stored, one that only goes forward
-/// for waiting.
+/// The clocks of the loading part: the device's calendar clock for stored times, and a monotonic clock for waiting.
 public struct LoadClock: Sendable {
-  /// Milliseconds since 1970 by the device's clock.
+  /// Returns the time of the device's clock in milliseconds since 1970.
   package let wall: @Sendable () -> Int64
-  /// How long the clock has been running: never set, never backward.
+  /// Returns the running time of the monotonic clock, which is never set and never runs backward.
   let uptime: @Sendable () -> Duration
   package let sleep: @Sendable (Duration) async throws -> Void
 
   /// - Parameters:
-  ///   - clock: the clock that is waited on.
-  ///   - wall: milliseconds since 1970.
+  ///   - clock: the clock for waiting.
+  ///   - wall: returns milliseconds since 1970.
   public init<C: Clock>(
     _ clock: C, wall: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
   ) where C.Duration == Duration {
@@ -21,6 +20,6 @@ public struct LoadClock: Sendable {
     sleep = { try await clock.sleep(for: $0) }
   }
 
-  /// The clock of this machine.
+  /// Creates the clock of this machine.
   public init() { self.init(ContinuousClock()) }
 }

@@ -1,35 +1,35 @@
-/// Why no answer came, or only a part of it, or none that may be used. A status is never a failure of loading.
+/// The reason why a response didn't come, came in part, or isn't usable. A status is never a failure of loading.
 public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What came in the way.
+  /// The kind of a failure.
   public enum Reason: Sendable, Hashable {
-    /// No connection, or none any more: the network may come back.
+    /// The connection failed or broke. The network may come back.
     case unreachable
-    /// The answer did not begin, or did not go on, within the time that the source allows.
+    /// The response did not begin or continue within the time that the source allows.
     case timedOut
-    /// The task was cancelled: nobody waits any more.
+    /// The task was cancelled, because all readers have left.
     case cancelled
-    /// The answer broke off: fewer bytes than were announced.
+    /// The response broke off. It had fewer bytes than announced.
     case truncated
-    /// The request cannot be sent at all: a broken address, a forbidden scheme.
+    /// The request can't be sent at all, because of a broken address or a forbidden scheme.
     case invalidRequest
-    /// The body has more bytes than this resource may have; nothing of it was kept.
+    /// The body has more bytes than this resource may have. Nothing of it was kept.
     case tooLarge(limit: Int)
-    /// The redirect was not followed: too many, away from https, or to nowhere.
+    /// The redirect was not followed. It was one too many, led away from https, or had no target.
     case redirectRefused
-    /// The body is of another kind than was expected: a portal's page in place of a tile, say.
+    /// The body is of an unexpected kind, such as a portal's page instead of a tile.
     case unexpectedType(String)
-    /// The server asked to be left alone for longer than the caller wants to wait, or failed so often that it is
-    /// not asked for this long.
+    /// The host requested a pause longer than the caller's wait, or failed so often that it counts as down for this
+    /// long.
     case notBefore(Duration)
-    /// The network is switched off for the cache.
+    /// The network of the cache is suspended.
     case suspended
   }
 
-  /// What came in the way, to branch on.
+  /// The kind of the failure, to branch on.
   public var reason: Reason
   public var description: String
 
-  /// For loaders of one's own; `description` is a sentence that is shown in errors.
+  /// Creates a failure in a custom loader. `description` is a sentence that is shown in errors.
   public init(_ reason: Reason, _ description: String) {
     self.reason = reason
     self.description = description
@@ -40,7 +40,7 @@ public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
   static let suspended = LoadFailure(
     .suspended, "The cache's network is suspended. What is stored is served; resume it to load the rest.")
 
-  /// What an error of the network stack comes to.
+  /// Returns the failure for an error of the network stack.
   static func of(_ error: any Error) -> LoadFailure {
     if let failure = error as? LoadFailure { return failure }
     if error is CancellationError { return .cancelled }

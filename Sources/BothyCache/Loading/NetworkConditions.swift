@@ -1,15 +1,15 @@
-/// The network as far as work for later is concerned: whether it is there, and what using it costs the user.
+/// The conditions of the network that matter for prefetching: its presence and its cost for the user.
 public struct NetworkConditions: Sendable, Hashable {
-  /// Whether there is a network at all; whether a server answers is another matter.
+  /// True if a network exists. A server may still not respond.
   public var isOnline: Bool
-  /// Each byte may cost money: a mobile network, somebody's hotspot.
+  /// True if each byte may cost money, as on a mobile network or a hotspot.
   public var isMetered: Bool
-  /// The user asked apps to use little of it.
+  /// True if the user asked apps to use little data.
   public var isConstrained: Bool
-  /// The device saves power.
+  /// True if the device saves power.
   public var isLowPower: Bool
 
-  /// Online, free of charge and without restraint, unless told otherwise.
+  /// Creates conditions. The default is online, free of charge and without restraint.
   public init(
     isOnline: Bool = true, isMetered: Bool = false, isConstrained: Bool = false, isLowPower: Bool = false
   ) {

@@ -1,39 +1,42 @@
 public import Foundation
 public import HTTPTypes
 
-/// The seam to a network stack: sends one request and brings back the head of the answer, the body piece by piece.
+/// The interface to a network stack, which sends one request and returns the head of the response and its body in
+/// pieces.
 ///
-/// It follows no redirect, keeps no cookies and caches nothing; the cache follows and keeps by its own rules. It sends
-/// the fields as they are and adds none but those of the connection. It asks for the content codings that it undoes
-/// itself (unless the request names some), and undoes them once. It waits for an answer as long as it is let,
-/// and stops soon after its task is cancelled or the body's stream is dropped.
+/// A loader follows no redirects, keeps no cookies and caches nothing, because the cache does so by its own rules. It
+/// sends the fields unchanged and adds only those of the connection. It requests the content codings that it undoes
+/// itself, unless the request names some, and undoes them once. It waits for a response without a limit of its own. It
+/// stops soon after its task is cancelled or the body's stream is dropped.
 public protocol ResourceLoader: Sendable {
-  /// Sends a request and returns when the head of the answer is there; any status is an answer. Throws `LoadFailure`
-  /// when none came.
+  /// Sends a request and returns when the head of the response is there, whatever its status.
+  ///
+  /// Throws `LoadFailure` if no response came.
   func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse
 
-  /// What its network is like, now and after each change, for as long as the stream is kept; nil when it does not know.
+  /// Returns the network's conditions, now and after each change, or `nil` if the loader does not know them.
+  ///
   /// A cache listens as long as it is open.
   func conditions() -> AsyncStream<NetworkConditions>?
 }
 
 extension ResourceLoader {
-  /// Nothing is known of the network: what there is to load is tried.
+  /// Returns `nil`: the conditions are unknown, so every load is tried.
   public func conditions() -> AsyncStream<NetworkConditions>? { nil }
 }
 
 /// One request for a resource.
 public struct ResourceRequest: Sendable, Hashable {
-  /// The method; the cache reads with GET.
+  /// The method. The cache reads with GET.
   public var method: HTTPRequest.Method
-  /// The whole address, with its query, secrets included: not for logs.
+  /// The whole address, with its query and secrets. Do not log it.
   public var url: String
-  /// The fields as they are sent.
+  /// The fields to send.
   public var fields: HTTPFields
-  /// The bytes to send; none for reads.
+  /// The bytes to send, empty for reads.
   public var body: Data
 
-  /// A GET without fields and body, unless told otherwise.
+  /// Creates a request. The default is a GET without fields and body.
   public init(
     _ url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: Data = Data()
   ) {
@@ -44,24 +47,27 @@ public struct ResourceRequest: Sendable, Hashable {
   }
 }
 
-/// The head of an answer, and its body as it comes, with any content coding undone.
+/// The head of a response, and its body in pieces, without content coding.
 public struct ResourceResponse: Sendable {
-  /// The status, whatever it is.
+  /// The status.
   public var status: Int
   /// The fields of the head, without those that name a coding that was undone.
   public var fields: HTTPFields
-  /// Whether the connection carries several requests at a time, so that one host is enough.
+  /// True if the connection carries several requests at a time, so that one host is enough.
   public var isMultiplexed: Bool
-  /// Whether a content coding was undone: then the bytes are not those the server counts, and a broken body cannot be
-  /// resumed. The fields no longer name the coding or a length.
+  /// True if a content coding was undone. The fields then no longer name the coding or a length.
+  ///
+  /// The bytes differ from those that the server counts, so a broken body can't be resumed.
   public var wasCoded: Bool
-  /// Whether nothing but the end of the connection says that the body is whole (RFC 9112 §6.3): no length, no chunks, no
-  /// stream of a connection with several. Such a body may have been cut off without a word.
+  /// True if only the end of the connection marks the end of the body (RFC 9112 §6.3).
+  ///
+  /// The response then has no length and no chunks, and isn't a stream of a multiplexed connection. Such a body may
+  /// have been cut off without notice.
   public var endsByClosing: Bool
-  /// Ends with the answer; throws `LoadFailure` when the answer breaks off before its declared end.
+  /// The body, which ends with the response. Throws `LoadFailure` if the response breaks off before its declared end.
   public var body: AsyncThrowingStream<Data, any Error>
 
-  /// For loaders of one's own.
+  /// Creates a response in a custom loader.
   public init(
     status: Int, fields: HTTPFields, isMultiplexed: Bool = false, wasCoded: Bool = false,
     endsByClosing: Bool = false,

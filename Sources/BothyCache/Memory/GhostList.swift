@@ -1,4 +1,4 @@
-/// Remembers which keys were let go lately, by their hashes, first in first out.
+/// The hashes of recently evicted keys, first in, first out.
 struct GhostList {
   private var members: Set<Int> = []
   private var queue: [Int] = []
@@ -6,7 +6,7 @@ struct GhostList {
 
   var count: Int { members.count }
 
-  /// Adds a hash and forgets the oldest beyond the limit.
+  /// Inserts a hash and forgets the oldest ones beyond the limit.
   mutating func insert(_ hash: Int, limit: Int) {
     if members.insert(hash).inserted { queue.append(hash) }
     while members.count > limit, head < queue.count {
@@ -19,7 +19,7 @@ struct GhostList {
     }
   }
 
-  /// Whether it was there; it is not any more.
+  /// Removes a hash. Returns true if the list had it.
   mutating func remove(_ hash: Int) -> Bool { members.remove(hash) != nil }
 
   mutating func removeAll() { self = GhostList() }

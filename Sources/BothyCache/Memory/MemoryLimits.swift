@@ -1,29 +1,31 @@
-/// How much is kept in memory, and what goes first when that is too much.
+/// The limits of entries in memory, and the order of their eviction.
 public struct MemoryLimits: Sendable, Hashable {
-  /// The most bytes; the object around each entry counts too. Zero keeps nothing.
+  /// The largest number of bytes, including the object around each entry. Zero stores nothing.
   public var bytes: Int { didSet { bytes = max(0, bytes) } }
-  /// The most entries; nil for no limit. Less than one is one.
+  /// The largest number of entries, or `nil` for no limit. Less than one counts as one.
   public var count: Int? { didSet { count = count.map { max(1, $0) } } }
-  /// The part of `bytes` that one entry may take; larger ones are read from disk each time.
+  /// The part of `bytes` that one entry may use. Larger entries are read from disk each time.
   public var largestShare: Double { didSet { largestShare = min(1, max(0, largestShare)) } }
-  /// What goes first; `scanResistant` unless told otherwise.
+  /// The order of eviction. The default is `scanResistant`.
   public var order: Order
 
-  /// Which entries go first.
+  /// An order of eviction.
   public enum Order: String, Sendable, Hashable, CaseIterable {
-    /// Those that were read once and not again, then those that were read least: a pan across the map does not push
-    /// out what is looked at every day. S3-FIFO (Yang, Zhang, Qiu, Yue and Vinayak, "FIFO queues are all you need
-    /// for cache eviction", SOSP 2023).
+    /// Evicts entries that were read only once first, then those that were read least.
+    ///
+    /// A pan across the map therefore does not evict the places that the user looks at every day. S3-FIFO (Yang, Zhang,
+    /// Qiu, Yue and Vinayak, "FIFO queues are all you need for cache eviction", SOSP 2023).
     case scanResistant
-    /// Those whose last read, or last write, is longest ago.
+    /// Evicts entries whose last read or write is oldest first.
     case leastRecentlyUsed
-    /// Those that came first, whether they are read or not.
+    /// Evicts the oldest entries first, even if they are read.
     case firstIn
   }
 
+  /// Creates limits.
   /// - Parameters:
-  ///   - bytes: 64 MiB unless given.
-  ///   - largestShare: a tenth unless given.
+  ///   - bytes: 64 MiB by default.
+  ///   - largestShare: a tenth by default.
   public init(
     bytes: Int = 64 << 20, count: Int? = nil, largestShare: Double = 0.1, order: Order = .scanResistant
   ) {
@@ -35,11 +37,11 @@ public struct MemoryLimits: Sendable, Hashable {
 
   var largestCost: Int { bytes.part(largestShare) }
 
-  /// Few entries are kept in one order, exactly; many in a few, so that readers seldom meet.
+  /// The number of shards. Few entries are in one exact order, and many are in four, so that readers seldom collide.
   var shardCount: Int { (count ?? .max) < 1024 || bytes < 16 << 20 ? 1 : 4 }
 }
 
 extension Int {
-  /// A part from 0 to 1 of a number that is not negative; of the largest one too.
+  /// Returns a part from 0 to 1 of a number that isn't negative. Works for the largest number too.
   func part(_ share: Double) -> Int { Int(exactly: (Double(self) * share).rounded(.down)) ?? self }
 }

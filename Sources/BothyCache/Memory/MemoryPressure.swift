@@ -1,6 +1,6 @@
-/// How badly the system, or the app, wants memory back.
+/// The urgency with which the system or the app needs memory.
 public enum MemoryPressure: Int, Sendable, Hashable, CaseIterable, Comparable {
-  /// The app keeps less in hand while it does something large.
+  /// The app reduces its caches while it does something large.
   case elevated
   /// The app is not on the screen.
   case background
@@ -21,17 +21,18 @@ public enum MemoryPressure: Int, Sendable, Hashable, CaseIterable, Comparable {
   }
 }
 
-/// Where a cache hears of memory pressure: the system, or whoever calls the report.
+/// A source of reports of memory pressure, from the system or from the app.
 public struct MemoryPressureSource: Sendable {
   let start: @Sendable (_ report: @escaping @Sendable (MemoryPressure) -> Void) -> any Sendable
 
-  /// - Parameter start: begins to report; what it returns is kept as long as the cache.
+  /// Creates a source of reports.
+  /// - Parameter start: begins to report. The cache keeps the returned value as long as it exists.
   public init(
     _ start: @escaping @Sendable (_ report: @escaping @Sendable (MemoryPressure) -> Void) -> any Sendable
   ) {
     self.start = start
   }
 
-  /// Nobody reports; the app calls `ResourceCache.relieve`.
+  /// A source without reports. The app calls `ResourceCache.relieve`.
   public static let none = MemoryPressureSource { _ in () }
 }

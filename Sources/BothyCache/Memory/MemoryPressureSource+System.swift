@@ -12,7 +12,9 @@
     }
   }
 
-  /// Keeps a source of the system until the cache goes. Unchecked: the source is never used again but to cancel it.
+  /// The system's event source, kept as long as the cache.
+  ///
+  /// Unchecked because the source is never used again, except to cancel it.
   private final class SystemPressure: @unchecked Sendable {
     private let source: any DispatchSourceMemoryPressure
     init(_ source: any DispatchSourceMemoryPressure) { self.source = source }
@@ -20,7 +22,7 @@
   }
 #else
   extension MemoryPressureSource {
-    /// This system sends no notices; the app calls `ResourceCache.relieve`.
+    /// An empty source, because this system sends no notices. The app calls `ResourceCache.relieve`.
     public static let system = MemoryPressureSource.none
   }
 #endif

@@ -1,12 +1,12 @@
-/// A part of the memory tier: a table of entries and the order in which they go, all of it in constant time.
+/// A part of the memory tier: a table of entries and the order of their eviction, all in constant time.
 ///
-/// Under `leastRecentlyUsed` and `firstIn` there is one list, `main`. Under `scanResistant` what is new waits in `small`,
-/// a tenth of the budget; what was read more than once there goes over to `main`, where reads buy further rounds, and
-/// what comes back soon after it was let go (`ghosts`) goes to `main` at once.
+/// `leastRecentlyUsed` and `firstIn` use one list, `main`. Under `scanResistant`, new entries wait in `small`, which
+/// has a tenth of the budget. Entries that are read more than once there move to `main`, where each read delays their
+/// eviction by a round. An entry that returns soon after its eviction (`ghosts`) is inserted into `main` directly.
 struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
   typealias Slot = MemorySlot<Key, Value>
 
-  /// What was let go, with when it was last read if that was not asked for yet.
+  /// An evicted entry, with the time of its last read if `takeUses` has not reported it yet.
   struct Evicted {
     var key: Key
     var size: Int
@@ -36,7 +36,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
   var count: Int { small.count + main.count }
   var cost: Int { small.cost + main.cost }
 
-  /// The value if it is accepted, and then it counts as read; allocates nothing once the group is known.
+  /// Returns the value if it is accepted, and records the read. Allocates nothing once the group is known.
   mutating func read(_ key: Key, now: Int64, group: Int, if accepts: (Value) -> Bool = { _ in true })
     -> Value?
   {
@@ -60,10 +60,10 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
     return value
   }
 
-  /// The value, without counting as read.
+  /// Returns the value without recording a read.
   func look(_ key: Key) -> Value? { places[key].flatMap { slots[Int($0)].value } }
 
-  /// Puts a value in the place of the key's former one, or makes room and adds it; false when it is too large.
+  /// Replaces the key's value, or makes room and inserts it. Returns false if it is too large.
   mutating func put(_ key: Key, _ value: Value, cost: Int, size: Int, evicted: inout [Evicted]) -> Bool {
     guard cost <= largestCost, cost <= maximumCost else {
       if places[key] != nil { _ = remove(key) }
@@ -98,7 +98,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
     return value
   }
 
-  /// Lets go until no more than the part of the limits is used.
+  /// Evicts entries until the given part of the limits is left.
   mutating func trim(to share: Double, evicted: inout [Evicted]) {
     let cost = maximumCost.part(share)
     let count = maximumCount == .max ? Int.max : maximumCount.part(share)
@@ -106,7 +106,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
     if share <= 0 { ghosts.removeAll() }
   }
 
-  /// What was read since this was last asked.
+  /// Reports the entries that were read since the last call.
   mutating func takeUses(_ body: (Key, Int64) -> Void) {
     for index in slots.indices where slots[index].isUsed {
       slots[index].isUsed = false
@@ -114,7 +114,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
     }
   }
 
-  /// Hits and bytes served of each group.
+  /// The number of reads and the returned bytes of each group.
   var tally: ContiguousArray<(count: Int, bytes: Int64)> { hits }
 
   // MARK: Making room
@@ -127,7 +127,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable> {
     }
   }
 
-  /// Lets one go, unless the one to spare is the only one.
+  /// Evicts one entry, unless the spared one is the only one.
   private mutating func evictOne(_ sparing: Int32, _ evicted: inout [Evicted]) {
     while true {
       let isSmallFull =

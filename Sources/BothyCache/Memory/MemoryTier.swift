@@ -1,7 +1,8 @@
 internal import Synchronization
 
-/// Values in memory behind locks that are held for well under a microsecond: any thread may call, none ever waits for
-/// a disk or a network here.
+/// Values in memory behind locks that are held for well under a microsecond.
+///
+/// All methods may be called from any thread and never wait for a disk or a network.
 package final class MemoryTier<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   typealias Evicted = MemoryShard<Key, Value>.Evicted
 
@@ -24,20 +25,21 @@ package final class MemoryTier<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
   }
 
-  /// The value, which counts as read now. `group` is whose hits are counted: a small number.
+  /// Returns the value and records the read. `group` is a small number that names the counters to raise.
   ///
-  /// - Parameter accepts: asked under the lock; what it does not want is not given and does not count.
+  /// - Parameter accepts: called under the lock. A value that it rejects isn't returned and does not count as read.
   package func read(_ key: Key, now: Int64, group: Int = 0, if accepts: (Value) -> Bool = { _ in true })
     -> Value?
   {
     part(key).shard.withLock { $0.read(key, now: now, group: group, if: accepts) }
   }
 
-  /// The value, without counting as read.
+  /// Returns the value without recording a read.
   package func look(_ key: Key) -> Value? { part(key).shard.withLock { $0.look(key) } }
 
-  /// - Parameter condition: asked under the lock, so that nothing comes in that a removal should have kept out.
-  /// - Returns: what had to go; nil when the value was not taken.
+  /// Inserts or replaces a value.
+  /// - Parameter condition: called under the lock, so that a removed entry isn't inserted after its removal.
+  /// - Returns: the evicted entries, or `nil` if the value was not inserted.
   func put(_ key: Key, _ value: Value, cost: Int, size: Int, if condition: () -> Bool = { true })
     -> [Evicted]?
   {
@@ -48,7 +50,7 @@ package final class MemoryTier<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
   }
 
-  /// Puts a value in and tells whether it was taken.
+  /// Inserts a value. Returns true if it was accepted.
   @discardableResult
   package func insert(_ key: Key, _ value: Value, cost: Int) -> Bool {
     put(key, value, cost: cost, size: cost) != nil
@@ -57,7 +59,7 @@ package final class MemoryTier<Key: Hashable & Sendable, Value: Sendable>: Senda
   @discardableResult
   package func remove(_ key: Key) -> Value? { part(key).shard.withLock { $0.remove(key) } }
 
-  /// Removes all entries that the condition is true of; goes through all of them.
+  /// Removes all entries that meet the condition. Checks every entry.
   package func removeAll(where condition: (Key, Value) -> Bool) {
     for part in parts {
       part.shard.withLock { shard in
@@ -68,17 +70,17 @@ package final class MemoryTier<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
   }
 
-  /// Lets go until no more than the part of the limits is used.
+  /// Evicts entries until the given part of the limits is left.
   package func trim(to share: Double) { _ = evict(to: share) }
 
-  /// Lets go until no more than the part of the limits is used, and tells what went.
+  /// Evicts entries until the given part of the limits is left, and returns them.
   func evict(to share: Double) -> [Evicted] {
     var evicted: [Evicted] = []
     for part in parts { part.shard.withLock { $0.trim(to: share, evicted: &evicted) } }
     return evicted
   }
 
-  /// What was read since this was last asked, and when. Goes through all entries.
+  /// Reports the entries that were read since the last call, with the times. Checks every entry.
   func takeUses(_ body: (Key, Int64) -> Void) {
     for part in parts { part.shard.withLock { $0.takeUses(body) } }
   }
@@ -86,7 +88,7 @@ package final class MemoryTier<Key: Hashable & Sendable, Value: Sendable>: Senda
   package var count: Int { parts.reduce(0) { sum, part in sum + part.shard.withLock { $0.count } } }
   package var cost: Int { parts.reduce(0) { sum, part in sum + part.shard.withLock { $0.cost } } }
 
-  /// How often values of each group were read, and how many bytes they had.
+  /// The number of reads of each group, and their bytes.
   var tally: [(count: Int, bytes: Int64)] {
     var sum: [(count: Int, bytes: Int64)] = []
     for part in parts {
@@ -102,7 +104,7 @@ package final class MemoryTier<Key: Hashable & Sendable, Value: Sendable>: Senda
 
   private func part(_ key: Key) -> Guarded {
     if parts.count == 1 { return parts[0] }
-    // The table takes the low bits of the hash; the part is chosen by the high ones.
+    // The table uses the low bits of the hash, and the shard is chosen by the high ones.
     return parts[Int(UInt(bitPattern: key.hashValue) >> UInt(UInt.bitWidth - 8)) % parts.count]
   }
 }

@@ -1,8 +1,8 @@
-/// The ends of a doubly linked list through an array of slots, with what its members cost together.
+/// The ends of a doubly linked list in an array of slots, with the total cost of its members.
 struct SlotList {
-  /// The newest member; -1 when the list is empty.
+  /// The newest member, or -1 if the list is empty.
   var first: Int32 = -1
-  /// The one that goes next.
+  /// The member to evict next.
   var last: Int32 = -1
   var count = 0
   var cost = 0
@@ -11,18 +11,18 @@ struct SlotList {
 /// One entry in memory and its place in a list.
 struct MemorySlot<Key: Hashable & Sendable, Value: Sendable> {
   var key: Key
-  /// Nil while the slot is free.
+  /// The value, or `nil` if the slot is free.
   var value: Value?
   var cost = 0
-  /// The bytes that a hit serves.
+  /// The number of bytes that a hit returns.
   var size = 0
   var newer: Int32 = -1
   var older: Int32 = -1
-  /// How often it was read lately, at most 3.
+  /// The number of recent reads, at most 3.
   var frequency: UInt8 = 0
   var isInMain = false
-  /// When it was last read; counts once `isUsed`.
+  /// The time of the last read. Only valid if `isUsed` is true.
   var lastUsed: Int64 = 0
-  /// Whether it was read since this was last asked.
+  /// True if the entry was read since the last report of uses.
   var isUsed = false
 }

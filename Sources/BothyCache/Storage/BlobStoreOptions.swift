@@ -1,15 +1,15 @@
-/// How a store of entries on disk behaves.
+/// The options of a store of entries on disk.
 public struct BlobStoreOptions: Sendable {
-  /// How much may be stored.
+  /// The limits of the store.
   public var limits: BlobStoreLimits
-  /// How long a write waits for another process that is writing.
+  /// The longest time that a write waits for another process's write.
   public var busyTimeout: Duration
-  /// Told of damage, on the thread that met it. It must not call the store.
+  /// Called with damage, on the thread that found it. It must not call the store.
   public var onEvent: (@Sendable (BlobStoreEvent) -> Void)?
-  /// For tests: asked before each commit and each file whether the disk is to act as if it were full.
+  /// Called before each commit and each file in tests. True simulates a full disk.
   package var isDiskFull: (@Sendable () -> Bool)?
 
-  /// The default limits, 5 s for another process's write, and nobody told of damage, unless said otherwise.
+  /// Creates options. By default a write waits 5 s for another process, and damage isn't reported.
   public init(
     limits: BlobStoreLimits = BlobStoreLimits(), busyTimeout: Duration = .seconds(5),
     onEvent: (@Sendable (BlobStoreEvent) -> Void)? = nil
@@ -20,36 +20,36 @@ public struct BlobStoreOptions: Sendable {
   }
 }
 
-/// How much may be stored besides what is pinned, and what goes when that is too much.
+/// The limits of a store, not counting pinned entries, and the order of eviction.
 public struct BlobStoreLimits: Sendable, Hashable {
-  /// The most bytes on disk, the store's own overhead included; nil for no limit.
+  /// The largest number of bytes on disk with the store's own overhead, or `nil` for no limit.
   public var bytes: Int64?
-  /// The most entries; nil for no limit.
+  /// The largest number of entries, or `nil` for no limit.
   public var count: Int?
-  /// The largest entry that is stored, pinned ones excepted; nil for a tenth of `bytes`.
+  /// The largest entry that is stored, except pinned ones, or `nil` for a tenth of `bytes`.
   public var largestEntry: Int64?
-  /// What goes first; `leastRecentlyUsed` unless told otherwise.
+  /// The order of eviction. The default is `leastRecentlyUsed`.
   public var order: Order
-  /// How far an eviction goes; down to nine tenths of the limit unless told otherwise.
+  /// The extent of an eviction. The default is to nine tenths of the limit.
   public var slack: Slack
 
-  /// Which entries go first.
+  /// An order of eviction.
   public enum Order: Sendable, Hashable {
-    /// Those whose last use is longest ago, as far as uses have been handed over (`BlobStore.touch`).
+    /// Evicts the entries whose last use is oldest first, by the uses that were passed to `BlobStore.touch`.
     case leastRecentlyUsed
-    /// Those that came first, whether they are used or not.
+    /// Evicts the oldest entries first, even if they are used.
     case firstIn
   }
 
-  /// How far below a limit an eviction goes, so that not every write has to evict.
+  /// The extent of an eviction below a limit, so that not every write must evict.
   public enum Slack: Sendable, Hashable {
-    /// Down to this part of the limit, by at most 64 entries a write beyond what the limit demands.
+    /// Evicts down to this part of the limit, by at most 64 entries a write beyond the limit.
     case lowMark(Double)
-    /// At least so many entries at a time.
+    /// Evicts at least this number of entries at a time.
     case minimalPurge(Int)
   }
 
-  /// 512 MiB with any number of entries, unless told otherwise. Pinned entries come on top.
+  /// Creates limits. The default is 512 MiB with any number of entries. Pinned entries do not count.
   public init(
     bytes: Int64? = 512 << 20, count: Int? = nil, largestEntry: Int64? = nil,
     order: Order = .leastRecentlyUsed, slack: Slack = .lowMark(0.9)
@@ -62,11 +62,12 @@ public struct BlobStoreLimits: Sendable, Hashable {
   }
 }
 
-/// Something a store met that its owner may want to know of.
+/// A damage that a store found and reports to its owner.
 public enum BlobStoreEvent: Sendable, Hashable {
-  /// The entry's bytes did not match their checksum. They were put away; the next look-up finds nothing.
+  /// The entry's bytes did not match their checksum. They are quarantined, and the next look-up finds nothing.
   case damaged(ResourceKey)
-  /// The file was no usable database of this store; it was renamed to `movedTo` and begun anew. Entries that are kept
-  /// in files of their own are found again, and pins as far as the old file can be read.
+  /// The file wasn't a usable database of this store. It was renamed to `movedTo` and recreated.
+  ///
+  /// Entries in files of their own are found again. Pins are restored as far as the old file is readable.
   case recreated(file: String, movedTo: String, reason: String)
 }

@@ -1,18 +1,18 @@
 internal import BothyStore
 internal import Foundation
 
-/// Keeps each entry in a file of its own: `{folder}/tiledb/{source}/{path}`.
+/// A store that keeps each entry in a file of its own: `{folder}/tiledb/{source}/{path}`.
 ///
-/// A hit is one open, one read and one close; other programs can open the files as what they are, for the bytes come
-/// first. An index beside them (`index.sqlite`) knows sizes, uses and pins; when it is lost it is made again from the
-/// files, with the pins as far as they can be read. Beside the entries' bytes the disk rounds each up to a block of 4 KB, which is counted.
+/// A hit takes one open, one read and one close. Other programs can open the files, because the bytes come first. An
+/// index beside them (`index.sqlite`) has sizes, uses and pins. If it is lost, it is recreated from the files, with the
+/// pins as far as they are readable. The disk rounds each file up to a block of 4 KB, which is counted.
 public final class FileBlobStore: BlobStore {
   private let engine: IndexedStore
 
-  /// Opens the store in `folder`, which is made if need be and is the store's alone.
+  /// Opens the store in `folder`. Creates the folder if needed. The store must be its only user.
   ///
-  /// Costs the same for any number of entries, unless the limits are lower than before or the index is lost. Throws
-  /// `StoreError`.
+  /// The cost does not depend on the number of entries, unless the limits are lower than before or the index is lost.
+  /// Throws `StoreError`.
   public init(folder: String, options: BlobStoreOptions = BlobStoreOptions()) throws {
     try PrivateFolder.make(folder + "/tiledb")
     try CacheFolder.mark(folder)

@@ -1,19 +1,19 @@
 internal import BothyStore
 internal import Foundation
 
-/// Keeps entries in one SQLite file; those of more than 96 KB in files beside it (`{path}-large`).
+/// A store that keeps entries in one SQLite file, and those of more than 96 KB in files beside it (`{path}-large`).
 ///
-/// A hit is one look-up by number. Small bodies that are the same are there once; each entry is counted with its own
-/// bytes all the same. A database that is damaged is put away and begun anew.
+/// A hit takes one look-up by number. Equal small bodies are stored once, but each entry counts its own bytes. A
+/// damaged database is quarantined and recreated.
 public final class SQLiteBlobStore: BlobStore {
-  /// Above this a body does not go through the log, which a few of them would fill; it reads alike in a file of its own.
+  /// The largest body in a row. A few larger ones fill the log, and files are read equally fast.
   static let largestRow = 96 << 10
 
   private let engine: IndexedStore
 
-  /// Opens or makes the database at `path`, in a folder that is made if need be.
+  /// Opens or creates the database at `path`. Creates the folder if needed.
   ///
-  /// Costs the same for any number of entries, unless the limits are lower than before. Throws `StoreError`.
+  /// The cost does not depend on the number of entries, unless the limits are lower than before. Throws `StoreError`.
   public convenience init(path: String, options: BlobStoreOptions = BlobStoreOptions()) throws {
     try self.init(path: path, options: options, pageSize: 8192)
   }
@@ -62,7 +62,8 @@ public final class SQLiteBlobStore: BlobStore {
   public func collectGarbage() throws -> GarbageReport { try engine.collectGarbage() }
   public func close() throws { try engine.close() }
 
-  /// Writes all entries into a new file at `path` that can ship with an app, see `BundledFile`. Copies everything; other
-  /// calls go on meanwhile.
+  /// Writes all entries into a new file at `path`, which can ship with an app. See `BundledFile`.
+  ///
+  /// Copies everything, while other calls continue.
   public func export(to path: String) throws { try engine.export(to: path) }
 }

@@ -1,48 +1,48 @@
-/// What a store did with what it was given.
+/// The result of storing entries.
 public struct StoreReport: Sendable, Hashable {
-  /// How many entries were taken, those whose bytes were the same before among them.
+  /// The number of stored entries, including those with unchanged bytes.
   public var stored = 0
-  /// Keys whose bytes are the ones that were there before.
+  /// The keys whose bytes did not change.
   public var unchanged: Set<ResourceKey> = []
-  /// Keys that were not written, and why.
+  /// The keys that were not written, with the reasons.
   public var refused: [ResourceKey: StoreRefusal] = [:]
-  /// Keys that had to go to make room.
+  /// The keys that were evicted.
   public var evicted: [ResourceKey] = []
-  /// Nothing done yet.
+  /// Creates an empty report.
   public init() {}
 }
 
-/// Why an entry was not written. What was stored under its key before may be gone, or still there.
+/// The reason why an entry was not written. An earlier entry under its key may be gone or may still exist.
 public enum StoreRefusal: Sendable, Hashable {
-  /// The entry alone is larger than the store's limit for one.
+  /// The entry is larger than the store's limit for one entry.
   case tooLarge
-  /// There is no room on the disk, also after an eviction.
+  /// The disk has no space, even after an eviction.
   case diskFull
 }
 
-/// How much is stored of one source.
+/// The totals of one source.
 public struct StoreTotals: Sendable, Hashable {
-  /// How many entries, each variant of a key for itself.
+  /// The number of entries. Each variant of a key counts.
   public var count = 0
-  /// What they are counted with: bytes, what is known of them, and the rounding of the disk.
+  /// The counted bytes: bodies, metadata, and the rounding of the disk.
   public var bytes: Int64 = 0
-  /// The part of `count` and `bytes` that is pinned.
+  /// The number of pinned entries, which is included in `count`.
   public var pinnedCount = 0
-  /// The bytes of the pinned ones.
+  /// The bytes of pinned entries, which are included in `bytes`.
   public var pinnedBytes: Int64 = 0
-  /// Nothing stored.
+  /// Creates empty totals.
   public init() {}
 }
 
-/// What one entry takes on disk, and what decides whether it stays.
+/// The space of one entry on disk, and the values that decide on its eviction.
 public struct StoredSize: Sendable, Hashable {
-  /// What the entry is counted with: its bytes, what is known of them, and the rounding of the disk.
+  /// The counted bytes: body, metadata, and the rounding of the disk.
   public var bytes: Int64
-  /// Whether a holder wants it kept.
+  /// True if a holder has pinned the entry.
   public var isPinned: Bool
-  /// Milliseconds since 1970.
+  /// The time of the last use, in milliseconds since 1970.
   public var lastUsed: Int64
-  /// For stores of one's own.
+  /// Creates a size in a custom store.
   public init(bytes: Int64, isPinned: Bool, lastUsed: Int64) {
     self.bytes = bytes
     self.isPinned = isPinned
@@ -50,15 +50,15 @@ public struct StoredSize: Sendable, Hashable {
   }
 }
 
-/// One mark of a holder that wants something kept.
+/// One pin of a holder.
 public struct StoredPin: Sendable, Hashable {
-  /// The key, of variant 0, that stands for all its variants.
+  /// The key, of variant 0, for all its variants.
   public var key: ResourceKey
-  /// The name that the holder pinned by.
+  /// The name of the holder.
   public var holder: String
-  /// What is counted for the key, all its variants together; nil when nothing of it is stored yet.
+  /// The counted bytes of all variants of the key, or `nil` if none is stored.
   public var bytes: Int64?
-  /// For stores of one's own.
+  /// Creates a pin in a custom store.
   public init(key: ResourceKey, holder: String, bytes: Int64?) {
     self.key = key
     self.holder = holder
@@ -66,22 +66,22 @@ public struct StoredPin: Sendable, Hashable {
   }
 }
 
-/// What a check of all bodies found.
+/// The result of a check of all bodies.
 public struct VerifyReport: Sendable, Hashable {
-  /// How many entries were read.
+  /// The number of checked entries.
   public var checked = 0
-  /// The entries whose bytes did not match their checksum; they are put away.
+  /// The entries whose bytes did not match their checksum. They are quarantined.
   public var damaged: [ResourceKey] = []
-  /// Nothing checked yet.
+  /// Creates an empty report.
   public init() {}
 }
 
-/// What was cleared away.
+/// The result of a garbage collection.
 public struct GarbageReport: Sendable, Hashable {
-  /// How many files went: rests of killed processes, what was put away, and those that no entry names.
+  /// The number of deleted files: temporary files of killed processes, quarantined files, and files without an entry.
   public var removedFiles = 0
-  /// Their bytes.
+  /// The bytes of the deleted files.
   public var freedBytes: Int64 = 0
-  /// Nothing removed yet.
+  /// Creates an empty report.
   public init() {}
 }

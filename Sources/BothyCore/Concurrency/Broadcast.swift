@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands values to everybody who listens; one that lags behind skips what came in between.
+/// A source of values for any number of listeners. A listener that falls behind skips values.
 package final class Broadcast<Value: Sendable>: Sendable {
   private struct Listeners {
     var streams: [Int: AsyncStream<Value>.Continuation] = [:]
@@ -11,7 +11,8 @@ package final class Broadcast<Value: Sendable>: Sendable {
 
   package init() {}
 
-  /// The values from now on, after a first one if given. The newest `count` are kept for a listener that lags behind.
+  /// Returns the values from now on, after `first` if given. Keeps the newest `count` values for a listener that falls
+  /// behind.
   package func values(startingWith first: Value? = nil, keeping count: Int = 1) -> AsyncStream<Value> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Value.self, bufferingPolicy: .bufferingNewest(count))
@@ -22,7 +23,7 @@ package final class Broadcast<Value: Sendable>: Sendable {
       continuation.onTermination = { [weak self] _ in
         self?.listeners.withLock { $0.streams[number] = nil }
       }
-      // Under the lock, so that nothing sent meanwhile comes before it.
+      // Yields under the lock, so that no other value is delivered before `first`.
       if let first { continuation.yield(first) }
     }
     return stream

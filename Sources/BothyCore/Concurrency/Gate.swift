@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Lets one task at a time through, or a few, in the order they came.
+/// A lock for async code that admits one task at a time, or a few, in the order of their calls.
 ///
-/// A waiting task that is cancelled leaves the queue and throws; it never holds up the others. A task that is inside
-/// and asks again would wait for itself: `isInside` tells.
+/// A waiting task that is cancelled leaves the queue and throws, and never delays the others. A task that is inside and
+/// calls `withGate` again waits for itself. `isInside` reports that it is inside.
 package final class Gate: Sendable {
   private struct Waiter {
     var id: Int
@@ -17,7 +17,7 @@ package final class Gate: Sendable {
     var waiters: [Waiter] = []
     var cancelled: Set<Int> = []
 
-    /// Takes those who have room out of the queue; nobody overtakes.
+    /// Removes the waiters that have room from the queue. No waiter overtakes another.
     mutating func admit(_ width: Int) -> [CheckedContinuation<Void, any Error>] {
       var admitted: [CheckedContinuation<Void, any Error>] = []
       while let first = waiters.first, taken + first.places <= width {
@@ -33,23 +33,23 @@ package final class Gate: Sendable {
   private let width: Int
   private let queue: Int
 
-  /// Every entry of every gate has a number of its own.
+  /// The source of numbers: each entry of each gate has a number of its own.
   private static let numbers = Atomic(0)
-  /// The entries that the task is part of, of any gate.
+  /// The entries, of any gate, that the task is part of.
   @TaskLocal private static var entries: Set<Int> = []
 
   /// - Parameters:
-  ///   - width: how many tasks at a time.
-  ///   - queue: how many may wait for them; more are refused with `Crowded`.
+  ///   - width: The number of tasks that run at a time.
+  ///   - queue: The number of tasks that may wait. Any further task throws `Crowded`.
   package init(width: Int = 1, queue: Int = .max) {
     self.width = width
     self.queue = queue
   }
 
-  /// Too many wait already.
+  /// The error of a task that finds the queue full.
   package struct Crowded: Error {}
 
-  /// Whether the caller runs inside, in the task that was let through or in one that this one began.
+  /// True if the caller runs inside: in the task that was admitted, or in a child of that task.
   package var isInside: Bool {
     let entries = Self.entries
     return !entries.isEmpty && state.withLock { !$0.inside.isDisjoint(with: entries) }
@@ -57,7 +57,7 @@ package final class Gate: Sendable {
 
   /// Runs `body` once there is room for it.
   ///
-  /// - Parameter places: the room it takes; as much as there is keeps everybody else out.
+  /// - Parameter places: The room that `body` takes. If it takes all of it, no other task runs beside it.
   package func withGate<Result: Sendable>(
     places: Int = 1, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -97,7 +97,7 @@ package final class Gate: Sendable {
           return (nil, [])
         }
         let waiter = state.waiters.remove(at: index).continuation
-        // One that wanted much may have kept others back.
+        // A waiter that needed many places may have blocked those behind it.
         return (waiter, state.admit(width))
       }
       waiter?.resume(throwing: CancellationError())

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A gate for each key: tasks of one key run one after the other, in the order they came. Keeps nothing of a key that is not
-/// in use.
+/// A gate for each key: tasks of one key run one after the other, in the order of their calls. Holds no state for a key
+/// that isn't in use.
 package final class KeyedGate<Key: Hashable & Sendable>: Sendable {
   private struct Line {
     var gate = Gate()
@@ -12,7 +12,8 @@ package final class KeyedGate<Key: Hashable & Sendable>: Sendable {
 
   package init() {}
 
-  /// Runs `body` when those before it are done. Throws `CancellationError` when the task is cancelled before.
+  /// Runs `body` after the earlier calls with its key. Throws `CancellationError` if the task is cancelled before
+  /// `body` begins.
   package func withGate<Result: Sendable>(of key: Key, _ body: () async throws -> Result) async throws
     -> Result
   {

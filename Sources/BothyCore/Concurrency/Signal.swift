@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A bell with one slot: ringing it while nobody waits is remembered once. One task waits at a time.
+/// A signal with one slot. A signal that is sent while no task waits is kept once. One task waits at a time.
 package final class Signal: Sendable {
   private struct State {
     var isRung = false
@@ -23,7 +23,7 @@ package final class Signal: Sendable {
     waiter?.resume(returning: true)
   }
 
-  /// Waits for a ring. False when the task was cancelled before one came.
+  /// Waits for a signal. Returns false if the task is cancelled first.
   package func wait() async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -7,12 +7,12 @@ package enum Gzip {
 
   package static func isPacked(_ data: Data) -> Bool { data.starts(with: [0x1F, 0x8B]) }
 
-  /// Packs all of `data`, small rather than fast.
+  /// Compresses all of `data` for size rather than speed.
   package static func pack(_ data: Data) throws(Failure) -> Data {
     Data(try compress([UInt8](data), level: 6))
   }
 
-  /// Unpacks `data`, and leaves what may come after the end alone. Throws `.tooLarge` as soon as there are more than
+  /// Decompresses `data`, and ignores bytes after the end. Throws `.tooLarge` as soon as the result has more than
   /// `limit` bytes.
   package static func unpack(_ data: Data, limit: Int) throws(Failure) -> Data {
     var output = Data()
@@ -20,7 +20,7 @@ package enum Gzip {
     return output
   }
 
-  /// Packs all of `bytes`; level 1 halves JSON and more, and is fast.
+  /// Compresses all of `bytes`. Level 1 is fast and at least halves JSON.
   package static func compress(_ bytes: [UInt8], level: Int32 = 1) throws(Failure) -> [UInt8] {
     var stream = z_stream()
     let begun = deflateInit2_(
@@ -35,15 +35,15 @@ package enum Gzip {
     return output
   }
 
-  /// The bytes that it unpacks to. Throws `.tooLarge` as soon as there are more than `limit`, and `.malformed` for bytes
-  /// after the end. Holds 64 KiB, however many there are.
+  /// Returns the number of bytes that the data decompresses to. Throws `.tooLarge` as soon as there are more than
+  /// `limit`, and `.malformed` for bytes after the end. Uses 64 KiB of memory at any size.
   package static func unpackedSize(of bytes: [UInt8], limit: Int) throws(Failure) -> Int {
     let (consumed, size) = try inflate(bytes, limit: limit, pieces: 64 << 10) { _ in }
     guard consumed == bytes.count else { throw .malformed }
     return size
   }
 
-  /// Calls `take` with one piece of the content after the other. Returns the bytes read and the bytes made.
+  /// Calls `take` with each piece of the content in order. Returns the number of bytes read and of bytes produced.
   @discardableResult
   package static func inflate(
     _ bytes: [UInt8], limit: Int, pieces: Int, _ take: (UnsafeRawBufferPointer) -> Void
@@ -67,7 +67,7 @@ package enum Gzip {
     }
   }
 
-  /// Lends input from `consumed` on and the output to one step of the stream.
+  /// Passes the input from `consumed` on, and the output, to one step of the stream.
   private static func run(
     _ stream: inout z_stream, _ bytes: [UInt8], _ output: inout [UInt8], from consumed: Int = 0,
     _ step: (inout z_stream) -> Int32

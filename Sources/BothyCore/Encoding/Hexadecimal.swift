@@ -1,5 +1,5 @@
 extension Sequence<UInt8> {
-  /// Two lower-case digits for each byte, as checksums and the ids of traces are written.
+  /// Two lower-case digits for each byte, the form of checksums and trace ids.
   @inlinable
   package var hexadecimal: String {
     var digits: [UInt8] = []

@@ -1,22 +1,23 @@
 import Foundation
 import Synchronization
 
-/// Makes the default ids: UUID version 7 (RFC 9562 section 5.7) as lower-case text.
+/// Creates the default ids: UUID version 7 (RFC 9562 section 5.7) as lower-case text.
 ///
-/// The first 48 bits are the Unix time in milliseconds, so ids made later sort later and land at the end of an
-/// index: measured, inserts cost 0.6 of those with random ids. Within a process each id sorts behind those made
-/// before it, whichever threads made them and wherever the clock was set. Ids are unique by their 74 random bits,
-/// not by the clock.
+/// The first 48 bits are the Unix time in milliseconds. Ids that are created later therefore sort later and are
+/// appended at the end of an index. Inserts were measured at 0.6 of the cost of random ids. Within a process each id
+/// sorts after all earlier ids, on any thread and at any setting of the clock. The 74 random bits make ids unique, not
+/// the clock.
 public enum UUIDv7 {
   private static let sequence = UUIDv7Sequence()
 
-  /// A new id: the time of now and the system's random numbers. Sorts behind every id that this gave before.
+  /// Returns a new id from the current time and the system's random numbers. It sorts after every id that this method
+  /// returned before.
   public static func make() -> String {
     var generator = SystemRandomNumberGenerator()
     return sequence.next(at: Timestamp(Date()), using: &generator)
   }
 
-  /// With a given time and randomness, for tests that replay. Knows nothing of ids made before.
+  /// Returns an id for a given time and randomness, for tests that replay. Ignores the ids that were created before.
   public static func make(at time: Timestamp, using generator: inout some RandomNumberGenerator) -> String {
     let id = random(at: time, using: &generator)
     return text(id.high, id.low)
@@ -31,7 +32,7 @@ public enum UUIDv7 {
     return (high, variant | generator.next() & lowBits)
   }
 
-  /// The time as the first 48 bits have it.
+  /// The time in milliseconds, as in the first 48 bits.
   fileprivate static func milliseconds(_ time: Timestamp) -> UInt64 {
     UInt64(clamping: time.milliseconds) & 0xFFFF_FFFF_FFFF
   }
@@ -57,21 +58,22 @@ public enum UUIDv7 {
   }
 }
 
-/// Ids of which each sorts behind the one before it (RFC 9562 section 6.2, method 2).
+/// A sequence of ids, each of which sorts after the one before it (RFC 9562 section 6.2, method 2).
 ///
-/// While the clock shows the last id's millisecond or an earlier time, the random bits of the last id are counted up by
-/// a random amount, so that ids stay unguessable. A clock that was set back is followed again when it has caught up.
+/// While the clock shows the last id's millisecond or an earlier time, the random bits of the last id are incremented
+/// by a random amount, so that ids stay unguessable. After the clock was set back, the sequence uses it again once it
+/// has caught up.
 package final class UUIDv7Sequence: Sendable {
   private let last = Mutex<UUIDv7.Words>((0, 0))
 
-  /// A sequence that knows no id yet.
+  /// Creates a sequence without a last id.
   package init() {}
 
-  /// The next id, made from this time or, where that is no later than the last id's, from the last id.
+  /// Returns the next id, made from `time`. If `time` isn't later than the last id's, the id is made from the last id.
   package func next(at time: Timestamp, using generator: inout some RandomNumberGenerator) -> String {
     let milliseconds = UUIDv7.milliseconds(time)
     let id = last.withLock { last in
-      // Each number is a call of the system: one for an id of the same millisecond, two for others.
+      // Each random number is a system call: an id of the same millisecond takes one, any other takes two.
       last =
         milliseconds > last.high >> 16
         ? UUIDv7.random(at: time, using: &generator)
@@ -81,7 +83,7 @@ package final class UUIDv7Sequence: Sendable {
     return UUIDv7.text(id.high, id.low)
   }
 
-  /// Counts the 74 random bits up; where they are used up, the time.
+  /// Increments the 74 random bits, and the time if they overflow.
   private static func successor(of id: UUIDv7.Words, by step: UInt64) -> UUIDv7.Words {
     let low = (id.low & UUIDv7.lowBits) + step
     guard low > UUIDv7.lowBits else { return (id.high, UUIDv7.variant | low) }

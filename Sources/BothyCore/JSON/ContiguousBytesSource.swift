@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Anything whose bytes can be lent as one buffer: arrays, `Data`, strings.
+/// A type whose bytes can be read as one buffer: arrays, `Data`, strings.
 public protocol ContiguousBytesSource {
-  /// Lends the bytes to `body` for as long as it runs; the pointer means nothing afterwards. Copies nothing, but for
-  /// a string that is not UTF-8 inside (one bridged from Objective-C).
+  /// Calls `body` with the bytes. The pointer is valid only during the call. Copies nothing, except for a string that
+  /// isn't stored as UTF-8 (one bridged from Objective-C).
   func withContiguousBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
 }
 

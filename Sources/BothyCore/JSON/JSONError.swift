@@ -1,11 +1,11 @@
-/// Why a text is not the JSON that was expected, and where.
+/// An error in JSON text, with its position.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong, as the tail of a sentence.
+  /// The cause, as the tail of a sentence.
   public var reason: String
-  /// The byte offset in the text at which it shows.
+  /// The byte offset in the text at which the error is detected.
   public var offset: Int
 
-  /// An error at a byte offset; `reason` is the tail of a sentence: "a string has no end".
+  /// Creates an error at a byte offset. `reason` is the tail of a sentence, such as "a string has no end".
   public init(reason: String, offset: Int) {
     self.reason = reason
     self.offset = offset

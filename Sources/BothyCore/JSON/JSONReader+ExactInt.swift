@@ -1,6 +1,6 @@
 extension JSONReader {
-  /// Reads a whole number in any notation, `-5.67118495E8` too, without ever making it a `Double`. Throws `JSONError` for
-  /// a fraction and for a number beyond 64 bits.
+  /// Reads a whole number in any notation, such as `-5.67118495E8`, without converting it to a `Double`. Throws
+  /// `JSONError` for a fraction and for a number beyond 64 bits.
   package mutating func exactInt() throws -> Int64 {
     var copy = self
     if case .int(let value) = try number() { return value }
@@ -12,7 +12,7 @@ extension JSONReader {
 }
 
 extension Int64 {
-  /// The value of a JSON number; nil when it has a fraction or does not fit.
+  /// Creates the value of a JSON number. Nil if it has a fraction or doesn't fit.
   fileprivate init?(exactDecimal text: [UInt8]) {
     let parts = text.split(maxSplits: 1) { $0 | 0x20 == UInt8(ascii: "e") }
     let exponent = parts.count > 1 ? Int(String(decoding: parts[1], as: UTF8.self)) : 0

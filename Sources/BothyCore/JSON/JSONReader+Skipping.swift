@@ -1,13 +1,13 @@
-/// Going over values without reading them.
+/// Skipping values without reading them.
 extension JSONReader {
-  /// How deep the value of one field may be nested. Every envelope around it, on the way and in files, needs fewer
-  /// levels than are left to `maximumDepth`.
+  /// The greatest nesting depth of the value of one field. Every envelope around it, in messages and in files, needs
+  /// fewer levels than the rest of `maximumDepth`.
   public static let maximumValueDepth = 32
 
-  /// Reads one value of any kind and returns its bytes as they stand, however deep they are nested: for a value that is
-  /// kept or handed on, and read by somebody else.
+  /// Reads one value of any kind and returns its bytes unchanged, at any depth. For a value that is stored or passed on
+  /// and read later.
   ///
-  /// - Parameter limit: how deep the value may stand in the whole text; one more throws.
+  /// - Parameter limit: The greatest depth of the value within the whole text. A greater depth throws.
   public mutating func rawValue(upTo limit: Int) throws -> [UInt8] {
     skipSpace()
     let start = offset
@@ -15,7 +15,7 @@ extension JSONReader {
     return bytes(from: start)
   }
 
-  /// Goes over one value. Needs no stack, so that a caller may allow any depth.
+  /// Skips one value. Uses no recursion, so that a caller may allow any depth.
   mutating func skip(upTo limit: Int) throws {
     var closers: [UInt8] = []
     repeat {
@@ -33,7 +33,7 @@ extension JSONReader {
     } while !closers.isEmpty
   }
 
-  /// Goes over the beginning of an object or array. True when a value comes next, false when it is empty.
+  /// Skips the beginning of an object or array. True if a value follows, false if the object or array is empty.
   private mutating func opens(
     _ opener: UInt8, _ closer: UInt8, _ closers: inout [UInt8], _ limit: Int
   ) throws -> Bool {
@@ -46,7 +46,7 @@ extension JSONReader {
     return true
   }
 
-  /// After a value: goes over the ends of what it was the last of, up to the next value.
+  /// Skips, after a value, the ends of the objects and arrays that it closes, up to the next value.
   private mutating func closeWhatEnds(_ closers: inout [UInt8]) throws {
     while let closer = closers.last {
       skipSpace()
@@ -68,7 +68,7 @@ extension JSONReader {
 }
 
 extension Sequence<UInt8> {
-  /// Whether JSON of these bytes has arrays and objects that are nested deeper than `limit`.
+  /// True if JSON of these bytes has arrays and objects that are nested deeper than `limit`.
   package func nests(deeperThan limit: Int) -> Bool {
     var depth = 0
     var isText = false
@@ -92,7 +92,7 @@ extension Sequence<UInt8> {
 }
 
 extension JSONValue {
-  /// Whether its arrays and objects are nested deeper than `limit`.
+  /// True if the value has arrays and objects that are nested deeper than `limit`.
   package func nests(deeperThan limit: Int) -> Bool {
     switch self {
     case .array(let elements): limit < 1 || elements.contains { $0.nests(deeperThan: limit - 1) }

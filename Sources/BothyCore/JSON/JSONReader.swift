@@ -1,11 +1,11 @@
 /// Reads JSON text (RFC 8259) value by value from a byte buffer, without building a tree.
 ///
-/// Every method checks what it reads and throws `JSONError` with the byte offset; nothing traps on any input.
-/// Nesting is limited to `maximumDepth`, so that hostile input cannot exhaust the stack.
+/// Every method checks its input and throws `JSONError` with the byte offset. No input traps. Nesting is limited to
+/// `maximumDepth`, so that hostile input can't exhaust the stack.
 ///
-/// Cost: linear in the bytes read. Strings without escapes are made in one copy.
+/// Cost: linear in the bytes read. A string without escapes costs one copy.
 public struct JSONReader {
-  /// How deep arrays and objects may be nested; one more throws.
+  /// The greatest nesting depth of arrays and objects. A greater depth throws.
   public static let maximumDepth = 64
 
   private let bytes: UnsafeRawBufferPointer
@@ -19,7 +19,7 @@ public struct JSONReader {
     position = 0
   }
 
-  /// What the next value is, judged by its first byte.
+  /// The kind of the next value, determined by its first byte.
   public enum Kind: Sendable {
     /// `{` is next: read it with `object(_:)`.
     case object
@@ -35,9 +35,9 @@ public struct JSONReader {
     case null
   }
 
-  /// Runs `body` with a reader at the start of `source`, then checks that nothing but white space follows.
+  /// Runs `body` with a reader at the start of `source`, then checks that only white space follows.
   ///
-  /// - Parameter limit: how deep arrays and objects may be nested, where that is less than `maximumDepth`.
+  /// - Parameter limit: The greatest nesting depth of arrays and objects, if less than `maximumDepth`.
   public static func read<Result>(
     _ source: some ContiguousBytesSource, upTo limit: Int = maximumDepth,
     _ body: (inout JSONReader) throws -> Result
@@ -54,13 +54,13 @@ public struct JSONReader {
   /// The byte offset of the next unread byte.
   public var offset: Int { position }
 
-  /// How many arrays and objects are open.
+  /// The number of arrays and objects that are open.
   var level: Int { depth }
 
   func bytes(from start: Int) -> [UInt8] { Array(bytes[start..<position]) }
 
-  /// Moves to the next value and says what it is, without reading it. Throws where the text ends or no value can
-  /// start.
+  /// Moves to the next value and returns its kind without reading it. Throws if the text ends or no value can start
+  /// here.
   public mutating func peek() throws(JSONError) -> Kind {
     skipSpace()
     guard position < bytes.count else { throw error("the text ends where a value should be") }
@@ -75,7 +75,7 @@ public struct JSONReader {
     }
   }
 
-  /// Reads an object, calling `member` with each name; `member` must read or skip exactly one value.
+  /// Reads an object and calls `member` with each name. `member` must read or skip exactly one value.
   public mutating func object(_ member: (String, inout JSONReader) throws -> Void) throws {
     try enter(UInt8(ascii: "{"), "an object")
     if try leave(UInt8(ascii: "}")) { return }
@@ -88,14 +88,14 @@ public struct JSONReader {
     } while try more(UInt8(ascii: "}"))
   }
 
-  /// Reads an array, calling `element` for each element; `element` must read or skip exactly one value.
+  /// Reads an array and calls `element` for each element. `element` must read or skip exactly one value.
   public mutating func array(_ element: (inout JSONReader) throws -> Void) throws {
     try enter(UInt8(ascii: "["), "an array")
     if try leave(UInt8(ascii: "]")) { return }
     repeat { try element(&self) } while try more(UInt8(ascii: "]"))
   }
 
-  /// Reads `true` or `false`; throws for anything else.
+  /// Reads `true` or `false`. Throws for anything else.
   public mutating func bool() throws(JSONError) -> Bool {
     skipSpace()
     if literal("true") { return true }
@@ -103,15 +103,15 @@ public struct JSONReader {
     throw error("true or false expected")
   }
 
-  /// Reads `null` if it is next and says whether it was.
+  /// Reads `null` if it is next. Returns true if it was.
   public mutating func nextIsNull() throws(JSONError) -> Bool {
     guard try peek() == .null else { return false }
     guard literal("null") else { throw error("null expected") }
     return true
   }
 
-  /// Reads a whole number: one without a fraction, or whose fraction is nothing (`2.0`, `1e3`), within 64 bits.
-  /// Throws for any other, rather than round.
+  /// Reads a whole number within 64 bits: one without a fraction, or with a fraction of zero (`2.0`, `1e3`). Throws for
+  /// any other number rather than round it.
   public mutating func int() throws(JSONError) -> Int64 {
     switch try number() {
     case .int(let value): return value
@@ -121,7 +121,7 @@ public struct JSONReader {
     }
   }
 
-  /// Reads a number as the nearest `Double`. Throws when it is out of a `Double`'s range.
+  /// Reads a number as the nearest `Double`. Throws if it is out of a `Double`'s range.
   public mutating func double() throws(JSONError) -> Double {
     switch try number() {
     case .int(let value): return Double(value)
@@ -177,10 +177,10 @@ public struct JSONReader {
     throw error("a string has no end")
   }
 
-  /// Reads one value of any kind and throws it away.
+  /// Reads one value of any kind and discards it.
   public mutating func skip() throws { try skip(upTo: limit) }
 
-  /// Reads one value of any kind and returns its bytes as they stand.
+  /// Reads one value of any kind and returns its bytes unchanged.
   public mutating func rawValue() throws -> [UInt8] { try rawValue(upTo: limit) }
 
   func error(_ reason: String) -> JSONError { JSONError(reason: reason, offset: position) }
@@ -237,7 +237,7 @@ extension JSONReader {
     throw error("',' or the end of the object or array expected")
   }
 
-  /// Goes over a number and gathers its digits, whole and fraction, as one integer.
+  /// Skips a number and collects the digits of its whole part and fraction as one integer.
   private mutating func scanNumber() throws(JSONError) -> NumberParts {
     var parts = NumberParts()
     _ = take(UInt8(ascii: "-"))
@@ -266,7 +266,7 @@ extension JSONReader {
 
   mutating func skipNumber() throws(JSONError) { _ = try scanNumber() }
 
-  /// Plain ASCII, as most strings are, is looked at and not copied; others are read and thrown away.
+  /// Skips a string. Plain ASCII, the usual case, is scanned without a copy. Other strings are read and discarded.
   mutating func skipString() throws(JSONError) {
     let start = position
     position += 1
@@ -279,8 +279,9 @@ extension JSONReader {
     _ = try string()
   }
 
-  /// Moves to the next byte that ends a run of plain text: a quotation mark, a backslash, a control character, or a byte
-  /// beyond ASCII. Looks at eight bytes at a time (Lamport, "Multiple byte processing with full-word instructions", 1975).
+  /// Moves to the next byte that ends a run of plain text: a quotation mark, a backslash, a control character, or a
+  /// byte beyond ASCII. Looks at eight bytes at a time (Lamport, "Multiple byte processing with full-word
+  /// instructions", 1975).
   private mutating func skipPlainText() {
     let (ones, highs) = (0x0101_0101_0101_0101 as UInt64, 0x8080_8080_8080_8080 as UInt64)
     while bytes.count - position >= 8 {
@@ -302,7 +303,7 @@ extension JSONReader {
     }
   }
 
-  /// The text of a range. Decoding replaces what is not UTF-8, which makes other bytes of it.
+  /// Returns the text of a range. Decoding replaces bytes that aren't UTF-8, so the result then differs from the input.
   private func text(_ range: Range<Int>, isASCII: Bool) throws(JSONError) -> String {
     let slice = UnsafeRawBufferPointer(rebasing: bytes[range])
     var text = slice.withMemoryRebound(to: UInt8.self) { String(decoding: $0, as: UTF8.self) }
@@ -343,7 +344,7 @@ extension JSONReader {
     }
   }
 
-  /// A `\u` escape, joined with the low surrogate that follows a high one; a lone surrogate is an error.
+  /// Reads a `\u` escape, joined with the low surrogate that follows a high one. Throws for a lone surrogate.
   private mutating func scalar() throws(JSONError) -> Character {
     let first = try fourHexDigits()
     var code = UInt32(first)
@@ -372,8 +373,8 @@ extension JSONReader {
 }
 
 extension Int64 {
-  /// The number, when it is whole and within 64 bits. -2^63 is refused, because integers beyond it that are read
-  /// as a `Double` are rounded to it; written as an integer it never is a `Double`.
+  /// Creates the number if it is whole and within 64 bits. Refuses -2^63, because smaller integers that are read as a
+  /// `Double` are rounded to it. An integer -2^63 in the text is never read as a `Double`.
   package init?(whole number: Double) {
     guard number.magnitude < 0x1p63 else { return nil }
     self.init(exactly: number)

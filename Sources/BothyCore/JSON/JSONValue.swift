@@ -1,6 +1,6 @@
 /// A JSON value as a tree, for documents that are small and read in any order: schemas, queries, settings.
 ///
-/// Rows never pass through it; they are written and read directly (see `JSONWriter`, `JSONReader`).
+/// Records don't use it. They are written and read directly (see `JSONWriter`, `JSONReader`).
 public enum JSONValue: Sendable, Hashable {
   /// The literal `null`.
   case null
@@ -64,7 +64,7 @@ public enum JSONValue: Sendable, Hashable {
     }
   }
 
-  /// Writes the members as an object in canonical order; without those that are null, if asked for.
+  /// Writes the members as an object in canonical order. Leaves out members that are null, if requested.
   public static func write(
     _ members: [String: JSONValue], leavingOutNulls: Bool = false, to writer: inout JSONWriter
   ) {
@@ -85,7 +85,7 @@ public enum JSONValue: Sendable, Hashable {
     writer.endObject()
   }
 
-  /// A member to be sorted. Most names differ in their first bytes, so that few texts are compared.
+  /// A member with its sort key. Most names differ in their first bytes, so few texts are compared.
   private struct Place {
     var index: Dictionary<String, JSONValue>.Index
     var start: UInt64
@@ -98,7 +98,7 @@ public enum JSONValue: Sendable, Hashable {
     return writer.string
   }
 
-  /// The member of an object called `name`; nil when there is none, or the value is no object.
+  /// The member of an object called `name`, or nil if the value has no such member or isn't an object.
   public subscript(_ name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members[name]
@@ -146,19 +146,19 @@ public enum JSONValue: Sendable, Hashable {
     return members
   }
 
-  /// Whether the value is the literal `null`; an absent member is nil instead.
+  /// True if the value is the literal `null`. An absent member is nil instead.
   public var isNull: Bool {
     if case .null = self { true } else { false }
   }
 }
 
 extension String {
-  /// Whether the UTF-8 bytes of this text come before those of the other.
+  /// True if the UTF-8 bytes of this text sort before those of `other`.
   fileprivate func precedesInUTF8(_ other: String) -> Bool {
     utf8.lexicographicallyPrecedes(other.utf8)
   }
 
-  /// The first eight bytes, the first of them the most significant; zeros behind a shorter text.
+  /// The first eight bytes, the most significant first, with zeros after a shorter text.
   fileprivate var firstBytes: UInt64 {
     var (bytes, room): (UInt64, UInt64) = (0, 64)
     for byte in utf8.prefix(8) {

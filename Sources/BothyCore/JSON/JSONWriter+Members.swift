@@ -1,4 +1,4 @@
-/// Members in one call each: documents that tools print read like their shapes.
+/// Methods that write a member in one call, so that code for documents has the shape of the documents.
 extension JSONWriter {
   package mutating func object(_ body: (inout JSONWriter) throws -> Void) rethrows {
     beginObject()
@@ -11,7 +11,7 @@ extension JSONWriter {
     try object(body)
   }
 
-  /// A member that is an object, or null where there is no value to write.
+  /// Writes a member that is an object, or null if `value` is nil.
   package mutating func object<Value>(
     _ name: String, _ value: Value?, _ body: (inout JSONWriter, Value) throws -> Void
   ) rethrows {
@@ -19,7 +19,7 @@ extension JSONWriter {
     if let value { try object { try body(&$0, value) } } else { null() }
   }
 
-  /// A member that is a list of objects.
+  /// Writes a member that is a list of objects.
   package mutating func list<Element>(
     _ name: String, _ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) throws -> Void
   ) rethrows {

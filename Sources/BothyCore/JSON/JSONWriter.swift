@@ -1,38 +1,37 @@
-/// Appends JSON text to a byte buffer, one value at a time, with no intermediate tree.
+/// Appends JSON text to a byte buffer, one value at a time, without an intermediate tree.
 ///
-/// Commas are placed by the writer: after each value the next sibling gets one. Numbers are written so that
-/// equal numbers have equal text: a `Double` without a fraction below 2^53 is written as an integer, which is
-/// what RFC 8785 (JSON Canonicalization Scheme) asks for in that range. NaN and infinities, which JSON lacks,
-/// become `null`.
+/// The writer places the commas: each sibling after the first gets one. Equal numbers have equal text. A `Double`
+/// without a fraction below 2^53 is therefore written as an integer, as RFC 8785 (JSON Canonicalization Scheme)
+/// requires in that range. NaN and infinities, which JSON lacks, become `null`.
 ///
-/// Cost: linear in the bytes written; one growing allocation.
+/// Cost: linear in the bytes written, with one growing allocation.
 public struct JSONWriter: Sendable {
   /// The text so far, UTF-8.
   public private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
-  /// An empty text; `capacity` bytes of memory are taken at once, more as they are needed.
+  /// Creates an empty text. Allocates `capacity` bytes at once, and more when they are needed.
   public init(reserving capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
   /// The text so far as a string.
   public var string: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Forgets the text and keeps the memory, so that one writer can serve many documents.
+  /// Deletes the text and keeps the memory, so that one writer can serve many documents.
   public mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     needsComma = false
   }
 
-  /// Writes `{`; then come pairs of a `key(_:)` and a value, then `endObject()`.
+  /// Writes `{`. Pairs of a `key(_:)` and a value follow, then `endObject()`.
   public mutating func beginObject() { open(UInt8(ascii: "{")) }
-  /// Writes `}`. That it closes the object opened last is the caller's business.
+  /// Writes `}`. The caller makes sure that it closes the object opened last.
   public mutating func endObject() { close(UInt8(ascii: "}")) }
-  /// Writes `[`; then come values, then `endArray()`.
+  /// Writes `[`. Values follow, then `endArray()`.
   public mutating func beginArray() { open(UInt8(ascii: "[")) }
-  /// Writes `]`. That it closes the array opened last is the caller's business.
+  /// Writes `]`. The caller makes sure that it closes the array opened last.
   public mutating func endArray() { close(UInt8(ascii: "]")) }
 
-  /// Writes `"name":`; the next call writes its value.
+  /// Writes `"name":`. The next call writes its value.
   public mutating func key(_ name: String) {
     separate()
     quote(name)
@@ -47,14 +46,15 @@ public struct JSONWriter: Sendable {
   /// Writes a whole number in decimal digits.
   public mutating func value(_ number: Int) { value(Int64(number)) }
 
-  /// Writes a whole number in decimal digits, also where it is beyond what a `Double` holds exactly (2^53).
+  /// Writes a whole number in decimal digits, even beyond the integers that a `Double` holds exactly (2^53).
   public mutating func value(_ number: Int64) {
     separate()
     appendDecimal(number)
     needsComma = true
   }
 
-  /// Writes the shortest digits that give the same `Double` again; `2.0` as `2`, NaN and infinities as `null`.
+  /// Writes the shortest digits that read back as the same `Double`. Writes `2.0` as `2`, and NaN and infinities as
+  /// `null`.
   public mutating func value(_ number: Double) {
     guard number.isFinite else { return null() }
     if number == number.rounded(.towardZero), abs(number) < 9_007_199_254_740_992 {
@@ -63,21 +63,21 @@ public struct JSONWriter: Sendable {
     literal(number.description)
   }
 
-  /// Writes a string in quotation marks, with no more escapes than RFC 8259 section 7 asks for.
+  /// Writes a string in quotation marks, with only the escapes that RFC 8259 section 7 requires.
   public mutating func value(_ text: String) {
     separate()
     quote(text)
     needsComma = true
   }
 
-  /// Writes bytes that are one complete JSON value already, as they stand.
+  /// Writes bytes that are already one complete JSON value, unchanged.
   public mutating func raw(_ json: [UInt8]) {
     separate()
     bytes.append(contentsOf: json)
     needsComma = true
   }
 
-  /// Writes text that is one complete JSON value already, as it stands.
+  /// Writes text that is already one complete JSON value, unchanged.
   public mutating func raw(_ json: String) {
     separate()
     appendUTF8(json)
@@ -131,7 +131,8 @@ public struct JSONWriter: Sendable {
     }
   }
 
-  /// RFC 8259 section 7: the quotation mark, the backslash and the controls below U+0020 are escaped.
+  /// Writes a quoted string. Escapes the quotation mark, the backslash and the controls below U+0020 (RFC 8259 section
+  /// 7).
   private mutating func quote(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     if text.utf8.withContiguousStorageIfAvailable({ appendEscaped($0) }) == nil {
@@ -154,11 +155,11 @@ public struct JSONWriter: Sendable {
     bytes.append(contentsOf: utf8[start...])
   }
 
-  /// The index of the first byte from `start` on that is to be escaped, the count where none is.
+  /// Returns the index of the first byte from `start` on that needs an escape, or the count.
   ///
-  /// Looks at eight bytes at a time. That some byte of a word is below n shows in the high bits of `word - n` that
-  /// `word` itself lacks (S. E. Anderson, Bit Twiddling Hacks, "Determine if a word has a byte less than n"); that one
-  /// equals n is the same question about `word ^ n` and 1.
+  /// Looks at eight bytes at a time. A byte below n sets the high bit in `word - n` where `word` itself lacks it (S. E.
+  /// Anderson, Bit Twiddling Hacks, "Determine if a word has a byte less than n"). A byte equal to n is found by the
+  /// test of `word ^ n` for a byte below 1.
   private static func firstToEscape(in utf8: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let bytes = UnsafeRawBufferPointer(utf8)

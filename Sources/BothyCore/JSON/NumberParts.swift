@@ -1,4 +1,4 @@
-/// The digits of a number as one integer, and where the point was.
+/// The digits of a number as one integer, with the position of the decimal point.
 struct NumberParts {
   var magnitude: UInt64 = 0
   var overflow = false
@@ -13,8 +13,8 @@ struct NumberParts {
     magnitude = sum
   }
 
-  /// The value where it is the quotient of two numbers that a `Double` has exactly: one division then rounds right
-  /// (Clinger, "How to Read Floating Point Numbers Accurately", 1990).
+  /// The value, if it is the quotient of two numbers that a `Double` holds exactly. A single division then rounds
+  /// correctly (Clinger, "How to Read Floating Point Numbers Accurately", 1990).
   var exactQuotient: Double? {
     guard !hasExponent, !overflow, magnitude <= 1 << 53, places < Self.powers.count else { return nil }
     return Double(magnitude) / Self.powers[places]

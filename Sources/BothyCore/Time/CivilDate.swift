@@ -1,4 +1,4 @@
-/// A date of the Gregorian calendar, from and to days since 1970 (Hinnant, "chrono-compatible low-level date
+/// A date of the Gregorian calendar, converted from and to days since 1970 (Hinnant, "chrono-compatible low-level date
 /// algorithms").
 package struct CivilDate {
   package var year: Int64
@@ -27,7 +27,7 @@ package struct CivilDate {
 }
 
 extension Int64 {
-  /// Rounded down, also below zero.
+  /// Divides and rounds down, also below zero.
   package func flooredDivision(by divisor: Int64) -> Int64 {
     self / divisor - (self % divisor < 0 ? 1 : 0)
   }

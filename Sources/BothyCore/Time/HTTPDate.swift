@@ -1,7 +1,7 @@
 /// Dates in HTTP fields (RFC 9110 §5.6.7): reads the three forms strictly, writes the preferred one.
 ///
-/// Names may be in any case, as servers write them; anything else that is not in the grammar is no date. The day of
-/// the week is not held against the date. One pass over the bytes, without a formatter.
+/// Names may be in any case, as some servers write them. Any other text outside the grammar is rejected. The day of the
+/// week need not match the date. Makes one pass over the bytes, without a formatter.
 package enum HTTPDate {
   private static let days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
   private static let longDays = [
@@ -11,9 +11,9 @@ package enum HTTPDate {
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
   ]
 
-  /// Milliseconds since 1970, or nil for text that is no date.
+  /// Returns milliseconds since 1970, or nil for text that isn't a date.
   ///
-  /// - Parameter now: decides the century of years with two digits: none is more than 50 years ahead.
+  /// - Parameter now: The time that decides the century of two-digit years. No date is more than 50 years ahead of it.
   package static func milliseconds(_ text: String, now: Int64) -> Int64? {
     var text = text
     return text.withUTF8 { bytes in
@@ -25,7 +25,7 @@ package enum HTTPDate {
     }
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  /// Reads the form `Sun, 06 Nov 1994 08:49:37 GMT`.
   private static func preferred(_ reader: inout DateReader) -> Int64? {
     guard reader.take(" "), let day = reader.number(2), reader.take(" "), let month = reader.month(months),
       reader.take(" "), let year = reader.number(4), reader.take(" "), let time = reader.time(),
@@ -34,7 +34,7 @@ package enum HTTPDate {
     return moment(year, month, day, time)
   }
 
-  /// `Sunday, 06-Nov-94 08:49:37 GMT`
+  /// Reads the form `Sunday, 06-Nov-94 08:49:37 GMT`.
   private static func obsolete(_ reader: inout DateReader, _ now: Int64) -> Int64? {
     guard reader.take(","), reader.take(" "), let day = reader.number(2), reader.take("-"),
       let month = reader.month(months), reader.take("-"), let short = reader.number(2), reader.take(" "),
@@ -46,7 +46,7 @@ package enum HTTPDate {
     return moment(year, month, day, time)
   }
 
-  /// `Sun Nov  6 08:49:37 1994`
+  /// Reads the form `Sun Nov  6 08:49:37 1994`.
   private static func asctime(_ reader: inout DateReader) -> Int64? {
     guard reader.take(" "), let month = reader.month(months), reader.take(" "),
       let day = reader.take(" ") ? reader.number(1) : reader.number(2), reader.take(" "),
@@ -63,7 +63,7 @@ package enum HTTPDate {
     return (number * 86_400 + seconds) * 1000
   }
 
-  /// The date in the preferred form, without its fraction of a second; years 0 to 9999.
+  /// Returns the date in the preferred form, without its fraction of a second, for the years 0 to 9999.
   package static func text(_ milliseconds: Int64) -> String {
     let seconds = milliseconds.flooredDivision(by: 1000)
     let number = seconds.flooredDivision(by: 86_400)
@@ -80,7 +80,7 @@ package enum HTTPDate {
   }
 }
 
-/// Goes through the bytes of a date.
+/// A cursor over the bytes of a date.
 private struct DateReader {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var position = 0
@@ -95,7 +95,7 @@ private struct DateReader {
     return true
   }
 
-  /// Letters up to what is none, in lower case.
+  /// Reads letters up to the first other byte, and returns them in lower case.
   mutating func word() -> String? {
     let start = position
     while position < bytes.count, isLetter(bytes[position]) { position += 1 }
@@ -103,7 +103,7 @@ private struct DateReader {
     return String(decoding: bytes[start..<position].map { $0 | 0x20 }, as: UTF8.self)
   }
 
-  /// A number of exactly this many digits.
+  /// Reads a number of exactly `count` digits.
   mutating func number(_ count: Int) -> Int64? {
     guard position + count <= bytes.count else { return nil }
     var value: Int64 = 0
@@ -115,12 +115,12 @@ private struct DateReader {
     return value
   }
 
-  /// A month by its name, 1 to 12.
+  /// Reads the name of a month as 1 to 12.
   mutating func month(_ names: [String]) -> Int64? {
     word().flatMap { names.firstIndex(of: $0) }.map { Int64($0 + 1) }
   }
 
-  /// `08:49:37` as seconds of the day; a leap second counts as the first of the next minute.
+  /// Reads `08:49:37` as seconds of the day. A leap second counts as the first second of the next minute.
   mutating func time() -> Int64? {
     guard let hour = number(2), hour < 24, take(":"), let minute = number(2), minute < 60, take(":"),
       let second = number(2), second <= 60
@@ -128,7 +128,7 @@ private struct DateReader {
     return hour * 3600 + minute * 60 + second
   }
 
-  /// ` GMT`
+  /// Reads ` GMT`.
   mutating func takeZone() -> Bool { take(" ") && word() == "gmt" }
 
   private func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }

@@ -1,13 +1,13 @@
-/// The wait that an answer asks for in `Retry-After` (RFC 9110 §10.2.3).
+/// The wait that a response demands in `Retry-After` (RFC 9110 §10.2.3).
 package enum RetryAfter {
-  /// The most seconds that are told apart from longer waits (RFC 9111 §1.2.2).
+  /// The limit of a wait in seconds (RFC 9111 §1.2.2).
   private static let longest: Double = 2_147_483_648
 
-  /// The wait in milliseconds, 0 at least; nil for text that is neither seconds nor a date.
+  /// Returns the wait in milliseconds, 0 at least. Nil for text that is neither seconds nor a date.
   ///
   /// - Parameters:
-  ///   - date: the answer's own `Date`, from which a date counts: so a wrong clock does no harm.
-  ///   - now: milliseconds since 1970, from which a date counts without that; nil where it is not to be believed.
+  ///   - date: The response's own `Date`, to which a date in `text` is relative, so that a wrong clock does no harm.
+  ///   - now: Milliseconds since 1970, used if `date` is missing. Nil if the clock isn't to be trusted.
   package static func milliseconds(_ text: String, date: String?, now: Int64?) -> Int64? {
     if text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let seconds = Double(text) {
       return Int64(exactly: (min(seconds, longest) * 1000).rounded())

@@ -1,29 +1,29 @@
 public import struct Foundation.Date
 
-/// A point in time in whole milliseconds since 1970-01-01T00:00:00Z, negative before: what is stored and sent.
+/// A point in time as it is stored and sent: whole milliseconds since 1970-01-01T00:00:00Z, negative before.
 ///
-/// Calendar conversions follow the proleptic Gregorian calendar by the day-count algorithm of
-/// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"; text follows RFC 3339.
+/// Calendar conversions follow the proleptic Gregorian calendar by the day-count algorithm of Howard Hinnant,
+/// "chrono-Compatible Low-Level Date Algorithms". Text follows RFC 3339.
 public struct Timestamp: Sendable, Hashable, Comparable {
   /// Whole milliseconds since 1970-01-01T00:00:00Z, negative before.
   public var milliseconds: Int64
 
-  /// A time as it is stored and sent.
+  /// Creates a time from its stored milliseconds.
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-  /// The nearest millisecond. Dates beyond the range of 64 bits are clamped.
+  /// Creates the nearest millisecond. Clamps dates beyond the range of 64 bits.
   public init(_ date: Date) {
     let exact = (date.timeIntervalSince1970 * 1000).rounded()
     milliseconds = Int64(exactly: exact) ?? (exact > 0 ? .max : .min)
   }
 
-  /// The same time for Foundation, which counts in seconds.
+  /// The time as a `Date` of Foundation, which counts in seconds.
   public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
   public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
-  /// Reads `2026-12-01`, `2026-12-01T08:30:00Z` and the like with a fraction and an offset.
-  /// A date alone is midnight UTC. Nil when the text is anything else or the day does not exist.
+  /// Reads `2026-12-01`, or `2026-12-01T08:30:00Z` with an optional fraction and an offset. A date alone is midnight
+  /// UTC. Nil if the text has another form or the day doesn't exist.
   public init?(rfc3339 text: String) {
     var scanner = Scanner(text)
     guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
@@ -106,7 +106,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
       return time
     }
 
-    /// The offset from UTC in milliseconds; text without one is taken as UTC.
+    /// Reads the offset from UTC in milliseconds. Text without an offset is taken as UTC.
     mutating func offset() -> Int64? {
       if atEnd || take("Z") || take("z") { return 0 }
       let sign: Int64 = take("-") ? -1 : take("+") ? 1 : 0

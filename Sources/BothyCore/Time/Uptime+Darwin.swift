@@ -3,14 +3,15 @@
   import Foundation
 
   extension Uptime {
-    /// This machine's.
+    /// Returns the uptime of this machine.
     public static func now() -> Uptime {
       var time = timespec()
       clock_gettime(CLOCK_MONOTONIC, &time)
       return Uptime(boot: boot, milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// Where the system does not say, the process's own: then a relaunch counts as a restart.
+    /// The id of the machine's present run. If the system has none, the id is the process's own, and a relaunch counts
+    /// as a restart.
     private static let boot: String = {
       let name = "kern.bootsessionuuid"
       var size = 0

@@ -2,14 +2,15 @@
   import Foundation
 
   extension Uptime {
-    /// This machine's.
+    /// Returns the uptime of this machine.
     public static func now() -> Uptime {
       var time = timespec()
       clock_gettime(clockid_t(CLOCK_BOOTTIME), &time)
       return Uptime(boot: boot, milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// Where the system does not say, the process's own: then a relaunch counts as a restart.
+    /// The id of the machine's present run. If the system has none, the id is the process's own, and a relaunch counts
+    /// as a restart.
     private static let boot: String = {
       let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)  // see above
       return text.map { $0.filter { !$0.isWhitespace } } ?? UUID().uuidString

@@ -1,12 +1,12 @@
-/// How long the machine has been running, and since which start of it: the clock that no user sets. Counts while
-/// the machine sleeps.
+/// The time since the machine started, and an id of that start: a clock that users can't set. Counts while the machine
+/// sleeps.
 public struct Uptime: Sendable, Hashable {
-  /// A name of the machine's present run; another after each restart of the machine.
+  /// An id of the machine's present run. It changes with each restart of the machine.
   public var boot: String
   /// The time since that start.
   public var milliseconds: Int64
 
-  /// For clocks of tests; `SyncClock()` asks the machine.
+  /// Creates an uptime, for clocks of tests. `SyncClock()` reads that of the machine.
   public init(boot: String, milliseconds: Int64) {
     self.boot = boot
     self.milliseconds = milliseconds

@@ -1,11 +1,11 @@
-/// Which record: the name of its type and its id within the type. Ids are any text, compared byte by byte.
+/// The identity of a record: the name of its type and its id within the type. Ids are any text, compared byte by byte.
 public struct RecordID: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The name of the type in the schema.
   public var type: String
   /// The id within the type.
   public var id: String
 
-  /// Names a record, which need not exist.
+  /// Creates the name of a record, which need not exist.
   public init(type: String, id: String) {
     self.type = type
     self.id = id
@@ -13,12 +13,12 @@ public struct RecordID: Sendable, Hashable, Codable, CustomStringConvertible {
 
   public var description: String { "\(type)/\(id)" }
 
-  /// Byte by byte, as SQLite compares; Swift's own `==` takes canonically equivalent texts for equal.
+  /// Compares byte by byte, like SQLite. Swift's own `==` treats canonically equivalent texts as equal.
   public static func == (left: RecordID, right: RecordID) -> Bool {
     left.id.hasSameBytes(as: right.id) && left.type.hasSameBytes(as: right.type)
   }
 
-  /// Takes the id alone: few records of different types share one.
+  /// Hashes the id alone, because few records of different types share one.
   public func hash(into hasher: inout Hasher) {
     let hashed: Void? = id.utf8.withContiguousStorageIfAvailable { bytes in
       hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
@@ -28,7 +28,7 @@ public struct RecordID: Sendable, Hashable, Codable, CustomStringConvertible {
 }
 
 extension String {
-  /// Compares byte by byte, as SQLite does.
+  /// Compares byte by byte, like SQLite.
   package func hasSameBytes(as other: String) -> Bool {
     let isSame = utf8.withContiguousStorageIfAvailable { mine in
       other.utf8.withContiguousStorageIfAvailable { theirs in

@@ -4,24 +4,25 @@ import Foundation
 import HTTPTypes
 
 extension Tile {
-  /// The name of this tile of a source in the cache.
+  /// The key of this tile of a source in the cache.
   public func key(in source: SourceID) -> ResourceKey { ResourceKey(source, zoom: zoom, x: x, y: y) }
 }
 
-/// What came of moving tiles between an archive and a cache.
+/// The result of copying tiles between an archive and a cache.
 public struct ArchiveTransferReport: Sendable, Hashable {
-  /// How many tiles were written.
+  /// The number of tiles that were written.
   public var written = 0
-  /// Which were not: too large for the store or without room there, or not in the cache.
+  /// The tiles that weren't written: too large for the store, without room in it, or not in the cache.
   public var left: [Tile] = []
 }
 
 extension TileArchive {
-  /// Puts all tiles of the archive into a store of a cache, as answers that came at `time`. Contents that the archive
-  /// packs with gzip are unpacked, as the cache keeps what was sent and not how.
+  /// Writes all tiles of the archive to the store of a cache, as responses received at `time`.
   ///
-  /// Costs the store's transactions, some 4 MB of tiles in each call. Throws what the archive or the store throws; what
-  /// was stored until then stays.
+  /// Unpacks tiles that the archive packs with gzip, as the cache stores content and not its transfer encoding.
+  ///
+  /// Runs a transaction of the store for about every 4 MB of tiles. Throws the errors of the archive and of the store.
+  /// Tiles that were stored before the error stay.
   public func copy(
     into store: some BlobStore, as source: SourceID, at time: Timestamp,
     freshFor: Duration = .seconds(604_800)

@@ -2,32 +2,33 @@ public import BothyCache
 public import Foundation
 import HTTPTypes
 
-/// The seam to a large file somewhere: hands out parts of it.
+/// A large file that is read in parts, such as a local file or a file on a server.
 public protocol ByteRangeSource: Sendable {
-  /// The bytes of a range, fewer when the file ends before. `expecting` is the validator of earlier parts: throws
-  /// `GeoError` `.changedArchive` when the file is another one by now.
+  /// Returns the bytes of a range, or fewer if the file ends before.
+  ///
+  /// `expecting` is the validator of earlier parts. Throws `GeoError` `.changedArchive` if the file was replaced since.
   func bytes(_ range: Range<UInt64>, expecting validator: String?) async throws -> ByteRange
 }
 
-/// A part of a file, and what tells its version from others.
+/// A part of a file, with a validator of the file's version.
 public struct ByteRange: Sendable, Hashable {
-  /// The bytes; fewer than were asked for where the file ends before, none beyond its end.
+  /// The bytes; fewer than requested if the file ends before, and never more.
   public var data: Data
-  /// Nil where nothing is known.
+  /// The validator of the file's version, or `nil` if it isn't known.
   public var validator: String?
 
-  /// For sources of one's own. With a nil validator nobody notices when the file is replaced.
+  /// Creates a part, for sources of your own. Without a validator, the replacement of a file isn't detected.
   public init(data: Data, validator: String?) {
     self.data = data
     self.validator = validator
   }
 }
 
-/// A file on this machine. A file that is replaced is told by its size and time.
+/// A file on this machine. Its size and modification time detect that it was replaced.
 public struct FileRangeSource: ByteRangeSource {
   private let path: String
 
-  /// Throws `GeoError` `.unavailable` when there is no file.
+  /// Opens a file. Throws `GeoError` `.unavailable` if the file doesn't exist.
   public init(path: String) throws(GeoError) {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
@@ -40,7 +41,7 @@ public struct FileRangeSource: ByteRangeSource {
     guard let handle = FileHandle(forReadingAtPath: path) else {
       throw GeoError(.unavailable, "\(path) can't be read. Check that it is there and may be read.")
     }
-    defer { try? handle.close() }  // Only read from.
+    defer { try? handle.close() }  // The file was only read.
     let attributes = try FileManager.default.attributesOfItem(atPath: path)
     let size = (attributes[.size] as? NSNumber)?.uint64Value ?? 0
     let modified = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
@@ -55,13 +56,14 @@ public struct FileRangeSource: ByteRangeSource {
   }
 }
 
-/// A file at an address, read by range requests (RFC 9110, section 14). Its version is told by its strong ETag, else by its
-/// weak one, else by when it was modified.
+/// A file on a server, read by range requests (RFC 9110, section 14).
+///
+/// The validator of its version is its strong ETag, else its weak ETag, else its modification time.
 public struct HTTPRangeSource: ByteRangeSource {
   private let url: String
   private let loader: any ResourceLoader
 
-  /// Describes the file; nothing is asked yet. The server must answer range requests, or each read throws `GeoError`
+  /// Describes the file without a request. If the server doesn't support range requests, each read throws `GeoError`
   /// `.unavailable`.
   public init(url: String, loader: any ResourceLoader) {
     self.url = url
@@ -106,7 +108,7 @@ public struct HTTPRangeSource: ByteRangeSource {
     GeoError(.changedArchive, "\(url) was replaced while it was being read. Open it again.")
   }
 
-  /// The first number of `bytes 0-99/1000`.
+  /// Returns the first position of a content range: 0 for `bytes 0-99/1000`.
   private static func start(_ field: String?) -> UInt64? {
     guard let field, field.hasPrefix("bytes ") else { return nil }
     return UInt64(field.dropFirst(6).prefix { $0.isNumber })

@@ -2,8 +2,10 @@ import BothyStore
 public import Foundation
 import GRDB
 
-/// An archive of tiles as older map apps ship it, read only: a SQLite file with `preferences(name, value)` and
-/// `tiles(tilekey, image)`, where the key is the tile's packed key.
+/// A read-only archive of tiles in the format of older map apps.
+///
+/// The SQLite file has the tables `preferences(name, value)` and `tiles(tilekey, image)`. The key of a row is the
+/// packed key of the tile.
 public final class KeyedTiles: TileArchive {
   public let info: TileArchiveInfo
   /// The edge of a tile's picture in pixels.
@@ -11,8 +13,10 @@ public final class KeyedTiles: TileArchive {
   private let queue: DatabaseQueue
   private let path: String
 
-  /// Opens a file. Throws `GeoError`: `.unavailable` when there is none, `.notAnArchive` for another kind of file or one
-  /// without the three preferences every archive has, `.damagedArchive` for one that SQLite can't read.
+  /// Opens a file.
+  ///
+  /// Throws `GeoError`: `.unavailable` if the file doesn't exist, and `.damagedArchive` if SQLite can't read it. Throws
+  /// `.notAnArchive` if it has another format or lacks one of the three preferences that every archive has.
   public init(path: String) throws(GeoError) {
     guard FileManager.default.fileExists(atPath: path) else {
       throw GeoError(.unavailable, "There is no file at \(path). Check the path.")
@@ -38,7 +42,7 @@ public final class KeyedTiles: TileArchive {
     return try info(Dictionary(pairs, uniquingKeysWith: { $1 }), count, path)
   }
 
-  /// Whether a SQLite file has the tables of such an archive.
+  /// Returns true if a SQLite file has the tables of such an archive.
   static func isArchive(_ path: String) throws(GeoError) -> Bool {
     do {
       let queue = try SQLiteArchive.open(path)
@@ -46,7 +50,8 @@ public final class KeyedTiles: TileArchive {
     } catch { throw MBTiles.failure(error, path) }
   }
 
-  /// The bytes of a tile; nil where the archive has none or a row without bytes, and at zoom 29, which its keys can't say.
+  /// Returns the bytes of a tile, or `nil` if the archive has no bytes for it. Always returns `nil` at zoom 29, which
+  /// the keys can't encode.
   public func data(of tile: Tile) async throws -> Data? {
     guard let key = tile.packedKey else { return nil }
     do {

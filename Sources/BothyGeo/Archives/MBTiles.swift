@@ -2,20 +2,24 @@ import BothyStore
 public import Foundation
 import GRDB
 
-/// An archive of tiles in a SQLite file (MBTiles 1.3), read only. Rows of the file count from the south.
+/// A read-only archive of tiles in a SQLite file (MBTiles 1.3). The file counts rows from the south.
 public final class MBTiles: TileArchive {
   public let info: TileArchiveInfo
   private let queue: ClosableDatabase
   private let path: String
   private let longestStep: Duration
 
-  /// Opens a file. Throws `GeoError`: `.unavailable` when there is none, `.notAnArchive` for another kind of file,
-  /// `.damagedArchive` for one that SQLite can't read. The file is never written.
+  /// Opens a file and never writes to it.
+  ///
+  /// Throws `GeoError`: `.unavailable` if the file doesn't exist, `.notAnArchive` if it has another format, and
+  /// `.damagedArchive` if SQLite can't read it.
   public convenience init(path: String) throws(GeoError) {
     try self.init(path: path, longestStep: SQLiteArchive.longestStep)
   }
 
-  /// - Parameter longestStep: the longest that one answer may take, and the longest from one row to the next.
+  /// Opens a file.
+  ///
+  /// - Parameter longestStep: the time limit of one read, and of the time from one row to the next.
   package init(path: String, longestStep: Duration) throws(GeoError) {
     guard FileManager.default.fileExists(atPath: path) else {
       throw GeoError(.unavailable, "There is no file at \(path). Check the path.")
@@ -31,14 +35,14 @@ public final class MBTiles: TileArchive {
     } catch { throw Self.failure(error, path) }
   }
 
-  /// Closes the file; reads that follow throw.
+  /// Closes the file. Later reads throw.
   public func close() throws(GeoError) {
     do { try queue.close() } catch { throw Self.failure(error, path) }
   }
 
   public func data(of tile: Tile) async throws -> Data? { try blockingData(of: tile) }
 
-  /// The bytes of a tile; nil where the archive has none, a row without bytes included. Blocks; one look-up.
+  /// Returns the bytes of a tile, or `nil` if the archive has no bytes for it. Blocks the thread for one look-up.
   public func blockingData(of tile: Tile) throws(GeoError) -> Data? {
     do {
       return try queue.read { database in
@@ -51,7 +55,7 @@ public final class MBTiles: TileArchive {
     } catch { throw Self.failure(error, path) }
   }
 
-  /// Passes over rows without bytes: an archive that has a row for a tile but no data lacks the tile.
+  /// Calls `body` for each tile, but skips rows without bytes, which mean that the archive lacks the tile.
   public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws { try blockingForEachTile(body) }
 
   func blockingForEachTile(_ body: (Tile, Data) throws -> Void) throws {
@@ -73,7 +77,7 @@ public final class MBTiles: TileArchive {
     }
   }
 
-  /// What the caller's closure threw, which is passed on as it is.
+  /// An error that the caller's closure threw and that is thrown again unchanged.
   private struct BodyFailure: Error {
     var cause: any Error
   }
@@ -84,14 +88,14 @@ public final class MBTiles: TileArchive {
     guard let zoom = numbers[0], let column = numbers[1], let southern = numbers[2],
       let tile = try? Tile(
         x: Int(clamping: column), southernRow: Int(clamping: southern), zoom: Int(clamping: zoom))
-    else {  // Numbers of no tile are told of here.
+    else {  // Reports numbers that aren't those of a tile.
       throw GeoError(
         .damagedArchive, "\(path) has a row \(name) that is no tile. Get the archive again, or make it anew.")
     }
     return tile
   }
 
-  /// Nil for NULL, which some makers write for a tile that there is not.
+  /// Returns `nil` for NULL, which some programs write for tiles that the archive lacks.
   private static func bytes(_ row: Row) -> Data? {
     switch (row["tile_data"] as DatabaseValue).storage {
     case .blob(let data): data
@@ -131,7 +135,7 @@ public final class MBTiles: TileArchive {
 }
 
 extension MBTiles {
-  /// The metadata, and from the tiles what it does not say.
+  /// Returns the metadata, completed from the tiles.
   private static func info(_ database: Database) throws -> TileArchiveInfo {
     try checkViews(database)
     var metadata: [String: String] = [:]
@@ -150,7 +154,7 @@ extension MBTiles {
     if let lowest = numbers.flatMap({ Int.fromDatabaseValue($0[0]) }),
       let highest = numbers.flatMap({ Int.fromDatabaseValue($0[1]) })
     {
-      zooms = try? ZoomRange(lowest, highest)  // Zooms that no tile has: told of when tiles are read.
+      zooms = try? ZoomRange(lowest, highest)  // Zooms that no tile can have are reported when tiles are read.
     }
     return TileArchiveInfo(
       container: .mbtiles, name: metadata["name"], attribution: metadata["attribution"],
@@ -162,10 +166,10 @@ extension MBTiles {
       metadata: metadata)
   }
 
-  /// How many rows are counted when an archive is opened; beyond that their number is not known.
+  /// The number of rows up to which rows are counted when an archive is opened. Above it, the count isn't known.
   private static let countLimit = 50_000_000
 
-  /// Refuses views that can make rows without end: archives have tables, and views that join them.
+  /// Rejects views that can produce an endless number of rows. Archives have tables, and views that join tables.
   private static func checkViews(_ database: Database) throws {
     for sql in try String.fetchAll(database, sql: "SELECT sql FROM sqlite_master WHERE type = 'view'")
     where sql.lowercased().split(whereSeparator: { !$0.isLetter && $0 != "_" }).contains("with") {
@@ -176,12 +180,12 @@ extension MBTiles {
     }
   }
 
-  /// `west,south,east,north`; the whole map for anything else.
+  /// Parses `west,south,east,north`. Returns the whole map for other texts.
   private static func bounds(_ text: String?) -> GeoBox {
     let edges = (text ?? "").split(separator: ",").map { Double($0.trimmingCharacters(in: .whitespaces)) }
     guard edges.count == 4, let west = edges[0], let south = edges[1], let east = edges[2],
       let north = edges[3],
-      // Else the whole map.
+      // Otherwise the whole map.
       let box = try? GeoBox(west: west, south: south, east: east, north: north).checked()
     else { return TileArchiveInfo.wholeMap }
     return box

@@ -4,10 +4,11 @@ public import Foundation
 import GRDB
 import Synchronization
 
-/// Makes an MBTiles file in which equal contents are stored once: `images` has the contents, `map` the tiles, and the view
-/// `tiles` joins them.
+/// A writer of MBTiles files that stores equal contents once.
 ///
-/// Calls may come from any thread and block; every few megabytes cost a transaction.
+/// The table `images` has the contents and `map` the tiles. The view `tiles` joins them.
+///
+/// Calls are safe from any thread and block it. Every few megabytes cost a transaction.
 public final class MBTilesWriter: TileArchiveWriter {
   private let path: String
   private let queue: DatabaseQueue
@@ -16,7 +17,7 @@ public final class MBTilesWriter: TileArchiveWriter {
   private struct State {
     var waiting: [(tile: Tile, data: Data)] = []
     var waitingBytes = 0
-    /// Where contents with a hash are; their bytes decide whether they are equal.
+    /// The row ids of contents by hash. Contents with the same hash are compared byte by byte.
     var images: [UInt64: [Int64]] = [:]
   }
 
@@ -24,7 +25,7 @@ public final class MBTilesWriter: TileArchiveWriter {
     guard !FileManager.default.fileExists(atPath: path) else { throw .taken(path) }
     self.path = path
     do {
-      // Absent: nothing was left behind.
+      // An error means that no unfinished file exists.
       try? FileManager.default.removeItem(atPath: path + ".partial")
       queue = try DatabaseQueue(path: path + ".partial")
       try queue.write { database in try database.execute(sql: Self.schema) }
@@ -55,7 +56,7 @@ public final class MBTilesWriter: TileArchiveWriter {
     do {
       try queue.write { database in
         var metadata = info.metadata
-        // Vector tiles want their layers said in a document of its own (MBTiles 1.3).
+        // Vector tiles describe their layers in the separate document `json` (MBTiles 1.3).
         if metadata["json"] == nil, let layers = metadata.removeValue(forKey: "vector_layers") {
           metadata["json"] = #"{"vector_layers":\#(layers)}"#
         }
@@ -101,7 +102,7 @@ public final class MBTilesWriter: TileArchiveWriter {
     state.waitingBytes = 0
   }
 
-  /// The content's number: that of equal bytes, or a new one.
+  /// Returns the row id of the content: that of equal bytes, or a new one.
   private static func image(
     _ data: Data, _ images: inout [UInt64: [Int64]], _ database: Database
   ) throws -> Int64 {

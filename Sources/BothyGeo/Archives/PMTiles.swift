@@ -3,12 +3,13 @@ import BothyStore
 public import Foundation
 import Synchronization
 
-/// An archive of tiles for reading by parts (PMTiles, version 3), from a file or over HTTP.
+/// An archive of tiles that is read in parts (PMTiles, version 3), from a file or over HTTP.
 ///
-/// Opening reads 16 KB, the metadata if that lies elsewhere, and the last byte, as an archive may have been cut off. A tile costs one read, and up to three more for
-/// directories that are not known yet; the last 64 of these are kept. A tile that is not there costs a read of one
-/// byte, as the archive may have been replaced by one that has it. An archive that is replaced is told by the source's
-/// validator: its header is read anew and the tile asked for once more.
+/// Opening reads the first 16 KB, the metadata if it follows them, and the last byte, as an archive may be cut off. A
+/// tile costs one read, and up to three more for directories that aren't cached. The last 64 directories are cached.
+///
+/// A missing tile costs a read of one byte, which detects that the archive was replaced. A replaced archive is detected
+/// by the validator of the source. Its header is then read again and the tile requested once more.
 public final class PMTiles: TileArchive {
   private let source: any ByteRangeSource
   private let state: Mutex<State>
@@ -16,11 +17,11 @@ public final class PMTiles: TileArchive {
   private struct State {
     var opened: Opened
     var directories: [Range<UInt64>: PMTilesDirectory] = [:]
-    /// The order in which directories were read.
+    /// The directories in the order in which they were read.
     var order: [Range<UInt64>] = []
   }
 
-  /// What is known of one version of the archive.
+  /// The header, root directory and metadata of one version of the archive.
   private struct Opened: Sendable {
     var header: PMTilesHeader
     var root: PMTilesDirectory
@@ -32,7 +33,8 @@ public final class PMTiles: TileArchive {
   private static let keptDirectories = 64
   private static let depthLimit = 4
 
-  /// Throws `GeoError`: `.notAnArchive` for other bytes or another version, `.damagedArchive`, `.unavailable`.
+  /// Opens an archive. Throws `GeoError`: `.notAnArchive` for another format or version, `.damagedArchive`, or
+  /// `.unavailable`.
   public init(_ source: any ByteRangeSource) async throws {
     self.source = source
     state = Mutex(State(opened: try await Self.open(source)))
@@ -48,25 +50,27 @@ public final class PMTiles: TileArchive {
     }
   }
 
-  /// Each content is read once for all tiles in a row that share it. Throws `GeoError` `.damagedArchive` as soon as there
-  /// are more tiles than the header says, or other zooms: what a few bytes claim is bounded by it.
+  /// Calls `body` for each tile. Reads each content once for adjacent tiles that share it.
+  ///
+  /// Throws `GeoError` `.damagedArchive` as soon as the archive has more tiles or other zooms than the header states.
+  /// This limits what a few damaged bytes can cause.
   public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
     let opened = state.withLock { $0.opened }
     var walk = Walk(opened.header)
     try await visit(opened.root, opened, depth: 0, &walk, body)
   }
 
-  /// What a walk over an archive may still meet, by its header.
+  /// The tiles and directories that may still follow in a walk over an archive, according to its header.
   private struct Walk {
     /// The ids of the header's zooms.
     let ids: Range<UInt64>
-    /// How many tiles are left.
+    /// The number of remaining tiles.
     var tiles: UInt64
-    /// The first id that the next entry may have: they come in order, each once.
+    /// The lowest id that the next entry may have. Entries are in order, each once.
     var next: UInt64
-    /// How many directories are left: one for each tile at most.
+    /// The number of remaining directories, at most one for each tile.
     var directories: UInt64
-    /// How many tiles the archive's directories may stand for: what a few bytes claim is bounded by how many they are.
+    /// The number of tiles that directories may still claim. It is limited by the size of the directories.
     private(set) var most: UInt64
 
     private static let tilesOfSmallest: UInt64 = 10_000_000
@@ -78,7 +82,7 @@ public final class PMTiles: TileArchive {
       tiles = header.addressedTiles == 0 ? room : min(header.addressedTiles, room)
       directories = tiles
       next = ids.lowerBound
-      // Byte counts of ranges that lie in a file: far from any overflow.
+      // Sizes of ranges within a file can't overflow.
       let bytes =
         UInt64(clamping: header.rootDirectory.count) + UInt64(clamping: header.leafDirectories.count)
       most = Self.tilesOfSmallest + min(bytes, 1 << 40) * Self.tilesPerByte
@@ -89,7 +93,7 @@ public final class PMTiles: TileArchive {
       directories -= 1
     }
 
-    /// The ids of an entry's tiles.
+    /// Returns the ids of an entry's tiles and subtracts them from the rest.
     mutating func take(_ entry: PMTilesDirectory.Entry) throws(GeoError) -> Range<UInt64> {
       guard entry.id >= next, entry.id < ids.upperBound, entry.run <= tiles,
         entry.run <= ids.upperBound - entry.id
@@ -131,7 +135,7 @@ public final class PMTiles: TileArchive {
       let ids = try walk.take(entry)
       let data = try await content(entry, opened)
       for id in ids {
-        // The one reason is an id that no tile has.
+        // The only possible error is an id that no tile has.
         guard let tile = try? Tile(hilbertID: id) else { throw PMTilesDirectory.damaged }
         try body(tile, data)
       }
@@ -160,7 +164,7 @@ public final class PMTiles: TileArchive {
 
 extension PMTiles {
   private static func open(_ source: any ByteRangeSource) async throws -> Opened {
-    // The header and the root directory lie in the first 16 KB (section 2).
+    // The header and the root directory are in the first 16 KB (section 2).
     let head = try await source.bytes(0..<16_384, expecting: nil)
     let header = try PMTilesHeader(head.data)
     let end = header.end
@@ -187,7 +191,7 @@ extension PMTiles {
     return head.data.dropFirst(Int(range.lowerBound)).prefix(range.count)
   }
 
-  /// All bytes of a range. Throws `GeoError` `.damagedArchive` when the archive ends before.
+  /// Returns all bytes of a range. Throws `GeoError` `.damagedArchive` if the archive ends before.
   private static func read(
     _ range: Range<UInt64>, _ source: any ByteRangeSource, _ validator: String?
   ) async throws -> Data {
@@ -223,7 +227,7 @@ extension PMTiles {
   }
 
   private static func info(_ header: PMTilesHeader, _ json: Data) -> TileArchiveInfo {
-    // Metadata that can't be read says nothing.
+    // Unreadable metadata counts as empty.
     let members = (try? JSONValue(parsing: json))?.objectValue ?? [:]
     let texts = members.mapValues { $0.stringValue ?? $0.canonicalText }
     return TileArchiveInfo(

@@ -1,16 +1,16 @@
 import BothyCache
 import Foundation
 
-/// The different contents of an archive that is being made: in a file, found again by their hash and compared byte by
+/// The distinct contents of an archive that is being written. They are in a file, found by hash and compared byte by
 /// byte.
 ///
-/// A value with a file behind it: the last copy counts.
+/// A value type with a file behind it. Use only the last copy.
 struct PMTilesContents {
   private let path: String
   private let file: FileHandle
   private var places: [(offset: UInt64, length: UInt64)] = []
   private var numbers: [UInt64: [Int]] = [:]
-  /// What is not written yet, behind `written` bytes of the file.
+  /// The bytes that aren't written yet. They follow `written` bytes of the file.
   private var waiting = Data()
   private var written: UInt64 = 0
 
@@ -25,7 +25,7 @@ struct PMTilesContents {
 
   func length(_ number: Int) -> UInt64 { places[number].length }
 
-  /// The number of a content: that of equal bytes, or a new one.
+  /// Returns the number of a content: that of equal bytes, or a new one.
   mutating func add(_ data: Data) throws(GeoError) -> Int {
     let hash = data.withUnsafeBytes { XXH64.hash($0) }
     do {
@@ -38,7 +38,7 @@ struct PMTilesContents {
     return places.count - 1
   }
 
-  /// Copies contents in an order into another file. What lies together is copied together.
+  /// Copies contents in an order into another file. Adjacent contents are copied at once.
   func copy(_ order: [Int], to target: FileHandle) throws {
     var part: (offset: UInt64, length: UInt64) = (0, 0)
     func copyPart() throws {
@@ -61,7 +61,7 @@ struct PMTilesContents {
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// A new file, in place of one that was left there.
+  /// Creates a new file and replaces an existing one.
   func output(_ path: String) throws -> FileHandle { try Self.make(path) }
 
   private static func make(_ path: String) throws -> FileHandle {

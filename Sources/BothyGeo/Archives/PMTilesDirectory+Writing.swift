@@ -2,18 +2,18 @@ import BothyCache
 import BothyCore
 import Foundation
 
-/// Directories as bytes: one that fits beside the header, or one of directories and these (specification, version 3,
-/// sections 2 and 4).
+/// Encodes directories (specification, version 3, sections 2 and 4). Either one directory fits beside the header, or a
+/// directory of directories does.
 extension PMTilesDirectory {
-  /// The header and the root directory lie within the first 16 KB.
+  /// The room for the root directory, as the header and the root are within the first 16 KB.
   static let rootLimit = 16_384 - PMTilesHeader.size
 
-  /// The entries' directory where that has room beside the header; else directories for so many entries each that the
-  /// one of these has.
+  /// Returns one directory of all entries if it fits beside the header. Otherwise returns leaf directories, each with
+  /// as many entries as needed for their root to fit.
   static func packed(
     _ entries: [Entry], rootLimit: Int = rootLimit, leafSize first: Int = 4096
   ) throws(Gzip.Failure) -> (root: Data, leaves: Data) {
-    // Four bytes for an entry at least, which shrink, but not to a hundredth.
+    // An entry has at least four bytes. gzip doesn't shrink them to a hundredth.
     if entries.count <= 100 * rootLimit {
       let root = try Gzip.pack(PMTilesDirectory(entries: entries[...]).encoded)
       if root.count <= rootLimit { return (root, Data()) }
@@ -35,7 +35,7 @@ extension PMTilesDirectory {
     }
   }
 
-  /// The unpacked directory.
+  /// The unpacked directory as bytes.
   var encoded: Data {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(8 + entries.count * 8)

@@ -1,25 +1,25 @@
 import Foundation
 
-/// A list of where tiles are, by their ids (specification, version 3, section 4).
+/// A list of the places of tiles by id (specification, version 3, section 4).
 struct PMTilesDirectory: Sendable {
   struct Entry: Hashable, Sendable {
     var id: UInt64
     var offset: UInt64
     var length: UInt64
-    /// How many ids in a row have these bytes; 0 for a directory of its own.
+    /// The number of successive ids that have these bytes, or 0 for a leaf directory.
     var run: UInt64
   }
 
   private(set) var entries: [Entry] = []
 
-  /// Of entries in the order of their ids.
+  /// Creates a directory of entries, which are in the order of their ids.
   init(entries: ArraySlice<Entry>) { self.entries = Array(entries) }
 
-  /// Reads an unpacked directory. Throws `GeoError` `.damagedArchive`.
+  /// Reads an unpacked directory. Throws `GeoError` `.damagedArchive` if it isn't valid.
   init(_ data: Data) throws(GeoError) {
     var reader = VarintReader(bytes: [UInt8](data))
     let count = try reader.next()
-    // Each entry takes four bytes at least.
+    // Each entry has at least four bytes.
     guard count <= UInt64(data.count / 4 + 1) else { throw Self.damaged }
     entries.reserveCapacity(Int(count))
     var id: UInt64 = 0
@@ -42,7 +42,8 @@ struct PMTilesDirectory: Sendable {
     }
   }
 
-  /// The entry that covers an id: a tile's, or that of a directory where it may be. By halves.
+  /// Returns the entry that covers an id: that of a tile, or that of the directory that may have it. Uses a binary
+  /// search.
   func entry(_ id: UInt64) -> Entry? {
     var (low, high) = (0, entries.count)
     while low < high {
@@ -76,7 +77,7 @@ struct PMTilesDirectory: Sendable {
     .damagedArchive, "A directory of the PMTiles archive can't be read. Get the archive again.")
 }
 
-/// Numbers of seven bits a byte, the lowest first.
+/// A reader of numbers with seven bits in each byte, the lowest first.
 private struct VarintReader {
   let bytes: [UInt8]
   var position = 0

@@ -2,7 +2,7 @@ import BothyStore
 import Foundation
 
 extension PMTilesHeader {
-  /// What a header says, for writing one: the parts lie behind each other, the root directory first.
+  /// The content of a header to write. The parts follow each other, the root directory first.
   struct Fields {
     var lengths: (root: Int, metadata: Int, leaves: Int, contents: UInt64) = (0, 0, 0, 0)
     var counts: (tiles: UInt64, entries: UInt64, contents: UInt64)
@@ -18,8 +18,8 @@ extension PMTilesHeader {
       format = info.tileFormat
       self.zooms = zooms
       self.counts = counts
-      // Others read the edges as the least and the greatest longitude.
-      let box = (try? info.bounds.checked()) ?? TileArchiveInfo.wholeMap  // Nothing depends on it.
+      // Other programs read the edges as the lowest and the highest longitude.
+      let box = (try? info.bounds.checked()) ?? TileArchiveInfo.wholeMap  // Reading doesn't depend on it.
       bounds =
         box.crossesAntimeridian ? GeoBox(west: -180, south: box.south, east: 180, north: box.north) : box
     }
@@ -40,7 +40,7 @@ extension PMTilesHeader {
         offset += size
       }
       for count in [counts.tiles, counts.entries, counts.contents] { append(count) }
-      // Contents are in the order of the tiles; directories are packed with gzip.
+      // Contents are in the order of the tiles. Directories are packed with gzip.
       data.append(contentsOf: [1, 2, PMTilesHeader.number(of: compression), PMTilesHeader.number(of: format)])
       data.append(contentsOf: [UInt8(clamping: zooms.lowest), UInt8(clamping: zooms.highest)])
       for degrees in [bounds.west, bounds.south, bounds.east, bounds.north] { append(degrees: degrees) }
@@ -73,14 +73,14 @@ extension PMTilesHeader {
   }
 }
 
-/// The metadata of an archive as the document that PMTiles keeps it in.
+/// The metadata of an archive as the document that PMTiles stores.
 enum PMTilesMetadata {
-  /// What the header says already.
+  /// The metadata that the header has already.
   private static let saidElsewhere: Set = ["bounds", "center", "format", "minzoom", "maxzoom", "json"]
 
   static func text(_ info: TileArchiveInfo) -> String {
     var members: [String: JSONValue] = [:]
-    // MBTiles keeps the layers of vector tiles in a document within its metadata.
+    // MBTiles stores the layers of vector tiles in a document within its metadata.
     if let json = info.metadata["json"], let inner = document(json)?.objectValue { members = inner }
     for (name, text) in info.metadata where !saidElsewhere.contains(name) {
       members[name] = document(text) ?? .string(text)
@@ -90,9 +90,9 @@ enum PMTilesMetadata {
     return JSONValue.object(members).canonicalText
   }
 
-  /// A list or an object, where the text is one; nil for all other texts.
+  /// Parses a text that is a list or an object. Returns `nil` for all other texts.
   private static func document(_ text: String) -> JSONValue? {
-    // What is no document is a text.
+    // Other content is plain text.
     guard let value = try? JSONValue(parsing: Data(text.utf8)) else { return nil }
     return value.arrayValue != nil || value.objectValue != nil ? value : nil
   }

@@ -18,14 +18,15 @@ struct PMTilesHeader: Hashable, Sendable {
   let zooms: ZoomRange
   let bounds: GeoBox
 
-  /// Where the last part ends.
+  /// The end of the last part.
   var end: UInt64 {
     max(
       max(rootDirectory.upperBound, metadata.upperBound),
       max(leafDirectories.upperBound, tileData.upperBound))
   }
 
-  /// Throws `GeoError` `.notAnArchive` for other bytes and other versions, `.damagedArchive` for numbers that make no sense.
+  /// Reads a header. Throws `GeoError`: `.notAnArchive` for another format or version, and `.damagedArchive` for
+  /// numbers that contradict each other.
   init(_ data: Data) throws(GeoError) {
     let bytes = [UInt8](data.prefix(Self.size))
     guard bytes.starts(with: Array("PMTiles".utf8)), bytes.count > 7 else {
@@ -53,13 +54,13 @@ struct PMTilesHeader: Hashable, Sendable {
     internalCompression = Self.compression(bytes[97])
     tileCompression = Self.compression(bytes[98])
     tileFormat = [1: "pbf", 2: "png", 3: "jpg", 4: "webp", 5: "avif"][bytes[99]]
-    guard let zooms = try? ZoomRange(Int(bytes[100]), Int(bytes[101])) else {  // Told of here.
+    guard let zooms = try? ZoomRange(Int(bytes[100]), Int(bytes[101])) else {  // Reported here.
       throw GeoError(
         .damagedArchive, "The PMTiles archive has impossible zooms: \(bytes[100]) to \(bytes[101]).")
     }
     self.zooms = zooms
     let box = GeoBox(west: degrees(102), south: degrees(106), east: degrees(110), north: degrees(114))
-    bounds = (try? box.checked()) ?? TileArchiveInfo.wholeMap  // Nothing depends on it.
+    bounds = (try? box.checked()) ?? TileArchiveInfo.wholeMap  // Reading doesn't depend on it.
   }
 
   private static func range(_ start: UInt64, _ length: UInt64) throws(GeoError) -> Range<UInt64> {

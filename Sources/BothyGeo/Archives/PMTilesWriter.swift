@@ -3,21 +3,23 @@ import BothyStore
 public import Foundation
 import Synchronization
 
-/// Makes a PMTiles archive (version 3): tiles in the order of the Hilbert curve, each content once, rows of tiles that
-/// share one as one entry, directories packed with gzip.
+/// A writer of PMTiles archives (version 3).
 ///
-/// Tiles may be added in any order. Contents wait in a file beside the archive until it is finished; memory holds some
-/// forty bytes a tile.
+/// The tiles are in the order of the Hilbert curve. Each content is stored once, and adjacent tiles that share one are
+/// one entry. Directories are packed with gzip.
+///
+/// Tiles can be added in any order. Until the archive is finished, contents are in a file beside it. Memory has about
+/// forty bytes for each tile.
 public final class PMTilesWriter: TileArchiveWriter {
   private let path: String
   private let state: Mutex<State>
 
   private struct State {
     var contents: PMTilesContents?
-    /// The tiles' ids and the numbers of their contents, as they came.
+    /// The ids of the tiles and the numbers of their contents, in the order they were added.
     var tiles: [(id: UInt64, content: Int)] = []
     var zooms: (lowest: Int, highest: Int)?
-    /// How many of the contents are packed with gzip.
+    /// The number of contents that are packed with gzip.
     var packed = 0
   }
 
@@ -27,7 +29,7 @@ public final class PMTilesWriter: TileArchiveWriter {
     state = Mutex(State(contents: try PMTilesContents(path: path + ".contents")))
   }
 
-  /// A tile without bytes is left out, as the format has none.
+  /// Adds a tile, unless it has no bytes, which the format can't represent.
   public func add(_ tile: Tile, _ data: Data) throws(GeoError) {
     if data.isEmpty { return }
     try state.withLock { state throws(GeoError) in
@@ -40,7 +42,7 @@ public final class PMTilesWriter: TileArchiveWriter {
     }
   }
 
-  /// Throws `GeoError` `.unavailable` when no tile was added: there is no empty archive of this format.
+  /// Finishes the file. Throws `GeoError` `.unavailable` if no tile was added, as this format has no empty archives.
   public func finish(_ info: TileArchiveInfo) throws(GeoError) {
     try state.withLock { state throws(GeoError) in
       guard let contents = state.contents else { throw closed }
@@ -69,7 +71,7 @@ public final class PMTilesWriter: TileArchiveWriter {
     try state.withLock { state throws(GeoError) in
       guard let contents = state.contents else { return }
       state.contents = nil
-      // There is one only when finishing failed.
+      // The file exists only if finishing failed.
       try? FileManager.default.removeItem(atPath: path + ".partial")
       do { try contents.remove() } catch { throw PMTilesContents.failure(error, path) }
     }
@@ -79,7 +81,7 @@ public final class PMTilesWriter: TileArchiveWriter {
     GeoError(.unavailable, "\(path) is finished. Begin another archive to write more.")
   }
 
-  /// What holds for all contents: gzip or nothing by what they are, others by what is said of them.
+  /// Returns the compression of all contents. The bytes decide about gzip, and `info` about other formats.
   private static func compression(
     _ info: TileArchiveInfo, packed: Int, of count: Int
   ) -> TileArchiveInfo.Compression {
@@ -90,7 +92,7 @@ public final class PMTilesWriter: TileArchiveWriter {
 }
 
 extension PMTilesWriter {
-  /// Where everything goes: the entries by id, and the contents in the order in which these name them first.
+  /// The layout of the file: the entries by id, and the contents in the order in which entries first use them.
   private struct Layout {
     var entries: [PMTilesDirectory.Entry] = []
     var order: [Int] = []
@@ -98,7 +100,7 @@ extension PMTilesWriter {
     var tiles: UInt64 = 0
 
     init(_ added: [(id: UInt64, content: Int)], _ contents: PMTilesContents) {
-      // Sorting keeps those of one id in the order in which they came; the last one counts.
+      // Sorting keeps tiles of one id in the order they were added. The last one counts.
       let sorted = added.enumerated().sorted { ($0.element.id, $0.offset) < ($1.element.id, $1.offset) }
       var places = [UInt64?](repeating: nil, count: contents.count)
       for (place, tile) in sorted.enumerated() {

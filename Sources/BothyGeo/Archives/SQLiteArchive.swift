@@ -2,17 +2,17 @@ import BothyStore
 import Foundation
 import GRDB
 
-/// What archives in SQLite files have in common.
+/// The code that archives in SQLite files share.
 ///
-/// The files are others' work: their tables may be views that make what they give. So a value has an end, and so has the
-/// time that a row may take.
+/// The files can come from untrusted sources, and their tables may be views that generate rows. So values have a size
+/// limit, and rows a time limit.
 enum SQLiteArchive {
-  /// The most bytes of one tile, with what belongs to its row.
+  /// The maximum size of one tile, with the rest of its row.
   private static let longestRow = 65 << 20
-  /// The longest that one answer may take, and the longest from one row to the next.
+  /// The time limit of one read, and of the time from one row to the next.
   static let longestStep = Duration.seconds(20)
 
-  /// Opens a file for reading alone.
+  /// Opens a file as read-only.
   static func open(_ path: String, label: String = "bothy.archive") throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.readonly = true
@@ -24,7 +24,7 @@ enum SQLiteArchive {
     return try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  /// Runs statements, none of which may take longer than the step without a word from the deadline's holder.
+  /// Runs statements and interrupts one that takes longer than `step` before `body` extends the deadline.
   static func bounded<Result>(
     _ database: Database, within step: Duration = longestStep, _ body: (ArchiveDeadline) throws -> Result
   ) rethrows -> Result {
@@ -32,18 +32,19 @@ enum SQLiteArchive {
     return try database.interrupted(when: { deadline.isOver }) { try body(deadline) }
   }
 
-  /// Throws `GeoError` `.damagedArchive` for a file that is shorter than its header says: it was cut off on its way.
+  /// Throws `GeoError` `.damagedArchive` for a file that is shorter than its header states, such as after an incomplete
+  /// download.
   static func checkSize(_ path: String) throws(GeoError) {
-    // Unreadable files are told of by who opens them.
+    // The code that opens the file reports unreadable files.
     guard let handle = FileHandle(forReadingAtPath: path) else { return }
-    defer { try? handle.close() }  // Only read from.
+    defer { try? handle.close() }  // The file was only read.
     guard let head = try? handle.read(upToCount: 100), head.count == 100, let size = try? handle.seekToEnd()
     else { return }
     let bytes = [UInt8](head)
     func number(_ place: Int, _ count: Int) -> UInt64 {
       bytes[place..<place + count].reduce(0) { $0 << 8 | UInt64($1) }
     }
-    // The number of pages holds when the counters of changes agree (SQLite's file format, section 1.3.7).
+    // The number of pages is valid if the change counters agree (SQLite's file format, section 1.3.7).
     guard number(24, 4) == number(92, 4) else { return }
     let page = number(16, 2) == 1 ? 65536 : number(16, 2)
     guard size < number(28, 4) * page else { return }
@@ -54,7 +55,7 @@ enum SQLiteArchive {
   }
 }
 
-/// Until when a statement may run; put off with each row that comes. Used by the thread of the connection alone.
+/// The deadline of a statement, extended with each row. Only the thread of the connection uses it.
 final class ArchiveDeadline {
   private let step: Duration
   private var end: ContinuousClock.Instant

@@ -2,69 +2,69 @@ import BothyCache
 public import BothyStore
 public import Foundation
 
-/// Many tiles in one file.
+/// A file of many tiles.
 public protocol TileArchive: Sendable {
-  /// What the archive says of itself.
+  /// The metadata of the archive.
   var info: TileArchiveInfo { get }
 
-  /// The bytes of a tile as they are stored, compressed or not; nil where the archive has none.
+  /// Returns the bytes of a tile as stored, compressed or not, or `nil` if the archive lacks the tile.
   func data(of tile: Tile) async throws -> Data?
 
-  /// Calls `body` with each tile and its bytes. Blocks the thread for as long as files are read.
+  /// Calls `body` with each tile and its bytes. Blocks the thread while it reads files.
   func forEachTile(_ body: (Tile, Data) throws -> Void) async throws
 }
 
-/// What an archive says of itself.
+/// The metadata of an archive.
 public struct TileArchiveInfo: Sendable, Hashable {
-  /// The kind of file; `keyed` is that of older map apps, see `KeyedTiles`.
+  /// The kind of a file. `keyed` is the format of older map apps, see `KeyedTiles`.
   public enum Container: String, Sendable, Hashable {
     /// A SQLite file (MBTiles 1.3).
     case mbtiles
-    /// A file with a directory of its own, made for range requests (PMTiles version 3).
+    /// A file with its own directory, made for range requests (PMTiles version 3).
     case pmtiles
-    /// A SQLite file of older map apps, tiles by numeric keys.
+    /// A SQLite file of older map apps, with tiles by numeric keys.
     case keyed
   }
 
-  /// How the bytes of a tile are packed.
+  /// The compression of a tile's bytes.
   public enum Compression: String, Sendable, Hashable {
-    /// The archive does not say.
+    /// The archive doesn't state it.
     case unknown
-    /// Tiles are as they are used.
+    /// Tiles aren't compressed.
     case none
-    /// gzip (RFC 1952); `content(of:)` unpacks it.
+    /// gzip (RFC 1952). `content(of:)` unpacks it.
     case gzip
-    /// Brotli (RFC 7932); handed out as it is.
+    /// Brotli (RFC 7932). Returned as stored.
     case brotli
-    /// Zstandard (RFC 8878); handed out as it is.
+    /// Zstandard (RFC 8878). Returned as stored.
     case zstd
   }
 
   /// The kind of file.
   public var container: Container
-  /// What its maker calls it; nil where it does not say.
+  /// The name that the archive states, or `nil`.
   public var name: String?
-  /// Whom to thank, as it is written in the archive, which may be HTML; nil where it does not say.
+  /// The attribution that the archive states, or `nil`. It may be HTML.
   public var attribution: String?
-  /// What a tile is: `png`, `jpg`, `webp`, `avif`, `pbf` for vector tiles, or whatever the archive says.
+  /// The format of the tiles: `png`, `jpg`, `webp`, `avif`, `pbf` for vector tiles, or another that the archive states.
   public var tileFormat: String?
-  /// How the tiles are packed; for MBTiles told by the format.
+  /// The compression of the tiles. For MBTiles, it is derived from the format.
   public var tileCompression: Compression
-  /// The lowest and the highest zoom of its tiles; nil where there are none.
+  /// The lowest and the highest zoom of its tiles, or `nil` if it has no tiles.
   public var zooms: ZoomRange?
-  /// Where its tiles are; the whole map where it does not say.
+  /// The area of its tiles, or the whole map if the archive doesn't state it.
   public var bounds: GeoBox
-  /// How many tiles can be asked for, also where several have one content; nil where that is not known.
+  /// The number of tiles, including those that share a content, or `nil` if it isn't known.
   public var tileCount: Int?
-  /// How many different contents the tiles have, where the archive tells.
+  /// The number of distinct contents of the tiles, or `nil` if the archive doesn't state it.
   public var contentCount: Int?
-  /// Everything else that the archive says, as it is written there.
+  /// All other metadata that the archive states, unchanged.
   public var metadata: [String: String]
 
-  /// Where an archive says nothing, it is of the whole map.
+  /// The area of an archive that states none.
   public static let wholeMap = GeoBox(west: -180, south: -85, east: 180, north: 85)
 
-  /// For archives of one's own kind; nothing is known but the container, unless told otherwise.
+  /// Creates metadata, for archives of your own kind. By default, only the container is known.
   public init(
     container: Container, name: String? = nil, attribution: String? = nil, tileFormat: String? = nil,
     tileCompression: Compression = .unknown, zooms: ZoomRange? = nil, bounds: GeoBox = wholeMap,
@@ -84,8 +84,9 @@ public struct TileArchiveInfo: Sendable, Hashable {
 }
 
 extension TileArchive {
-  /// The bytes of a tile ready to be used: unpacked where the archive packs them with gzip. Throws `GeoError`
-  /// `.damagedArchive` for what can't be unpacked, or is larger than 64 MB then.
+  /// Returns the bytes of a tile ready for use, unpacked if the archive packs them with gzip.
+  ///
+  /// Throws `GeoError` `.damagedArchive` for bytes that can't be unpacked, or that have more than 64 MB then.
   public func content(of tile: Tile) async throws -> Data? {
     guard let data = try await data(of: tile) else { return nil }
     guard info.tileCompression == .gzip || Gzip.isPacked(data) else { return data }
@@ -93,10 +94,10 @@ extension TileArchive {
   }
 }
 
-/// Opens archives by what is in them, whatever their names are.
+/// Opens archives by their content, independent of their names.
 public enum TileArchives {
-  /// Opens a file. Throws `GeoError` `.unavailable` when it can't be read, `.notAnArchive` when it is neither MBTiles nor
-  /// PMTiles.
+  /// Opens a file. Throws `GeoError`: `.unavailable` if the file can't be read, and `.notAnArchive` if it is neither
+  /// MBTiles nor PMTiles.
   public static func open(path: String) async throws -> any TileArchive {
     let source = try FileRangeSource(path: path)
     let head = try await source.bytes(0..<16, expecting: nil).data

@@ -2,14 +2,14 @@ import BothyCache
 import BothyCore
 import Foundation
 
-/// What was found when every tile of an archive was read.
+/// The result of reading every tile of an archive.
 public struct TileArchiveCheck: Sendable, Hashable {
-  /// How many tiles there are.
+  /// The number of tiles.
   public var tiles: Int
-  /// How many different contents they have.
+  /// The number of distinct contents.
   public var contents: Int
 
-  /// For comparisons; `TileArchive.check` makes its own.
+  /// Creates a result, for comparisons. `TileArchive.check` creates its own.
   public init(tiles: Int, contents: Int) {
     self.tiles = tiles
     self.contents = contents
@@ -17,10 +17,10 @@ public struct TileArchiveCheck: Sendable, Hashable {
 }
 
 extension TileArchive {
-  /// Reads every tile, unpacks it where the archive packs with gzip, and compares its first bytes with the archive's
-  /// format. A content that several tiles have is unpacked once, unless they are far apart.
+  /// Reads every tile, unpacks it if the archive packs with gzip, and compares its first bytes with the archive's
+  /// format. Unpacks a content that several tiles share once, unless these tiles are far apart.
   ///
-  /// Throws `GeoError` `.damagedArchive`, naming the first tile that is cut off, zeroed or of another kind.
+  /// Throws `GeoError` `.damagedArchive` with the first tile that is cut off, zeroed or of another format.
   public func check() async throws -> TileArchiveCheck {
     var tiles = 0
     var contents: Set<UInt64> = []

@@ -2,25 +2,26 @@ public import BothyCache
 import BothyCore
 public import Foundation
 
-/// Makes an archive of tiles. The file has its name only once it is finished, so nobody ever opens half of one.
+/// A writer of archives of tiles. The file gets its name only when it is finished, so that other code never opens half
+/// of one.
 ///
-/// Equal contents are stored once. Calls may come from any thread and block.
+/// Equal contents are stored once. Calls are safe from any thread and block it.
 public protocol TileArchiveWriter: Sendable {
-  /// Begins a file. Throws `GeoError` `.unavailable` when there is one of this name, or it can't be made.
+  /// Begins a file. Throws `GeoError` `.unavailable` if a file of this name exists or it can't be created.
   init(path: String) throws(GeoError)
 
-  /// Adds a tile, in place of what it held before.
+  /// Adds a tile and replaces its earlier content.
   func add(_ tile: Tile, _ data: Data) throws(GeoError)
 
-  /// Writes what is left and what the archive says of itself, and gives the file its name. Zooms come from the tiles.
+  /// Writes the rest and the metadata, then gives the file its name. Zooms are computed from the tiles.
   func finish(_ info: TileArchiveInfo) throws(GeoError)
 
-  /// Removes the unfinished file.
+  /// Deletes the unfinished file.
   func cancel() throws(GeoError)
 }
 
 extension TileArchiveWriter {
-  /// Makes a file with what `body` adds, which says what the archive is. On failure no file is left.
+  /// Creates a file with the tiles that `body` adds. `body` returns the metadata. On failure no file remains.
   static func write<Result>(
     to path: String, _ body: (Self) async throws -> (TileArchiveInfo, Result)
   ) async throws -> Result {
@@ -30,13 +31,13 @@ extension TileArchiveWriter {
       try writer.finish(info)
       return result
     } catch {
-      // The first failure is the one to tell of.
+      // The first error is the one to report.
       try? writer.cancel()
       throw error
     }
   }
 
-  /// Copies an archive into a new file and returns how many tiles it has. On failure no file is left.
+  /// Copies an archive into a new file and returns the number of tiles. On failure no file remains.
   public static func copy(_ archive: any TileArchive, to path: String) async throws -> Int {
     try await write(to: path) { writer in
       var count = 0
@@ -49,8 +50,8 @@ extension TileArchiveWriter {
     }
   }
 
-  /// Makes a file of tiles that a cache has, fresh or stale. Vector tiles are packed with gzip, as both formats ask.
-  /// On failure no file is left.
+  /// Creates a file of tiles that a cache has, fresh or stale. Packs vector tiles with gzip, as both formats require.
+  /// On failure no file remains.
   public static func export(
     _ tiles: some Sequence<Tile>, of source: SourceID, from store: some BlobReader, to path: String,
     _ info: TileArchiveInfo
@@ -71,14 +72,14 @@ extension TileArchiveWriter {
   }
 }
 
-/// What the bytes of tiles are, and how archives want them.
+/// The formats of tiles' bytes, and their form in archives.
 enum TileContent {
-  /// Vector tiles packed with gzip, others as they are.
+  /// Returns vector tiles packed with gzip, and others unchanged.
   static func packed(_ body: Data, format: String?) throws(Gzip.Failure) -> Data {
     format == "pbf" && !Gzip.isPacked(body) ? try Gzip.pack(body) : body
   }
 
-  /// The media types of tiles.
+  /// Returns the media type of a format of tiles.
   static func mediaType(format: String?) -> String? {
     switch format {
     case "png": "image/png"
@@ -91,7 +92,8 @@ enum TileContent {
     }
   }
 
-  /// Whether an unpacked content can be of a format: pictures by their first bytes, others by not being zeros alone.
+  /// Returns true if an unpacked content can have a format. Checks the first bytes of pictures, and that others aren't
+  /// all zeros.
   static func fits(_ content: Data, format: String?, compression: TileArchiveInfo.Compression) -> Bool {
     if ["png", "jpg", "jpeg", "webp", "avif"].contains(format), compression == .none {
       return Self.format(of: content, mediaType: nil) != nil
@@ -99,7 +101,8 @@ enum TileContent {
     return content.contains { $0 != 0 }
   }
 
-  /// The format's name by what the bytes begin with, else by the media type they came with; nil for others.
+  /// Returns the name of the format according to the first bytes, else to the media type. Returns `nil` for other
+  /// formats.
   static func format(of body: Data, mediaType: String?) -> String? {
     let start = [UInt8](body.prefix(12))
     if start.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "png" }

@@ -2,17 +2,17 @@ public import BothyCache
 public import BothyStore
 internal import Foundation
 
-/// Keeps the places around a moving position at hand: fetches the tiles that are missing or old, and tells what changes.
+/// Provides the places around a moving position: fetches missing and old tiles, and reports changes.
 ///
 ///     let atlas = Atlas(places: places, cache: cache, source: source, saved: UserPlaces(store))
 ///     for await position in positions { try await atlas.update(position) }
 ///
-/// Each tile is asked for once at a time, whoever needs it; runs for different positions go on side by side. Without a
-/// network everything that was ever fetched stays to be asked for.
+/// Each tile has one request at a time, also if several callers need it. Runs for different positions are concurrent.
+/// Without a network, everything that was ever fetched remains available.
 public actor Atlas {
-  /// Where the features of the tiles are kept and asked for.
+  /// The database of the features of the tiles.
   public nonisolated let places: Places
-  /// What a person did with places; nil where nobody can.
+  /// The places that a person saved, or `nil` if the app has none.
   public nonisolated let saved: UserPlaces?
   let loading: TileLoading
   let settings: AtlasSettings
@@ -24,7 +24,7 @@ public actor Atlas {
   private var throttle = RefreshThrottle()
   private var position: Coordinate?
   private var shown = ShownTiles()
-  /// Replaced by other versions since the last time that changes were told.
+  /// The tiles that other versions replaced since changes were last reported.
   private var untold: Set<Tile> = []
   private var required: [String: Set<Tile>] = [:]
   private var pinned: Set<Tile>?
@@ -35,18 +35,20 @@ public actor Atlas {
   private var known: (basis: SnapshotBasis, snapshot: PlaceSnapshot)?
   private var delay = RecoveryDelay()
   private var recovery: Task<Void, Never>?
-  /// Whether a tile that is needed is not held, and could not be fetched.
+  /// True if a needed tile isn't in the database and its request failed.
   private var hasHoles = false
   private var hasNetwork = true
   private var hold = ConnectivityHold()
   private var holding: Task<Void, Never>?
-  /// What the atlas is doing; `states` tells of each change.
+  /// The state of the atlas. `states` reports each change.
   public private(set) var state = AtlasState.waitingForLocation
 
+  /// Creates an atlas.
+  ///
   /// - Parameters:
-  ///   - source: the tiles' source, known to the cache.
+  ///   - source: the source of the tiles, known to the cache.
   ///   - saved: the tiles of its markers and destination are fetched and pinned too.
-  ///   - clock: tells the time and waits; the cache's own in an app.
+  ///   - clock: returns the time and waits. Apps use the clock of the cache.
   public init(
     places: Places, cache: ResourceCache, source: ResourceSource, saved: UserPlaces? = nil,
     settings: AtlasSettings = AtlasSettings(), clock: LoadClock = LoadClock()
@@ -58,29 +60,31 @@ public actor Atlas {
     loading = TileLoading(places: places, cache: cache, source: source)
   }
 
-  /// What changes around the position from now on. Nothing comes when nothing changed.
+  /// The changes around the position from now on. Emits only actual changes.
   public nonisolated var changes: AsyncStream<SpatialChange> { changed.values(keeping: 64) }
 
-  /// The state, now and whenever it changes.
+  /// The state, now and after each change.
   public var states: AsyncStream<AtlasState> { stated.values(startingWith: state, keeping: 64) }
 
-  /// Whether the app counts as offline: it does without a network and in the state `.error`, and no more when neither
-  /// has been so for three seconds.
+  /// The connectivity of the app, which is offline without a network and in the state `.error`. It is online again
+  /// three seconds after both have ended.
   public var connectivity: ConnectivityState { hold.state }
 
-  /// The connectivity, now and whenever it changes.
+  /// The connectivity, now and after each change.
   public var connectivities: AsyncStream<ConnectivityState> {
     connected.values(startingWith: hold.state, keeping: 64)
   }
 
-  /// The tiles that are shown: those around the position that are held.
+  /// The tiles that are shown: those around the position that are in the database.
   public var tiles: Set<Tile> { shown.tiles }
 
-  /// Takes a position: nil, and nothing is done, when it is too near to the last one in time or space; else what came of
-  /// the tiles that were needed. A tile that could not be fetched is no error here, see the report.
+  /// Takes a position and returns the results of the needed tiles. Returns `nil` without further work if the last
+  /// position is too near in time or space.
   ///
-  /// - Parameter vehicleSpeed: metres a second; nil on foot.
-  /// - Throws: `GeoError` when the places can't be read, `StoreError` when what was saved can't.
+  /// A tile that can't be fetched doesn't throw. The report contains it.
+  ///
+  /// - Parameter vehicleSpeed: metres a second, or `nil` on foot.
+  /// - Throws: `GeoError` if the places can't be read, `StoreError` if the saved places can't.
   @discardableResult
   public func update(_ position: Coordinate, vehicleSpeed: Double? = nil) async throws -> TileSetReport? {
     guard throttle.accepts(position, at: clock.wall(), vehicleSpeed: vehicleSpeed) else { return nil }
@@ -89,8 +93,8 @@ public actor Atlas {
     return try await refresh()
   }
 
-  /// Looks again at the tiles around the last position, as after a time without a network. An empty report when there
-  /// was no position yet.
+  /// Checks the tiles around the last position again, for example after a time without a network. Returns an empty
+  /// report before the first position.
   @discardableResult
   public func refresh() async throws -> TileSetReport {
     guard let position else { return TileSetReport() }
@@ -100,7 +104,7 @@ public actor Atlas {
     let run = runNumber
     try await pinSaved()
     let plan = try await plan(around: position)
-    // Told at once: everything that is held can be asked for while the rest is on its way.
+    // Shown at once: queries can use the available tiles while the others load.
     try await show(plan, run)
     if !plan.stages.isEmpty, !plan.canShow { set(.loading, run) }
     let early = plan.stages.isEmpty ? nil : showEarly(plan, run)
@@ -109,7 +113,7 @@ public actor Atlas {
     for stage in plan.stages {
       await load(stage, current: plan.current, into: &report)
       if plan.tellsCurrent { try await show(plan, run) }
-      // Known before the others are tried for, which may take long.
+      // Set before the other tiles load, which may take long.
       if report.failed[plan.current] != nil, !plan.canShow { set(.error, run) }
     }
     try await show(plan, run)
@@ -120,10 +124,10 @@ public actor Atlas {
     return report
   }
 
-  /// Fetches what is missing or old around any position, which does not become the atlas's own. Completes with the
-  /// tiles of this position alone.
+  /// Fetches missing and old tiles around any position, but doesn't change the atlas's own position. Waits only for the
+  /// tiles of this position.
   ///
-  /// - Parameter progress: told after each tile how many of how many are done.
+  /// - Parameter progress: called after each tile with the number of finished tiles and the total.
   public func fetch(
     around position: Coordinate, progress: (@Sendable (_ done: Int, _ of: Int) -> Void)? = nil
   ) async throws -> TileSetReport {
@@ -137,27 +141,30 @@ public actor Atlas {
     return report
   }
 
-  /// Makes tiles elsewhere required under a name, in place of those before: they are fetched with the next refresh and,
-  /// like all that is pinned, never evicted from the cache. A tile that stays required is pinned throughout.
+  /// Makes tiles elsewhere required by a holder, in place of the holder's earlier ones. The next refresh fetches them.
+  ///
+  /// Required tiles are pinned, so the cache never evicts them. A tile that stays required is pinned throughout.
   public func require(_ tiles: Set<Tile>, for holder: String) async throws {
     required[holder] = tiles.isEmpty ? nil : tiles
     let keys = try tiles.map { try loading.source.key($0) }
     let before = try await loading.cache.pins(by: holder).map(\.key)
-    // The new ones first: a process that ends in between leaves too many pins, never too few.
+    // New pins come first: a process that ends in between leaves too many pins, never too few.
     if !keys.isEmpty { try await loading.cache.pin(keys, by: holder) }
     let gone = Set(before).subtracting(keys)
     if !gone.isEmpty { try await loading.cache.unpin(Array(gone), by: holder) }
   }
 
-  /// The places around as they are now: one value for each state of the tiles and of what is saved, made when it is
-  /// first asked for. Costs one read of each feature of the tiles, and nothing while nothing changes.
+  /// Returns the places around the position.
+  ///
+  /// A snapshot is created on the first call for each state of the tiles and saved places. It costs one read of each
+  /// feature of the tiles. Further calls without a change cost nothing.
   public func snapshot() async throws -> PlaceSnapshot {
     let saved = try await savedPlaces()
     let basis = SnapshotBasis(tiles: shown.tiles, places: places.revision, saved: saved)
     if let known, known.basis == basis { return known.snapshot }
     let places = places
     let features = try await loading.run { try places.features(of: basis.tiles) }
-    if let known, known.basis == basis { return known.snapshot }  // made meanwhile
+    if let known, known.basis == basis { return known.snapshot }  // created meanwhile
     snapshotNumber += 1
     let snapshot = PlaceSnapshot(
       revision: snapshotNumber, tiles: basis.tiles, features: features, saved: saved)
@@ -171,8 +178,8 @@ public actor Atlas {
     let saved: [SavedPlace]
   }
 
-  /// Removes all places and tiles, discards what is on its way, and fetches anew what the last position and the required
-  /// tiles need. What a person saved stays.
+  /// Deletes all places and tiles and cancels loads, then fetches what the last position and the required tiles need.
+  /// Saved places stay.
   @discardableResult
   public func clear() async throws -> TileSetReport {
     let places = places
@@ -183,8 +190,10 @@ public actor Atlas {
     return try await refresh()
   }
 
-  /// Tells whether the device has a network. Without one nobody is asked. When one comes back, what is missing or old is
-  /// fetched at once, and so it is when one is there and something could not be had; else nil.
+  /// Sets if the device has a network. Without one, no requests are sent.
+  ///
+  /// When the network returns, missing and old tiles are fetched at once. They are also fetched if the network is
+  /// available and earlier requests failed. Returns `nil` if nothing is fetched.
   @discardableResult
   public func setNetwork(isAvailable: Bool) async throws -> TileSetReport? {
     let isNew = isAvailable && !hasNetwork
@@ -201,13 +210,13 @@ public actor Atlas {
     return try await refresh()
   }
 
-  /// Asks the server for the tile of a position, once, and throws `CacheError` when it has none to give. That nothing has
-  /// changed is a good answer.
+  /// Requests the tile of a position from the server, once. Throws `CacheError` if the server has no tile. An unchanged
+  /// tile counts as success.
   public func checkServer(at position: Coordinate) async throws {
     try await loading.check(Tile(containing: position, zoom: settings.zoom))
   }
 
-  /// Ends the streams and what is on its way. The places and the cache stay open.
+  /// Ends the streams and cancels loads. The places and the cache stay open.
   public func close() {
     recovery?.cancel()
     holding?.cancel()
@@ -219,7 +228,7 @@ public actor Atlas {
   }
 }
 
-/// What a run does.
+/// The steps of a run.
 extension Atlas {
   private func held(_ tiles: some Sequence<Tile> & Sendable) async throws -> [Tile: Int64] {
     let places = places
@@ -238,7 +247,7 @@ extension Atlas {
     return try await loading.run { try saved.saved() }
   }
 
-  /// Makes the tiles of what is saved required, when they are others than before.
+  /// Makes the tiles of saved places required if they have changed.
   private func pinSaved() async throws {
     guard let saved else { return }
     let zoom = settings.zoom
@@ -248,13 +257,13 @@ extension Atlas {
     pinned = tiles
   }
 
-  /// Loads tiles side by side. What a run for the atlas's own position can't have is tried for again later, so it waits
-  /// for no server that is down.
+  /// Loads tiles concurrently. A run for the atlas's own position is tried again later, so it doesn't wait for a server
+  /// that is down.
   private func load(
     _ tiles: [Tile], current: Tile, into report: inout TileSetReport, isPatient: Bool = false,
     done: (Int) -> Void = { _ in }
   ) async {
-    let held = (try? await held(tiles)) ?? [:]  // unreadable: the loading will tell
+    let held = (try? await held(tiles)) ?? [:]  // if unreadable, loading reports it
     let tasks = tiles.map { tile -> (Tile, Task<TileOutcome, Never>) in
       var way = TileLoading.Way(priority: tile == current ? .visible : .normal)
       way.isHeld = held[tile] != nil
@@ -268,7 +277,7 @@ extension Atlas {
     }
   }
 
-  /// The way to a tile that somebody is on already, or a new one.
+  /// Returns the running load of a tile, or starts one.
   private func flight(_ tile: Tile, _ way: TileLoading.Way) -> Task<TileOutcome, Never> {
     if let known = flights[tile] { return known.task }
     flightNumber += 1
@@ -284,26 +293,26 @@ extension Atlas {
   }
 
   private func land(_ tile: Tile, _ number: Int, _ outcome: TileOutcome) {
-    // A new one is told of when it is shown, which may have been before this.
+    // A new tile is reported when it is shown, which may have happened before.
     if case .loaded(isNew: false) = outcome { untold.insert(tile) }
     if flights[tile]?.number == number { flights[tile] = nil }
   }
 
-  /// Shows what is held of a plan's tiles and tells what that changes, unless a later position has been looked at.
+  /// Shows the available tiles of a plan and reports the changes, unless a later position was processed.
   private func show(_ plan: AtlasPlan, _ run: Int) async throws {
     let held = try await held(plan.cover)
     guard run == runNumber else { return }
-    // Tiles that landed while the others were looked up are told of next time, as added.
+    // Tiles that arrived during this look-up are reported next time, as added.
     let change = shown.show(Set(held.keys), changed: untold)
     untold.subtract(held.keys)
     if let change { changed.send(change) }
   }
 
-  /// Shows what has come so far, every now and then while a run takes long.
+  /// Shows the tiles so far, at intervals while a run takes long.
   private func showEarly(_ plan: AtlasPlan, _ run: Int) -> Task<Void, Never> {
     Task { [weak self, clock] in
       while (try? await clock.sleep(AtlasSettings.longWait)) != nil {
-        // What can't be read now is told of at the end of the run.
+        // An unreadable database is reported at the end of the run.
         try? await self?.show(plan, run)
       }
     }
@@ -330,12 +339,12 @@ extension Atlas {
   private func recover() async {
     recovery = nil
     guard hasHoles, hasNetwork else { return }
-    // When the places can't be read now, they are looked at again later.
+    // If the places can't be read now, they are checked again later.
     if (try? await refresh()) == nil, recovery == nil { scheduleRecovery() }
   }
 
   private func noteConnectivity() {
-    // What is being tried again is not yet had.
+    // A tile that is tried again isn't available yet.
     let isTrying = state == .loading && hold.state == .offline
     guard hold.note(isOffline: !hasNetwork || state == .error || isTrying) else { return }
     holding?.cancel()

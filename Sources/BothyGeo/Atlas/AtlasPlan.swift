@@ -1,40 +1,42 @@
 public import BothyStore
 
-/// How far around a position an atlas looks, and how old tiles may be.
+/// The radius that an atlas covers, and the age up to which it uses tiles.
 public struct AtlasSettings: Sendable, Hashable {
-  /// Metres around the position whose tiles are kept at hand.
+  /// The radius around the position in metres.
   public var radius: Double = 500
-  /// The zoom of the tiles that hold the places.
+  /// The zoom of the tiles with places.
   public var zoom = 16
-  /// Milliseconds after which a tile is asked for again.
+  /// The age in milliseconds from which a tile is requested again.
   public var lifetime = PlaceTile.defaultLifetime
-  /// The most tiles that one position may need.
+  /// The maximum number of tiles for one position.
   public var limit = 400
-  /// How long what has come waits to be told of with the rest.
+  /// The interval at which a long run shows its tiles.
   static let longWait: Duration = .seconds(2)
 
-  /// 500 metres around, tiles of zoom 16, a week old at most, 400 of them.
+  /// Creates settings: 500 metres, tiles of zoom 16 that are at most a week old, and at most 400 of them.
   public init() {}
 }
 
-/// What is to be done for a position: which tiles belong to it, and which of them are fetched in which order.
+/// The tiles of a position, and those of them to fetch, with their order.
 public struct AtlasPlan: Sendable, Hashable {
-  /// The tile that the position is in.
+  /// The tile that contains the position.
   public let current: Tile
   /// The tiles around the position: the current one first, then by distance.
   public let cover: [Tile]
-  /// The tiles to fetch, in groups: the next group begins when the one before is done. The current tile, when it is not
-  /// held, is a group of its own.
+  /// The tiles to fetch, in groups. The next group begins when the one before is done. If the current tile isn't
+  /// available, it is a group of its own.
   public let stages: [[Tile]]
-  /// Whether there is something to show without a network: the current tile is held, however old.
+  /// True if the atlas can show something without a network: the current tile is available, at any age.
   public let canShow: Bool
-  /// Whether the current tile is told of before the others: when it alone is missing around the position.
+  /// True if the current tile is shown before the others, as only it is missing around the position.
   public let tellsCurrent: Bool
 
+  /// Creates the plan of a position.
+  ///
   /// - Parameters:
-  ///   - held: the tiles that are held, with the time in milliseconds since 1970 at which each was last validated.
-  ///   - required: tiles elsewhere that must be there too, such as those of markers.
-  /// - Throws: `GeoError` for what is no position, and when there are too many tiles.
+  ///   - held: the available tiles, with the time of their last validation in milliseconds since 1970.
+  ///   - required: tiles elsewhere that are needed too, such as those of markers.
+  /// - Throws: `GeoError` for an invalid position or too many tiles.
   public init(
     around position: Coordinate, held: [Tile: Int64], required: Set<Tile> = [], at now: Int64,
     _ settings: AtlasSettings = AtlasSettings()
@@ -62,38 +64,38 @@ public struct AtlasPlan: Sendable, Hashable {
   }
 }
 
-/// What became of one tile that was asked for.
+/// The outcome of one requested tile.
 public enum TileOutcome: Sendable {
-  /// Other bytes than before; `isNew` when there were none.
+  /// The tile has new bytes. `isNew` is true if it had none before.
   case loaded(isNew: Bool)
-  /// Confirmed, or the same bytes again.
+  /// The server confirmed the tile or sent the same bytes.
   case unchanged
-  /// The server has no such tile.
+  /// The server doesn't have the tile.
   case absent
-  /// It could not be had, and why; what is held stays.
+  /// The request failed with an error. An old version stays.
   case failed(any Error)
 }
 
-/// What came of the tiles that were asked for; a tile may be in `fromStale` and in `failed`.
+/// The results of the requested tiles. A tile may be in `fromStale` and in `failed`.
 public struct TileSetReport: Sendable {
-  /// Came with bytes that are new or others than before.
+  /// The tiles that came with new bytes.
   public internal(set) var loaded: Set<Tile> = []
-  /// Confirmed by the server, or come with the same bytes again.
+  /// The tiles that the server confirmed, or sent with the same bytes.
   public internal(set) var unchanged: Set<Tile> = []
-  /// Known by the server not to be there.
+  /// The tiles that the server doesn't have.
   public internal(set) var absent: Set<Tile> = []
-  /// Shown from an old version, as nothing newer came.
+  /// The tiles that are shown from an old version, as no newer one came.
   public internal(set) var fromStale: Set<Tile> = []
-  /// Not to be had, and why. An old version, where there is one, stays.
+  /// The tiles whose request failed, with the error. An old version of them stays.
   public internal(set) var failed: [Tile: any Error] = [:]
 
-  /// Nothing asked for yet.
+  /// Creates an empty report.
   public init() {}
 
-  /// How many tiles were asked for.
+  /// The number of requested tiles.
   public var count: Int { loaded.count + unchanged.count + absent.count + failed.count }
 
-  /// Notes what became of a tile. `isHeld`: whether an old version is there.
+  /// Adds the outcome of a tile. `isHeld` is true if an old version is available.
   public mutating func note(_ tile: Tile, _ outcome: TileOutcome, isHeld: Bool) {
     switch outcome {
     case .loaded: loaded.insert(tile)
@@ -106,18 +108,18 @@ public struct TileSetReport: Sendable {
   }
 }
 
-/// What an atlas is doing.
+/// The state of an atlas.
 public enum AtlasState: Sendable, Hashable {
-  /// No position was taken yet.
+  /// The atlas has received no position yet.
   case waitingForLocation
-  /// The tile of the position is not held, and is being fetched.
+  /// The tile of the position isn't available and is being fetched.
   case loading
-  /// The tile of the position is there, if need be an old one.
+  /// The tile of the position is available, possibly in an old version.
   case ready
-  /// The tile of the position is not there, and could not be fetched.
+  /// The tile of the position isn't available and couldn't be fetched.
   case error
 
-  /// The state when a run is over.
+  /// The state after a run.
   public init(after report: TileSetReport, current: Tile, isHeld: Bool) {
     self = isHeld || report.absent.contains(current) ? .ready : .error
   }

@@ -1,23 +1,23 @@
-/// Whether an app counts as offline.
+/// The connectivity of an app.
 public enum ConnectivityState: Sendable, Hashable {
-  /// With a network, and with the tile of the position.
+  /// The network and the tile of the position are available.
   case online
-  /// Back, but not yet for long enough to rely on.
+  /// Both are available again, but not yet for long enough.
   case enteringOnline
-  /// Without a network, or without the tile of the position.
+  /// The network or the tile of the position isn't available.
   case offline
 }
 
-/// Decides when an app counts as offline: at once when it is, and no more when it has not been for a while.
+/// Decides when an app is offline: immediately when it loses the connection, and until it was back for some time.
 struct ConnectivityHold: Sendable {
-  /// How long it is entering online.
+  /// The duration of the state `enteringOnline`.
   static let length: Duration = .seconds(3)
 
   private(set) var state = ConnectivityState.online
-  /// Tells one entering from another.
+  /// A number that distinguishes one period of `enteringOnline` from others.
   private(set) var turn = 0
 
-  /// True when the state is another one now. One that is `enteringOnline` is to be ended after `length`.
+  /// Returns true if the state changes. The caller ends the state `enteringOnline` after `length`.
   mutating func note(isOffline: Bool) -> Bool {
     let next: ConnectivityState =
       isOffline ? .offline : state == .offline ? .enteringOnline : state
@@ -27,7 +27,7 @@ struct ConnectivityHold: Sendable {
     return true
   }
 
-  /// Ends an entering, unless another one has begun or the app is offline again. True when it did.
+  /// Ends `enteringOnline` and returns true, unless another period has begun or the app is offline again.
   mutating func end(_ turn: Int) -> Bool {
     guard state == .enteringOnline, turn == self.turn else { return false }
     state = .online

@@ -1,26 +1,29 @@
 public import BothyStore
 
-/// The places around a position as they were at one moment: those of the tiles that were shown, and what a person saved.
+/// The places around a position at one moment: those of the shown tiles, and those that a person saved.
 public struct PlaceSnapshot: Sendable {
-  /// Counts up: equal numbers of one atlas mean the same snapshot.
+  /// The number of the snapshot, which increases. Equal numbers of one atlas are the same snapshot.
   public let revision: Int
-  /// The tiles around the position that were held.
+  /// The available tiles around the position.
   public let tiles: Set<Tile>
-  /// Markers, the destination, the places of the tiles without entrances of buildings, then saved locations; each place
-  /// of the map once, the first that stands for it.
+  /// The markers, the destination, the places of the tiles, then saved locations.
+  ///
+  /// Entrances of buildings aren't included. Each place of the map occurs once, as the first entry for it.
   public let places: [PlaceEntry]
-  /// Each in order of identity. An id may be among the places and among the roads: these are two things.
+  /// The roads in order of identity. A road and a place may have equal ids, but are different features.
   public let roads: [MapFeature]
-  /// Ways for those who walk or ride, in order of identity.
+  /// The ways for people who walk or ride, in order of identity.
   public let paths: [MapFeature]
-  /// Where roads meet, in order of identity.
+  /// The crossings of roads, in order of identity.
   public let intersections: [MapFeature]
-  /// Where the entrances of buildings are, by the id of the building.
+  /// The positions of the entrances of buildings, by the id of the building.
   private let entrances: [Int64: [Coordinate]]
 
+  /// Creates a snapshot.
+  ///
   /// - Parameters:
-  ///   - features: those of the tiles, in order of identity.
-  ///   - saved: in the order of `UserPlaces.saved`.
+  ///   - features: the features of the tiles, in order of identity.
+  ///   - saved: the saved places, in the order of `UserPlaces.saved`.
   init(revision: Int, tiles: Set<Tile>, features: [MapFeature], saved: [SavedPlace]) {
     self.revision = revision
     self.tiles = tiles
@@ -47,12 +50,12 @@ public struct PlaceSnapshot: Sendable {
     intersections = whole.intersections.filter(isNear)
   }
 
-  /// What of it is within so many metres of a position: tiles reach further than the circle they cover.
+  /// Returns the part within a radius of a position. Tiles reach further than the circle they cover.
   public func within(radius: Double, of center: Coordinate) -> PlaceSnapshot {
     PlaceSnapshot(self, radius: radius, center: center)
   }
 
-  /// The metres to the closest point of an entry's shape or its closest entrance.
+  /// Returns the metres to the closest point of an entry's shape or to its closest entrance.
   public func distance(of entry: PlaceEntry, from position: Coordinate) -> Double {
     switch entry {
     case .saved(let place): return place.position.distance(to: position)
@@ -64,14 +67,14 @@ public struct PlaceSnapshot: Sendable {
   }
 }
 
-/// One of the places around: of the map, or saved.
+/// A place of the map, or a saved one.
 public enum PlaceEntry: Sendable, Hashable {
   /// A marker, the destination or a saved location.
   case saved(SavedPlace)
-  /// A place of the map that nobody saved.
+  /// A place of the map that isn't saved.
   case feature(MapFeature)
 
-  /// The place of the map; nil for what was saved at a mere position.
+  /// The key of the place of the map, or `nil` for a saved position without a place.
   public var key: FeatureKey? {
     switch self {
     case .saved(let place): place.feature
@@ -79,7 +82,7 @@ public enum PlaceEntry: Sendable, Hashable {
     }
   }
 
-  /// What to call it: as the person named it, or by the map. Nil where the map has but a generic name (`nameTag`).
+  /// The name that the person chose, or that of the map. `nil` if the map has only a generic name (`nameTag`).
   public var name: String? {
     switch self {
     case .saved(let place): place.name
@@ -87,7 +90,7 @@ public enum PlaceEntry: Sendable, Hashable {
     }
   }
 
-  /// Where it was saved, or the middle of the box around the feature.
+  /// The saved position, or the middle of the box around the feature.
   public var center: Coordinate {
     switch self {
     case .saved(let place): place.position

@@ -1,26 +1,27 @@
 public import BothyStore
 
-/// Decides which of the many positions that a device tells are worth looking at: those far enough from the last one in
-/// time and in space.
+/// Selects positions of a device that are far enough from the last selected one in time and in space.
 public struct RefreshThrottle: Sendable {
-  /// On foot: milliseconds and metres, both of which must be exceeded.
+  /// The milliseconds between two positions on foot. Both time and distance must be exceeded.
   public var interval: Int64 = 5000
-  /// On foot: the metres, of which more must lie between two positions.
+  /// The metres between two positions on foot, which must be exceeded.
   public var distance: Double = 5
-  /// In a vehicle: milliseconds, and the seconds of driving that make the metres.
+  /// The milliseconds between two positions in a vehicle.
   public var vehicleInterval: Int64 = 20_000
-  /// In a vehicle: the seconds of driving whose way must lie between two positions.
+  /// The seconds of driving whose distance two positions in a vehicle must exceed.
   public var vehicleReach: Double = 5
   private var last: (position: Coordinate, time: Int64)?
 
-  /// On foot 5 s and 5 m, in a vehicle 20 s and the way of 5 s.
+  /// Creates a throttle: 5 s and 5 m on foot, 20 s and the distance of 5 s in a vehicle.
   public init() {}
 
-  /// Whether a position at a time, in milliseconds since 1970, is to be looked at; if so it is what the next ones are
-  /// measured from. The first one is; a latitude that there is not, and what is no number, never is. When the clock was put back the time is not
-  /// counted.
+  /// Returns true if a position at a time, in milliseconds since 1970, should be used. Later positions are then
+  /// measured from it.
   ///
-  /// - Parameter vehicleSpeed: metres a second; nil on foot.
+  /// The first valid position is accepted. An invalid latitude or a value that isn't a number never is. If the clock
+  /// was set back, the time isn't checked.
+  ///
+  /// - Parameter vehicleSpeed: metres a second, or `nil` on foot.
   public mutating func accepts(_ position: Coordinate, at time: Int64, vehicleSpeed: Double? = nil) -> Bool {
     guard position.longitude.isFinite, (-90...90).contains(position.latitude) else { return false }
     let position = Coordinate(
@@ -36,6 +37,6 @@ public struct RefreshThrottle: Sendable {
     return true
   }
 
-  /// Takes the next position whatever it is.
+  /// Makes the throttle accept the next position at any distance.
   public mutating func reset() { last = nil }
 }

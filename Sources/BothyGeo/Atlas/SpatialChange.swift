@@ -1,28 +1,28 @@
-/// How the tiles around the position differ from those before.
+/// The differences between the tiles around the position now and before.
 public struct SpatialChange: Sendable, Hashable {
-  /// Held now, and not before.
+  /// The tiles that are available now and weren't before.
   public var added: Set<Tile> = []
-  /// There before too, with other content.
+  /// The tiles that were available before and have new content.
   public var updated: Set<Tile> = []
-  /// Around the position no more, or no longer held.
+  /// The tiles that are no longer around the position, or no longer available.
   public var removed: Set<Tile> = []
 
-  /// A change of nothing, unless told otherwise.
+  /// Creates a change, which is empty by default.
   public init(added: Set<Tile> = [], updated: Set<Tile> = [], removed: Set<Tile> = []) {
     self.added = added
     self.updated = updated
     self.removed = removed
   }
 
-  /// Whether nothing differs; an atlas never sends such a one.
+  /// True if nothing differs. An atlas never sends such a change.
   public var isEmpty: Bool { added.isEmpty && updated.isEmpty && removed.isEmpty }
 }
 
-/// Remembers which tiles are shown, and says what changes when others are.
+/// The shown tiles. Computes the change when other tiles are shown.
 struct ShownTiles: Sendable {
   private(set) var tiles: Set<Tile> = []
 
-  /// Shows these tiles, some of which have other content than before. Nil when nothing changed.
+  /// Shows these tiles, some of which have new content. Returns `nil` if nothing changed.
   mutating func show(_ shown: Set<Tile>, changed: Set<Tile>) -> SpatialChange? {
     let change = SpatialChange(
       added: shown.subtracting(tiles), updated: changed.intersection(shown).intersection(tiles),
@@ -32,8 +32,9 @@ struct ShownTiles: Sendable {
   }
 }
 
-/// How long to wait before the next attempt while the tile of the position can't be had: twice as long each time, up to a
-/// limit, and by chance between half of that and all of it, so that devices don't return at once.
+/// The wait before the next attempt while the tile of the position isn't available.
+///
+/// It doubles each time up to a limit. A random part of up to half is subtracted, so that devices don't return at once.
 struct RecoveryDelay: Sendable {
   static let first: Double = 10
   static let longest: Double = 600

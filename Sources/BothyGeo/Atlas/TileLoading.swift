@@ -4,19 +4,20 @@ import Dispatch
 import Foundation
 import HTTPTypes
 
-/// Brings one tile from the cache or the network into the places. Decoding and writing run on a thread of their own.
+/// Loads one tile from the cache or the network into the database of places. Decoding and writing run on a separate
+/// thread.
 struct TileLoading: Sendable {
   let places: Places
   let cache: ResourceCache
   let source: ResourceSource
   private let lane = DispatchQueue(label: "bothy.places")
 
-  /// How a tile is to be got.
+  /// The way to load a tile.
   struct Way: Sendable {
     var priority: LoadPriority
-    /// Whether an old version is there.
+    /// True if an old version is available.
     var isHeld = false
-    /// Whether a server that is taken to be down is waited for.
+    /// True if the load waits for a server that is considered down.
     var isPatient = false
     var hasNetwork = true
 
@@ -30,15 +31,15 @@ struct TileLoading: Sendable {
     }
   }
 
-  /// Runs blocking work in order, away from the threads of tasks.
+  /// Runs blocking work in order, outside the threads of tasks.
   func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       lane.async { continuation.resume(with: Swift.Result(catching: work)) }
     }
   }
 
-  /// Asks for a tile: on condition that there is something newer when an old version is held, else whatever the cache
-  /// has. What fails leaves the old version as it was.
+  /// Loads a tile: with a conditional request if an old version is available, otherwise from the cache first. On
+  /// failure the old version stays.
   func load(_ tile: Tile, _ way: Way) async -> TileOutcome {
     let generation = places.generation
     do {
@@ -46,7 +47,8 @@ struct TileLoading: Sendable {
       if way.isHeld, !way.hasNetwork { throw Self.offline(tile) }
       var options = way.options
       let categories = places.categories
-      // What is no tile never takes the place of one in the cache, so that its validator is there for the next try.
+      // Content that isn't a tile never replaces one in the cache, so that its validator is available for the next
+      // attempt.
       options.admits = {
         $0.isNegative || (try? GeoJSONTile(decoding: $0.body, categories: categories)) != nil
       }
@@ -65,7 +67,7 @@ struct TileLoading: Sendable {
     } catch { return .failed((error as? CacheError).map { Self.named($0, tile) } ?? error) }
   }
 
-  /// What it means for a tile of places that something else came in its place.
+  /// Returns the error for a response that isn't a tile of places.
   private static func named(_ error: CacheError, _ tile: Tile) -> any Error {
     guard error.code == .unexpectedContent else { return error }
     return GeoError(
@@ -77,14 +79,14 @@ struct TileLoading: Sendable {
     CacheError(.offline, "There is no network; the old version of \(tile) stays.")
   }
 
-  /// Asks the server whether it has a tile, on condition that it is another than the one kept.
+  /// Checks with a conditional request if the server has a tile.
   func check(_ tile: Tile) async throws {
     let key = try source.key(tile)
     var options = ReadOptions(mode: .revalidate, priority: .visible)
     options.isPatient = false
     var resource = try await cache.value(key, options)
     if ![.network, .confirmed].contains(resource.origin) {
-      // One that never changes was not asked for.
+      // A tile that never changes wasn't requested.
       options.mode = .networkOnly
       resource = try await cache.value(key, options)
     }
@@ -112,7 +114,7 @@ struct TileLoading: Sendable {
           CacheError(.cancelled, "The places were cleared while \(version.tile) was on its way."))
       }
     } catch let error as GeoError where error.code == .notATile {
-      // It was stored before it could be told from a tile. Not to be taken for one again; what is held stays.
+      // The content was stored before it was known to be no tile. It is removed; the old version of the tile stays.
       try await cache.remove(key)
       throw error
     }

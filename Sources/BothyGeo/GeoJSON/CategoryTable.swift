@@ -1,37 +1,38 @@
 public import BothyStore
 
-/// What kind of place a feature is, for showing and leaving out.
+/// The kind of place that a feature is, used to select features.
 public enum PlaceCategory: String, Sendable, Hashable, CaseIterable, Codable {
-  // In the order in which they count where several fit.
-  /// What one has to watch out for: construction, barriers, level crossings, steps.
+  // In order of importance, which decides if several fit.
+  /// A hazard: construction, barriers, level crossings, steps.
   case safety
-  /// What helps to get on: stops and stations, crossings, lifts, parking, cash machines.
+  /// An aid for a journey: stops and stations, crossings, lifts, parking, cash machines.
   case mobility
-  /// What one finds one's way by: sights, parks, public buildings.
+  /// A landmark for orientation: sights, parks, public buildings.
   case landmark
-  /// Where one goes: shops, restaurants, offices, hotels.
+  /// A destination: shops, restaurants, offices, hotels.
   case place
   /// Street furniture: benches, post boxes, lamps.
   case object
-  /// What tells or helps where one stands: guideposts, boards, defibrillators.
+  /// Local information or help: guideposts, boards, defibrillators.
   case information
-  /// A beacon (`indoormark=beacon`), whatever the table says.
+  /// A beacon (`indoormark=beacon`), independent of the table.
   case beacon
-  /// An entrance of a building (`entrance=…`), whatever the table says; asked for by name only.
+  /// An entrance of a building (`entrance=…`), independent of the table. Queries return it only if they name this
+  /// category.
   case entrance
-  /// None of the table's categories fits.
+  /// A feature that fits no category of the table.
   case undefined
 }
 
-/// Which OpenStreetMap tags mean which category: `{"version": 1, "categories": {"mobility": ["bus_stop", …], …}}`.
+/// A table from OpenStreetMap tags to categories: `{"version": 1, "categories": {"mobility": ["bus_stop", …], …}}`.
 ///
-/// A feature's category is computed from the tile as it came, so a new version of the table needs no download.
+/// The category of a feature is computed from the stored tile, so a new version of the table needs no download.
 public struct CategoryTable: Sendable, Hashable {
-  /// Rises with each change of the table; features derived under another one are derived anew.
+  /// The version, which increases with each change of the table. Features with another version are recomputed.
   public let version: Int
   private let categories: [String: Mask]
 
-  /// One bit a category, the most important the lowest.
+  /// A set of categories with one bit for each. The most important category is the lowest bit.
   struct Mask: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
 
@@ -42,7 +43,7 @@ public struct CategoryTable: Sendable, Hashable {
       rawValue = 1 << UInt8(place)
     }
 
-    /// The first that is in.
+    /// The most important category of the set.
     var category: PlaceCategory? {
       isEmpty ? nil : CategoryTable.ranked[rawValue.trailingZeroBitCount]
     }
@@ -52,7 +53,7 @@ public struct CategoryTable: Sendable, Hashable {
     .safety, .mobility, .landmark, .place, .object, .information,
   ]
 
-  /// A table made in code. Categories that tags decide alone (`beacon`, `entrance`, `undefined`) are left out.
+  /// Creates a table in code. Ignores the categories that tags alone decide (`beacon`, `entrance`, `undefined`).
   public init(version: Int, _ tags: [PlaceCategory: [String]]) {
     self.version = version
     var categories: [String: Mask] = [:]
@@ -63,7 +64,7 @@ public struct CategoryTable: Sendable, Hashable {
     self.categories = categories
   }
 
-  /// Reads a table from JSON. Categories that are not known here are left out. Throws `GeoError` `.invalidCategories`.
+  /// Reads a table from JSON and ignores unknown categories. Throws `GeoError` `.invalidCategories`.
   public init(json source: some ContiguousBytesSource) throws(GeoError) {
     let json: JSONValue
     do { json = try JSONValue(parsing: source) } catch {
@@ -89,7 +90,7 @@ public struct CategoryTable: Sendable, Hashable {
 }
 
 extension CategoryTable {
-  /// A small table for common places. Version 0, so that any of an app's own counts as newer.
+  /// A small table for common places. Its version is 0, so that every table of an app counts as newer.
   public static let common = CategoryTable(
     version: 0,
     [

@@ -1,11 +1,11 @@
 import BothyStore
 
-/// Decides what a feature is: its layer, category and name. The first rule that fits wins, and none depends on the order
-/// of tags.
+/// Determines the layer, category and name of a feature. The first matching rule wins. No rule depends on the order of
+/// tags.
 struct Classifier {
   let categories: CategoryTable
 
-  /// A feature from what was read of it. Throws `BrokenFeature` for an entrance list without entrances.
+  /// Returns a feature from its decoded parts. Throws `BrokenFeature` for an entrance list without entrances.
   func feature(
     ids: [Int64], type: String, value: String, tags: Tags, geometry: Geometry
   ) throws(BrokenFeature) -> MapFeature {
@@ -43,8 +43,10 @@ struct Classifier {
     return (.poi, category(type, tags))
   }
 
-  /// The most important category that a key or value is listed in. Free text says nothing of what a thing is (a town may
-  /// be called "fort"), nor does what it merely has or has not (a picnic table with `bench=yes`).
+  /// Returns the most important category that lists a key or a value.
+  ///
+  /// Free text is ignored, as a town may be called "fort". Accessories such as `bench=yes` of a picnic table are
+  /// ignored too.
   private func category(_ type: String, _ tags: Tags) -> PlaceCategory {
     var found: CategoryTable.Mask = []
     for (key, value) in tags where !Self.isText(key) {
@@ -75,15 +77,15 @@ struct Classifier {
 
   private static let paths: Set = ["footway", "path", "cycleway", "bridleway"]
 
-  /// The name; of a cash machine without one its operator, of a bank its operator or brand.
+  /// Returns the name. Uses the operator of a cash machine without a name, and the operator or brand of a bank.
   private static func name(_ value: String, _ tags: Tags) -> String? {
     if let name = tags["name"], !name.isEmpty { return name }
     let stands: [String] = value == "atm" ? ["operator"] : value == "bank" ? ["operator", "brand"] : []
     return stands.lazy.compactMap { tags[$0] }.first { !$0.isEmpty }
   }
 
-  /// The one point of a crossing that is drawn as a line: the vertex in the middle, or halfway along the great circle
-  /// between the two in the middle.
+  /// Returns the center of a crossing that is drawn as a line. It is the middle vertex, or the midpoint of the great
+  /// circle between the two middle vertices.
   private static func point(ofCrossing geometry: Geometry) -> Geometry {
     guard case .lineString(let line) = geometry, !line.isEmpty else { return geometry }
     let middle = line.count / 2

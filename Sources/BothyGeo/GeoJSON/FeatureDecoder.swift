@@ -2,7 +2,7 @@ import BothyStore
 
 /// Reads one feature of a tile.
 enum FeatureDecoder {
-  /// Throws `BrokenFeature` with the reader after the feature, or `JSONError` where the text is no JSON.
+  /// Reads a feature. Throws `BrokenFeature`, with the reader after the feature, or `JSONError` if the text isn't JSON.
   static func read(_ reader: inout JSONReader, _ classifier: Classifier) throws -> MapFeature {
     var attempt = reader
     do {
@@ -13,7 +13,8 @@ enum FeatureDecoder {
       try reader.skip()
       throw broken
     } catch let error as JSONError {
-      // Either a value of another kind than expected, which costs the feature, or no JSON, which `skip` finds too.
+      // Either a value has an unexpected kind, which loses the feature, or the text isn't JSON, which `skip` detects
+      // too.
       try reader.skip()
       throw BrokenFeature(reason: error.reason)
     }
@@ -56,7 +57,7 @@ enum FeatureDecoder {
     try reader.nextIsNull() ? "" : reader.string()
   }
 
-  /// A property as text: what is no text as it is written, null as nothing.
+  /// Reads a property as text. Other values are returned as written, and null as `nil`.
   private static func property(_ reader: inout JSONReader) throws -> String? {
     switch try reader.peek() {
     case .string: return try reader.string()

@@ -1,27 +1,27 @@
-/// The features of several tiles together, each element once.
+/// The combined features of several tiles, each element once.
 ///
-/// A feature belongs to every tile that holds it and goes with the last of them. Where tiles differ, the version of the
-/// one received last counts, then the one further in the order of tiles; entrances of a building add up. The result is
-/// the same in whatever order tiles are set.
+/// A feature belongs to every tile that contains it and is deleted with the last of them. If tiles differ, the version
+/// received last counts, then that of the later tile in order. Entrances of a building are combined. The result doesn't
+/// depend on the order in which tiles are set.
 public struct FeatureUnion: Sendable {
   private var tiles: [Tile: (receivedAt: Int64, content: GeoJSONTile)] = [:]
 
-  /// No tile and no feature.
+  /// Creates a union without tiles.
   public init() {}
 
-  /// Takes in a tile, in place of what it held before. An older version than the one held is not taken.
+  /// Adds a tile in place of its earlier content. Ignores a version that is older than the current one.
   public mutating func set(_ tile: Tile, _ content: GeoJSONTile, receivedAt: Int64) {
     if let known = tiles[tile], known.receivedAt > receivedAt { return }
     tiles[tile] = (receivedAt, content)
   }
 
-  /// Takes a tile away, with the features that no other tile holds.
+  /// Removes a tile, with the features that no other tile contains.
   public mutating func remove(_ tile: Tile) { tiles[tile] = nil }
 
-  /// Whether the tile is there, with or without features.
+  /// Returns true if the union contains the tile, with or without features.
   public func holds(_ tile: Tile) -> Bool { tiles[tile] != nil }
 
-  /// The tiles that hold a feature.
+  /// Returns the tiles that contain a feature.
   public func tiles(of key: FeatureKey) -> Set<Tile> {
     Set(tiles.filter { $0.value.content.features.contains { $0.key == key } }.keys)
   }
@@ -36,7 +36,7 @@ public struct FeatureUnion: Sendable {
     return found
   }
 
-  /// The entrances of a building in all tiles together.
+  /// Returns the entrances of a building in all tiles.
   public func entrances(ofBuilding id: Int64) -> Set<Int64> {
     tiles.values.reduce(into: []) { $0.formUnion($1.content.entrances(ofBuilding: id)) }
   }

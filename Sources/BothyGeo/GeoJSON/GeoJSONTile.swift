@@ -1,18 +1,19 @@
 public import BothyStore
 
-/// The features of one tile in GeoJSON, as a tile server for walkers sends them.
+/// The features of one tile in GeoJSON, in the format of a tile server for pedestrians.
 ///
-/// Besides the members of RFC 7946 each feature has `feature_type`, `feature_value` and `osm_ids`.
+/// Besides the members of RFC 7946, each feature has `feature_type`, `feature_value` and `osm_ids`.
 public struct GeoJSONTile: Sendable, Hashable {
-  /// In the order of the document, each identity once: of several versions of one element the last counts.
+  /// The features in the order of the document, each identity once. If an element has several versions, the last
+  /// counts.
   public private(set) var features: [MapFeature] = []
-  /// What was left out.
+  /// The features that were left out.
   public private(set) var problems: [FeatureProblem] = []
 
-  /// Decodes a tile's bytes. What is wrong with one feature costs that feature only and is told of in `problems`.
+  /// Decodes the bytes of a tile. An error in a feature omits only that feature and is reported in `problems`.
   ///
-  /// Works on the caller's thread, in time linear in the bytes: 40 MB a second on one core of a small server. Throws `GeoError`
-  /// `.notATile` for bytes that are no JSON or no collection of features.
+  /// Runs on the caller's thread in linear time, at about 40 MB a second on one core of a small server. Throws
+  /// `GeoError` `.notATile` for bytes that aren't JSON or aren't a collection of features.
   public init(
     decoding payload: some ContiguousBytesSource, categories: CategoryTable = .common
   ) throws(GeoError) {
@@ -60,12 +61,12 @@ public struct GeoJSONTile: Sendable, Hashable {
     guard hasFeatures else { throw JSONError(reason: "'features' is missing", offset: reader.offset) }
   }
 
-  /// The features of a layer, without those that have no name unless they are asked for.
+  /// Returns the features of a layer. Unnamed features are included only if requested.
   public func features(in layer: MapFeature.Layer, includeUnnamed: Bool = false) -> [MapFeature] {
     features.filter { $0.layer == layer && (includeUnnamed || $0.isNamed) }
   }
 
-  /// The entrances of a building, whether it has a name or not.
+  /// Returns the entrances of a building, named or not.
   public func entrances(ofBuilding id: Int64) -> Set<Int64> {
     features.reduce(into: []) { found, feature in
       if feature.building == id { found.formUnion(feature.entrances) }
@@ -75,20 +76,20 @@ public struct GeoJSONTile: Sendable, Hashable {
 
 /// A feature that was left out of its tile.
 public struct FeatureProblem: Sendable, Hashable, CustomStringConvertible {
-  /// Its place among the features of the document, from 0.
+  /// The index of the feature in the document, from 0.
   public var index: Int
-  /// What is wrong, as the tail of a sentence.
+  /// The reason, as the end of a sentence.
   public var reason: String
 
   public var description: String { "Feature \(index + 1) was left out: \(reason)." }
 }
 
-/// Keeps one of several versions of an element.
+/// Selects one of several versions of an element.
 private struct FeatureVersions {
   private(set) var features: [MapFeature] = []
   private var places: [Identity: Int] = [:]
 
-  /// The elements's id with its main key and kind of extent; of an intersection its roads and place.
+  /// The identity of an element: its id, main key and kind of extent. For an intersection, its roads and place.
   private struct Identity: Hashable {
     var ids: [Int64]
     var type: String
@@ -96,7 +97,7 @@ private struct FeatureVersions {
     var place: Coordinate?
   }
 
-  /// A later version takes the place of an earlier one.
+  /// Adds a feature. A later version replaces an earlier one.
   mutating func add(_ feature: MapFeature) {
     let isIntersection = feature.layer == .intersection
     let identity = Identity(

@@ -1,6 +1,6 @@
 public import BothyStore
 
-/// Where a feature is and what shape it has (RFC 7946, without collections).
+/// The position and shape of a feature (RFC 7946, without collections).
 public enum Geometry: Hashable, Sendable {
   /// One position.
   case point(Coordinate)
@@ -15,7 +15,7 @@ public enum Geometry: Hashable, Sendable {
   /// Several areas.
   case multiPolygon([GeoPolygon])
 
-  /// What kind of extent a shape has.
+  /// The kind of extent of a shape.
   public enum Extent: String, Sendable, Hashable, CaseIterable {
     /// One position or several.
     case point
@@ -25,7 +25,7 @@ public enum Geometry: Hashable, Sendable {
     case area
   }
 
-  /// Which of the three it is, however many parts it has.
+  /// The kind of extent, independent of the number of parts.
   public var extent: Extent {
     switch self {
     case .point, .multiPoint: .point
@@ -34,7 +34,7 @@ public enum Geometry: Hashable, Sendable {
     }
   }
 
-  /// The positions one after the other, of polygons those of the outer rings.
+  /// The positions in order. For polygons, those of the outer rings.
   public var outline: [Coordinate] {
     switch self {
     case .point(let position): [position]
@@ -45,16 +45,16 @@ public enum Geometry: Hashable, Sendable {
     }
   }
 
-  /// The smallest box around it, by the shorter way around the world; nil without positions.
+  /// The smallest box around the shape, by the shorter way around the world, or `nil` without positions.
   public var bounds: GeoBox? { GeoBox(around: outline) }
 
-  /// The middle of the box around it; nil without positions.
+  /// The middle of the box around the shape, or `nil` without positions.
   public var center: Coordinate? {
     if case .point(let position) = self { return position }
     return bounds?.center
   }
 
-  /// Whether a position is in the area; never for points and lines.
+  /// Returns true if the area contains a position. Points and lines contain none.
   public func contains(_ position: Coordinate) -> Bool {
     switch self {
     case .polygon(let polygon): polygon.contains(position)
@@ -63,7 +63,8 @@ public enum Geometry: Hashable, Sendable {
     }
   }
 
-  /// The metres from a position to the nearest point of the shape; 0 within an area, infinite without positions.
+  /// Returns the metres from a position to the nearest point of the shape: 0 within an area, infinite without
+  /// positions.
   public func distance(to position: Coordinate) -> Double {
     switch self {
     case .point(let point): point.distance(to: position)

@@ -1,14 +1,14 @@
 import BothyStore
 
-/// Reads a GeoJSON geometry in one pass, whether its type or its coordinates come first.
+/// Reads a GeoJSON geometry in one pass, in any order of its type and coordinates.
 ///
-/// Coordinates are read by how deep they are nested; the type decides afterwards what they are.
+/// Coordinates are read by their nesting depth. The type is then applied to them.
 struct GeometryReader {
   private var positions: [Coordinate] = []
-  /// Where each list of positions ends, and where each list of such lists does.
+  /// The ends of the lists of positions, and the ends of the lists of such lists.
   private var lineEnds: [Int] = []
   private var polygonEnds: [Int] = []
-  /// How many arrays are around a position; nil before the first.
+  /// The number of arrays around a position, or `nil` before the first position.
   private var depth: Int?
 
   static func read(_ reader: inout JSONReader) throws -> Geometry {
@@ -29,7 +29,7 @@ struct GeometryReader {
     return try found.geometry(type)
   }
 
-  /// Reads a position, or a list of what is one level deeper.
+  /// Reads a position, or a list whose elements are one level deeper.
   private mutating func readArray(_ reader: inout JSONReader, level: Int) throws {
     guard level <= 3 else { throw BrokenFeature(reason: "its coordinates are nested too deep") }
     var values = (longitude: 0.0, latitude: 0.0)
@@ -53,7 +53,7 @@ struct GeometryReader {
     }
   }
 
-  /// Takes two numbers; a third, the height, is not used.
+  /// Adds a position of two numbers. A third number, the height, is ignored.
   private mutating func add(_ longitude: Double, _ latitude: Double, _ count: Int, level: Int) throws {
     guard count >= 2 else { throw BrokenFeature(reason: "a position has fewer than two numbers") }
     guard depth ?? level == level else { throw BrokenFeature(reason: "its coordinates are nested unevenly") }
@@ -100,7 +100,7 @@ struct GeometryReader {
   }
 }
 
-/// Why one feature can't be used, as the tail of a sentence; the rest of its tile can.
+/// The reason why one feature can't be used, as the end of a sentence. The rest of its tile is still valid.
 struct BrokenFeature: Error {
   var reason: String
 }

@@ -1,51 +1,53 @@
 public import BothyStore
 
-/// One thing of a tile: a place, a road, a path, where roads meet, or the entrances of a building.
+/// A feature of a tile: a place, a road, a path, an intersection, or the entrances of a building.
 public struct MapFeature: Hashable, Sendable {
-  /// The rooms of the map. An id may be in several of them, as a place and as a road.
+  /// The layers of the map. An id may occur in several of them, for example as a place and as a road.
   public enum Layer: String, Sendable, Hashable, CaseIterable, Codable {
-    /// A place, a building, and whatever is none of the others.
+    /// A place, a building, or a feature of no other layer.
     case poi
     /// A road for vehicles.
     case road
-    /// A way for those who walk or ride.
+    /// A way for people who walk or ride.
     case path
-    /// A place where roads meet.
+    /// A crossing of roads.
     case intersection
-    /// Not a thing, but which entrances a building has.
+    /// A list of the entrances of a building, which isn't itself a place.
     case entranceList
   }
 
-  /// Which room it is in.
+  /// The layer of the feature.
   public let layer: Layer
-  /// OpenStreetMap ids in the order of the server; nodes positive, ways negative, relations below -10^17. Of an
-  /// intersection its roads, of an entrance list the building and then the entrances.
+  /// The OpenStreetMap ids in the order of the server. Nodes are positive, ways negative, and relations below -10^17.
+  ///
+  /// An intersection has the ids of its roads. An entrance list has the id of the building, then those of the
+  /// entrances.
   public let ids: [Int64]
-  /// The main key and value, such as `amenity` and `cafe`.
+  /// The main key, such as `amenity` for `amenity=cafe`.
   public let type: String
   /// The value of the main key.
   public let value: String
-  /// All properties as text: what came as no text as it was written, nulls left out.
+  /// All properties as text, without nulls. Other values are stored as written.
   public let tags: Tags
-  /// As the server has it; of a crossing drawn as a line the one point in its middle.
+  /// The geometry from the server. For a crossing drawn as a line, the point in its middle.
   public let geometry: Geometry
   /// The feature's own name, not localized.
   public let name: String?
-  /// A generic name to be translated, such as `walking_path`.
+  /// A generic name for translation, such as `walking_path`.
   public let nameTag: String?
-  /// What kind of place it is, by the table that the tile was read with.
+  /// The category, according to the table with which the tile was read.
   public let category: PlaceCategory
   /// The middle of the box around the geometry.
   public let center: Coordinate
 }
 
 extension MapFeature {
-  /// Whether there is anything to call it by. What has no name is kept for its footprint and entrances.
+  /// True if the feature has a name of any kind. Unnamed features are stored for their footprint and entrances.
   public var isNamed: Bool {
     name != nil || nameTag != nil || layer == .intersection || layer == .entranceList
   }
 
-  /// The name in a language such as `zh-Hant`: in exactly this one, else in `zh`, else the feature's own name.
+  /// Returns the name in exactly this language, such as `zh-Hant`, else in `zh`, else the feature's own name.
   public func name(in language: String) -> String? {
     var code = language[...]
     while !code.isEmpty {
@@ -55,7 +57,7 @@ extension MapFeature {
     return name
   }
 
-  /// The names by language. Keys such as `name:etymology:wikidata` and `name:left` tell of other things.
+  /// The names by language. Ignores keys such as `name:etymology:wikidata` and `name:left`, which have other meanings.
   public var localizedNames: [String: String] {
     var names: [String: String] = [:]
     for (key, value) in tags {
@@ -66,7 +68,7 @@ extension MapFeature {
     return names
   }
 
-  /// Two or three small letters, then parts of letters and digits after `-` or `_` (BCP 47).
+  /// Returns true for two or three small letters, then parts of letters and digits after `-` or `_` (BCP 47).
   private static func isLanguage(_ code: Substring) -> Bool {
     let parts = code.utf8.split(omittingEmptySubsequences: false) {
       $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
@@ -80,29 +82,29 @@ extension MapFeature {
       }
   }
 
-  /// A number of a road, exit, shop or route.
+  /// The number of a road, exit, shop or route (`ref`).
   public var reference: String? { tags["ref"] }
-  /// The telephone number, as it was written into the map (`phone`).
+  /// The telephone number, as written in the map (`phone`).
   public var phone: String? { tags["phone"] }
   /// The street of the address (`addr:street`).
   public var streetName: String? { tags["addr:street"] }
-  /// Number and street, when both are known.
+  /// The number and street, or `nil` if one of them isn't known.
   public var addressLine: String? {
     guard let number = tags["addr:housenumber"], let street = streetName else { return nil }
     return "\(number) \(street)"
   }
 
-  /// Whether it is a roundabout or another circle of roads (`junction`).
+  /// True if the feature is a roundabout or another circle of roads (`junction`).
   public var isRoundabout: Bool { ["roundabout", "circular"].contains(tags["junction"]) }
 
-  /// Of an intersection the ids of the roads that meet there, each once, in order.
+  /// The ids of the roads of an intersection, each once, in order.
   public var roads: [Int64] { layer == .intersection ? Set(ids).sorted() : [] }
-  /// Of an entrance list the building.
+  /// The building of an entrance list.
   public var building: Int64? { layer == .entranceList ? ids.first : nil }
-  /// Of an entrance list the entrances.
+  /// The entrances of an entrance list.
   public var entrances: [Int64] { layer == .entranceList ? Array(ids.dropFirst()) : [] }
 
-  /// What makes this feature the same as one of another tile or version: see `FeatureKey`.
+  /// The key that this feature shares with its versions in other tiles, see `FeatureKey`.
   public var key: FeatureKey {
     switch layer {
     case .intersection:
@@ -111,21 +113,22 @@ extension MapFeature {
     }
   }
 
-  /// Micro-degrees, which is what the server's six decimals are.
+  /// The position in micro-degrees, the precision of the server's six decimals.
   private var place: String {
     "\(Int(clampedWhole: (center.latitude * 1e6).rounded())),\(Int(clampedWhole: (center.longitude * 1e6).rounded()))"
   }
 }
 
-/// The identity of a feature in its layer, whichever tile it comes from: the OpenStreetMap id; of an intersection, which
-/// has none, the sorted ids of its roads and its place.
+/// The identity of a feature in its layer, independent of the tile.
+///
+/// It is the OpenStreetMap id. An intersection has no such id and uses the sorted ids of its roads and its position.
 public struct FeatureKey: Hashable, Sendable, Comparable, CustomStringConvertible {
-  /// The room that the feature is in.
+  /// The layer of the feature.
   public let layer: MapFeature.Layer
-  /// The id within the room, as text.
+  /// The id within the layer, as text.
   public let id: String
 
-  /// The key of a feature that was noted elsewhere; nothing is looked up.
+  /// Creates the key of a feature from its parts, without a look-up.
   public init(_ layer: MapFeature.Layer, _ id: String) {
     self.layer = layer
     self.id = id

@@ -1,7 +1,9 @@
-/// The generic names of features that have none of their own: what a tag says a thing is.
+/// The generic names of features without a name, derived from their tags.
 enum NameTags {
-  /// The tag for a feature. Where several fit, the more telling key wins; of those that are equal the feature's own
-  /// type, then the first by its key: nothing depends on the order of hashing.
+  /// Returns the tag for a feature.
+  ///
+  /// If several tags fit, the key with the better rank wins. At equal rank, the feature's own type wins, then the first
+  /// key in order. So the result doesn't depend on the order of hashing.
   static func tag(of tags: Tags, type: String) -> String? {
     var best: (rank: Int, isOwn: Bool, tag: String)?
     for (key, value) in tags {
@@ -13,7 +15,7 @@ enum NameTags {
     return best?.tag
   }
 
-  /// First the tag as it is, then its value under any key, then its key with any value.
+  /// Matches the exact tag first, then its value under any key, then its key with any value.
   private static func match(_ key: String, _ value: String) -> (tag: String, rank: Int)? {
     if let tag = byTag[key]?[value] { return (tag, ranks[key] ?? unranked) }
     if let tag = byValue[value] { return (tag, ranks[value] ?? unranked) }

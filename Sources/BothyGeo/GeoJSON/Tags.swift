@@ -1,6 +1,6 @@
-/// The properties of a feature, key by key: OpenStreetMap's tags. Equal in whatever order they came.
+/// The properties of a feature by key, as OpenStreetMap's tags. Equality doesn't depend on their order.
 public struct Tags: Hashable, Sendable {
-  /// In the order of their keys' UTF-8 bytes, each key once.
+  /// The tags in the order of their keys' UTF-8 bytes, each key once.
   fileprivate var pairs: [Pair] = []
 
   fileprivate struct Pair: Hashable, Sendable {
@@ -10,18 +10,18 @@ public struct Tags: Hashable, Sendable {
 
   init() {}
 
-  /// How many tags there are, each key once.
+  /// The number of tags, each key once.
   public var count: Int { pairs.count }
-  /// Whether there is no tag.
+  /// True if the feature has no tags.
   public var isEmpty: Bool { pairs.isEmpty }
 
-  /// Looks through the keys one by one; there are few.
+  /// Returns the value of a key. Uses a linear search, as features have few tags.
   public subscript(_ key: String) -> String? {
     for pair in pairs where pair.key == key { return pair.value }
     return nil
   }
 
-  /// Adds a tag; of those with one key the last counts. Costs nothing but the append when keys come in order.
+  /// Adds a tag and replaces one with the same key. If keys come in order, it only appends.
   mutating func append(_ key: String, _ value: String) {
     let pair = Pair(key: key, value: value)
     guard let last = pairs.last, !(last.key < key) else { return pairs.append(pair) }

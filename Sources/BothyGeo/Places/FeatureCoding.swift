@@ -1,9 +1,9 @@
 import BothyStore
 import Foundation
 
-/// Writes a feature as bytes and reads it again: numbers as varints, positions as they are in memory, no names of fields.
+/// Encodes and decodes features: numbers as varints, positions as in memory, and no field names.
 ///
-/// The layout belongs to the version of the file; another one needs another version there.
+/// A change of the layout needs a new version of the file.
 enum FeatureCoding {
   static func encode(_ feature: MapFeature) -> Data {
     var writer = Writer()
@@ -25,7 +25,7 @@ enum FeatureCoding {
     return writer.data
   }
 
-  /// Throws `FeatureDamage` for bytes that are no feature.
+  /// Decodes a feature. Throws `FeatureDamage` for bytes that aren't a feature.
   static func decode(_ data: Data) throws -> MapFeature {
     try data.withUnsafeBytes { bytes in
       var reader = Reader(bytes: bytes)
@@ -44,7 +44,7 @@ enum FeatureCoding {
   }
 }
 
-/// Bytes of the places' file that are no feature.
+/// Stored bytes that aren't a feature.
 struct FeatureDamage: Error {}
 
 extension FeatureCoding {
@@ -139,7 +139,8 @@ extension FeatureCoding {
       return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
-    /// Each element has a byte at least, so a damaged count allocates no more than the bytes there are.
+    /// Reads a count. Each element has at least one byte, so a damaged count allocates no more than the bytes that
+    /// exist.
     mutating func count() throws -> Int {
       guard let count = Int(exactly: try number()), count >= 0, count <= bytes.count - place else {
         throw FeatureDamage()
@@ -194,7 +195,7 @@ extension FeatureCoding {
   }
 }
 
-/// The numbers that stand for a case in the file: its place in the order of declaration.
+/// The numbers of cases in the file, which are their positions in the order of declaration.
 enum PlaceCode {
   static func of<Value: CaseIterable & Equatable>(_ value: Value) -> Int64 {
     Int64(Value.allCases.enumerated().first { $0.element == value }?.offset ?? 0)

@@ -2,15 +2,16 @@ import BothyStore
 import Foundation
 import GRDB
 
-/// Opens and makes the file of the places: its tables, its mark, and what is done when it is damaged.
+/// Opens and creates the database of places: its tables, its application id, and the recovery of a damaged file.
 enum PlaceFile {
-  /// "BthP"
+  /// The text "BthP".
   private static let applicationID: Int32 = 0x4274_6850
   private static let version = 1
 
-  /// Opens the file or makes it, and its folder. One that is damaged or of another version is put away as
-  /// `{path}.damaged` and begun anew: everything in it can be fetched again. Of one of another version the tiles are taken
-  /// over as they came, to be read again.
+  /// Opens the file, or creates it and its folder.
+  ///
+  /// A file that is damaged or of another version is quarantined as `{path}.damaged` and recreated, as everything in it
+  /// can be fetched again. The tiles of another version are copied and decoded again.
   static func open(_ path: String) throws(GeoError) -> ClosableDatabase {
     do {
       do { return try attempt(path) } catch let error where isDamage(error) {
@@ -24,7 +25,7 @@ enum PlaceFile {
 
   private struct OtherVersion: Error {}
 
-  /// Takes over the bytes of tiles; their features are derived anew, as their parser is none.
+  /// Copies the bytes of tiles. Their features are derived again, as the parser version is 0.
   private static func takeTiles(from path: String, into pool: ClosableDatabase) {
     do {
       let queue = try DatabaseQueue(path: path)
@@ -43,7 +44,7 @@ enum PlaceFile {
       }
       try queue.close()
     } catch {
-      // A format that keeps its tiles in another way: they are fetched again.
+      // Another format stores tiles differently. They are fetched again.
     }
   }
 
@@ -58,7 +59,7 @@ enum PlaceFile {
     if !folder.isEmpty {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
-    let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")  // absent: closed properly
+    let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")  // absent if closed properly
     let wasLeftOpen = log?[.size] as? Int64 ?? 0 > 0
     SQLiteLibrary.prepare()
     var configuration = Configuration()
@@ -69,15 +70,15 @@ enum PlaceFile {
     do {
       try pool.write { try prepare($0, path, isSuspect: wasLeftOpen) }
     } catch {
-      try? pool.close()  // the first error is the one to tell
+      try? pool.close()  // the first error is the one to report
       throw error
     }
     return pool
   }
 
-  /// Looks at the mark of a file before it is opened for writing.
+  /// Checks the application id of a file before it is opened for writing.
   private static func inspect(_ path: String, _ configuration: Configuration) throws {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)  // absent: no attributes
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)  // a missing file has no attributes
     guard attributes?[.size] as? Int64 ?? 0 > 0 else { return }
     var configuration = configuration
     configuration.readonly = true
@@ -86,7 +87,7 @@ enum PlaceFile {
     try queue.close()
   }
 
-  /// Throws for a database of something else and for one of another version.
+  /// Throws for a database of another application and for one of another version.
   private static func check(_ database: Database, _ path: String) throws {
     guard try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0 > 0 else { return }
     guard try Int32.fetchOne(database, sql: "PRAGMA application_id") == applicationID else {
@@ -112,14 +113,14 @@ enum PlaceFile {
     }
   }
 
-  /// Renames the file and its log, in place of one put away earlier.
+  /// Renames the file and its log, and replaces an earlier quarantined file.
   static func putAway(_ path: String) throws {
     let files = FileManager.default
     let place = path + ".damaged"
     for side in ["", "-wal", "-shm"] where files.fileExists(atPath: place + side) {
       try files.removeItem(atPath: place + side)
     }
-    // The log goes with its file: what was written last is in it.
+    // The log stays with its file, as it has the latest writes.
     for side in ["", "-wal"] where files.fileExists(atPath: path + side) {
       try files.moveItem(atPath: path + side, toPath: place + side)
     }
@@ -133,8 +134,10 @@ enum PlaceFile {
       .unavailable, "The places at \(path) can't be read or written. \(known.message)", underlying: known)
   }
 
-  /// `feature` has a row for each identity, `version` one for each tile that holds it. `area` is the R-tree: a box
-  /// across the antimeridian has two rows, the number of a row is twice that of the feature, plus one for the second.
+  /// `feature` has a row for each identity, and `version` one for each tile that has it. `area` is the R-tree.
+  ///
+  /// The row number in `area` is twice that of the feature. A box across the antimeridian has a second row, with that
+  /// number plus one.
   private static let tablesSQL = """
     CREATE TABLE tile (
       morton INTEGER PRIMARY KEY, received_at INTEGER NOT NULL, validated_at INTEGER NOT NULL, etag TEXT,

@@ -1,15 +1,15 @@
 public import BothyStore
 
-/// Which features a question is about.
+/// A selection of features.
 public struct PlaceFilter: Sendable, Hashable {
-  /// The rooms of the map that features come from.
+  /// The layers that features come from.
   public var layers: Set<MapFeature.Layer>
-  /// Nil for all but entrances of buildings, which are asked for by name.
+  /// The categories, or `nil` for all but entrances of buildings, which must be named.
   public var categories: Set<PlaceCategory>?
-  /// Whether features come that there is nothing to call by, such as the outline of a shed.
+  /// True if features without any name are included, such as the outline of a shed.
   public var includesUnnamed: Bool
 
-  /// Named places other than entrances, unless told otherwise.
+  /// Creates a filter, by default for named places other than entrances.
   public init(
     layers: Set<MapFeature.Layer> = [.poi], categories: Set<PlaceCategory>? = nil,
     includesUnnamed: Bool = false
@@ -19,13 +19,13 @@ public struct PlaceFilter: Sendable, Hashable {
     self.includesUnnamed = includesUnnamed
   }
 
-  /// Named places other than entrances.
+  /// A filter for named places other than entrances.
   public static let places = PlaceFilter()
-  /// Every feature of every layer.
+  /// A filter for every feature of every layer.
   public static let everything = PlaceFilter(
     layers: Set(MapFeature.Layer.allCases), categories: Set(PlaceCategory.allCases), includesUnnamed: true)
 
-  /// Whether a feature is asked for.
+  /// Returns true if the filter accepts a feature.
   public func admits(_ feature: MapFeature) -> Bool {
     admits(feature.layer, feature.category, isNamed: feature.isNamed)
   }
@@ -36,24 +36,25 @@ public struct PlaceFilter: Sendable, Hashable {
   }
 }
 
-/// A feature with its distance from the position that was asked about.
+/// A feature with its distance from the position of the query.
 public struct NearbyPlace: Sendable, Hashable {
-  /// What it is, in the version of the tile that was received last.
+  /// The feature, in the version of the tile that was received last.
   public let feature: MapFeature
   /// The metres to the closest point of the shape or the closest entrance, whichever is nearer; 0 within an area.
   public let distance: Double
-  /// The closest entrance; nil where none is known.
+  /// The closest entrance, or `nil` if none is known.
   public let entrance: Coordinate?
 
-  /// By distance, then by identity, so that an order never depends on chance.
+  /// Orders by distance, then by identity, so that the order is deterministic.
   static func precedes(_ left: NearbyPlace, _ right: NearbyPlace) -> Bool {
     left.distance == right.distance
       ? left.feature.identity < right.feature.identity : left.distance < right.distance
   }
 }
 
-/// What makes two versions of a feature versions of one thing: besides layer and id its main key and kind of extent, as
-/// a node may be mapped as a shop and, with the same id, as an entrance.
+/// The identity that versions of one feature share.
+///
+/// Besides layer and id, it has the main key and the kind of extent, as one node may be both a shop and an entrance.
 struct PlaceIdentity: Hashable, Comparable {
   var key: FeatureKey
   var type: String

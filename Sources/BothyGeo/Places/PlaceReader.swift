@@ -1,13 +1,13 @@
 import BothyStore
 import GRDB
 
-/// Finds the rows near a box and reads the features of those that are worth it, on one snapshot.
+/// Finds the rows near a box and reads the relevant features, on one snapshot.
 struct PlaceReader {
   private let database: Database
 
   init(_ database: Database) { self.database = database }
 
-  /// A row of the index of areas: enough to leave it out.
+  /// A row of the index of areas, which is enough to exclude a feature.
   struct Candidate {
     let number: Int64
     let version: Int64
@@ -19,7 +19,7 @@ struct PlaceReader {
     let id: String
   }
 
-  /// The features whose box has a position in common with a box, each once.
+  /// Returns the features whose box intersects a box, each once.
   func candidates(in box: GeoBox) throws -> [Candidate] {
     var seen: Set<Int64> = []
     var found: [Candidate] = []
@@ -63,7 +63,7 @@ struct PlaceReader {
     return try FeatureCoding.decode(statement.data(at: 0))
   }
 
-  /// The features of an id in a layer: most often one, in order of identity.
+  /// Returns the features of an id in a layer in order of identity, usually one.
   func features(_ key: FeatureKey) throws -> [MapFeature] {
     let statement = try PreparedStatement(
       "SELECT version FROM feature WHERE layer = ? AND key = ?", in: database)
@@ -72,7 +72,7 @@ struct PlaceReader {
     return try features(statement)
   }
 
-  /// The features whose versions a statement gives.
+  /// Returns the features whose versions a statement returns.
   func features(_ statement: PreparedStatement) throws -> [MapFeature] {
     var versions: [Int64] = []
     while try statement.step() { versions.append(statement.int(at: 0)) }
@@ -80,7 +80,7 @@ struct PlaceReader {
     return try versions.map(feature).sorted { $0.identity < $1.identity }
   }
 
-  /// The lists of a building's entrances, one from each tile that holds one.
+  /// Returns the lists of a building's entrances, one from each tile that has one.
   func entranceLists(_ building: Int64) throws -> [MapFeature] {
     let statement = try PreparedStatement(
       """
@@ -94,8 +94,8 @@ struct PlaceReader {
     return found
   }
 
-  /// What is within so many metres, in no order. An entrance may lie outside the outline of its building, so the
-  /// buildings of lists near by are looked at too.
+  /// Returns the places within a radius, in no order. Also checks the buildings of entrance lists nearby, as an
+  /// entrance may be outside the outline of its building.
   func places(
     within radius: Double, of center: Coordinate, _ filter: PlaceFilter
   ) throws -> [NearbyPlace] {
@@ -110,8 +110,8 @@ struct PlaceReader {
       + places(of: buildings(near, filter), besides: admitted, within: radius, of: center, filter)
   }
 
-  /// The nearest of what is within so many metres, in order, at most so many: boxes tell which features are too far to
-  /// be worth reading.
+  /// Returns up to `count` of the nearest places within a radius, in order. Boxes exclude features that are too far to
+  /// read.
   func nearest(
     _ count: Int, within radius: Double, of center: Coordinate, _ filter: PlaceFilter
   ) throws -> [NearbyPlace] {
@@ -132,8 +132,10 @@ struct PlaceReader {
     return Array(found.prefix(count))
   }
 
-  /// A distance that a feature is not nearer than, a hair less against rounding. The entrances of a building may be
-  /// anywhere, and far away the distance to a box is not exact: nothing is known then.
+  /// Returns a lower bound for the distance of a feature, slightly reduced against rounding.
+  ///
+  /// Returns 0 if no bound is known: entrances of buildings may be anywhere, and far away the distance to a box isn't
+  /// exact.
   private func least(
     _ candidate: Candidate, from center: Coordinate, _ buildings: Set<Int64>, _ radius: Double
   ) -> Double {
@@ -147,7 +149,7 @@ struct PlaceReader {
     return radius < 50_000 ? box.distance(to: center) * 0.999 : 0
   }
 
-  /// The buildings that have a list of entrances among the candidates.
+  /// Returns the buildings that have a list of entrances among the candidates.
   private func buildings(_ near: [Candidate], _ filter: PlaceFilter) throws -> Set<Int64> {
     guard filter.layers.contains(.poi) else { return [] }
     var buildings: Set<Int64> = []
@@ -157,7 +159,7 @@ struct PlaceReader {
     return buildings
   }
 
-  /// The buildings, less those that are known, within so many metres.
+  /// Returns the buildings within a radius, without those that are known.
   private func places(
     of buildings: Set<Int64>, besides known: [Candidate], within radius: Double, of center: Coordinate,
     _ filter: PlaceFilter

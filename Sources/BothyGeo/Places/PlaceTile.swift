@@ -1,21 +1,21 @@
 public import Foundation
 
-/// A tile of places as it came: its bytes, and what is known of their age and version.
+/// A tile of places as received: its bytes, its times and its validators.
 public struct PlaceTile: Sendable, Hashable {
-  /// Which tile it is.
+  /// The tile.
   public let tile: Tile
-  /// When the bytes came, in milliseconds since 1970.
+  /// The time when the bytes came, in milliseconds since 1970.
   public var receivedAt: Int64
-  /// When the server last said that the bytes are the current ones, in milliseconds since 1970.
+  /// The time when the server last confirmed the bytes, in milliseconds since 1970.
   public var validatedAt: Int64
-  /// The validators that the server sent; nil where it sent none.
+  /// The `ETag` that the server sent, or `nil`.
   public var entityTag: String?
-  /// The `Last-Modified` that the server sent; nil where it sent none.
+  /// The `Last-Modified` that the server sent, or `nil`.
   public var lastModified: String?
-  /// The bytes as the server sent them: GeoJSON.
+  /// The bytes as the server sent them, in GeoJSON.
   public var payload: Data
 
-  /// Validated when it came, unless told otherwise.
+  /// Creates a tile, by default validated when it was received.
   public init(
     _ tile: Tile, payload: Data, receivedAt: Int64, validatedAt: Int64? = nil, entityTag: String? = nil,
     lastModified: String? = nil
@@ -28,12 +28,13 @@ public struct PlaceTile: Sendable, Hashable {
     self.lastModified = lastModified
   }
 
-  /// How long a tile is taken to be current unless an app says otherwise: a week.
+  /// The default age up to which a tile is fresh: a week.
   public static let defaultLifetime: Int64 = 7 * 24 * 3600 * 1000
 
-  /// Whether the tile was validated less than a lifetime, in milliseconds, ago. Computed when asked, so that another
-  /// lifetime counts for tiles already there. One that was validated in the future, before the clock was put back, is
-  /// not fresh.
+  /// Returns true if the tile was validated less than a lifetime ago, in milliseconds.
+  ///
+  /// It is computed at each call, so that another lifetime applies to stored tiles. A tile that was validated in the
+  /// future, before the clock was set back, isn't fresh.
   public func isFresh(at now: Int64, lifetime: Int64 = defaultLifetime) -> Bool {
     Self.isFresh(validatedAt: validatedAt, at: now, lifetime: lifetime)
   }
@@ -44,16 +45,16 @@ public struct PlaceTile: Sendable, Hashable {
   }
 }
 
-/// What became of a tile that was handed to the places.
+/// The outcome of passing a tile to the places.
 public enum PlaceTileChange: Sendable, Hashable {
-  /// The tile was not held before.
+  /// The tile is new.
   case added
-  /// The tile was held with other bytes.
+  /// The tile existed with other bytes.
   case updated
-  /// The same bytes as before: only the validators and times were renewed.
+  /// The bytes didn't change. Only the validators and times were updated.
   case unchanged
-  /// Older than what is held, so not taken.
+  /// The tile is older than the stored one and was ignored.
   case outdated
-  /// From before the places were cleared, so not taken.
+  /// The tile is from before the places were cleared and was ignored.
   case discarded
 }

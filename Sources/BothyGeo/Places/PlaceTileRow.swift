@@ -1,7 +1,7 @@
 import BothyStore
 import GRDB
 
-/// The row of a tile: reads and writes it.
+/// Reads and writes the row of a tile.
 enum PlaceTileRow {
   static func read(_ morton: Int64, _ database: Database) throws -> PlaceTile? {
     let statement = try PreparedStatement(

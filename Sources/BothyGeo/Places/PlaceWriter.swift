@@ -2,14 +2,16 @@ import BothyStore
 import Foundation
 import GRDB
 
-/// Changes which features a tile holds, within a transaction of the caller, and keeps one row for each feature: with the
-/// version of the tile that was received last, gone with the last tile.
+/// Changes the features of a tile within a transaction of the caller.
+///
+/// Each feature has one row, with the version of the tile that was received last. The row is deleted with the last tile
+/// that has the feature.
 struct PlaceWriter {
   private let database: Database
 
   init(_ database: Database) { self.database = database }
 
-  /// Gives the tile these features in place of what it held. The row of the tile must be written before.
+  /// Replaces the features of a tile. The row of the tile must be written before.
   func replace(_ tile: Int64, _ features: [MapFeature]) throws {
     var held = try versions(of: tile)
     var touched: Set<Int64> = []
@@ -27,7 +29,7 @@ struct PlaceWriter {
     for number in held.keys { try settle(number, wasChanged: touched.contains(number)) }
   }
 
-  /// Removes the tile with all that only it holds.
+  /// Deletes the tile, with all features that only it has.
   func remove(_ tile: Int64) throws {
     let features = try versions(of: tile).keys
     try run("DELETE FROM version WHERE tile = ?", tile)
@@ -35,7 +37,7 @@ struct PlaceWriter {
     for number in features { try settle(number, wasChanged: false) }
   }
 
-  /// Chooses anew, for each feature of the tile, which version counts: after its times have changed.
+  /// Selects again the version that counts for each feature of the tile, after its times have changed.
   func settle(_ tile: Int64) throws {
     for number in try versions(of: tile).keys { try settle(number, wasChanged: false) }
   }
@@ -48,7 +50,7 @@ struct PlaceWriter {
     return found
   }
 
-  /// The number of the feature's row, which is made when there is none.
+  /// Returns the number of the feature's row, and creates the row if it doesn't exist.
   private func number(of feature: MapFeature) throws -> Int64 {
     let identity = feature.identity
     let find = try PreparedStatement(
@@ -104,8 +106,8 @@ struct PlaceWriter {
     try statement.run()
   }
 
-  /// Makes the feature's row that of the version received last, of equally old ones that of the last tile in order; or
-  /// removes it when no tile holds it.
+  /// Updates the feature's row to the version received last, or deletes it if no tile has the feature. Of equally old
+  /// versions, that of the last tile in order counts.
   private func settle(_ feature: Int64, wasChanged: Bool) throws {
     let statement = try PreparedStatement(
       """
@@ -126,7 +128,7 @@ struct PlaceWriter {
     }
     statement.reset()
     guard let best else { return try removeRows(of: feature) }
-    // Of a list of entrances every version counts for where it is.
+    // The area of an entrance list is computed from all versions.
     if best.version != current || wasChanged || isList { try show(best.version, of: feature) }
   }
 
@@ -148,7 +150,7 @@ struct PlaceWriter {
     try statement.run()
   }
 
-  /// Writes what questions are answered by: the columns of the row, its boxes and its words.
+  /// Writes the data that queries use: the columns of the row, its boxes and its words.
   private func show(_ version: Int64, of number: Int64) throws {
     let body = try PreparedStatement("SELECT body FROM version WHERE id = ?", in: database)
     body.bind(version, at: 1)
@@ -177,7 +179,7 @@ struct PlaceWriter {
     try writeWords(of: feature, number)
   }
 
-  /// The box that a feature is found by: of a list of entrances that around the lists of all tiles.
+  /// Returns the box for searching a feature. For a list of entrances, it encloses the lists of all tiles.
   private func area(of feature: MapFeature, _ box: GeoBox) throws -> GeoBox {
     guard let building = feature.building else { return box }
     let lists = try PlaceReader(database).entranceLists(building)

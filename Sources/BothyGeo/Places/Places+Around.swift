@@ -1,9 +1,9 @@
 internal import BothyStore
 
-/// What tiles hold.
+/// Queries by tile.
 extension Places {
-  /// The features of tiles, each once, in order of identity: those that some of the tiles hold, in the version that
-  /// counts. Costs one read for each feature. Throws `GeoError`.
+  /// Returns the features that some of the tiles have, each once, in order of identity and in the version that counts.
+  /// Costs one read for each feature. Throws `GeoError`.
   public func features(
     of tiles: some Sequence<Tile>, _ filter: PlaceFilter = .everything
   ) throws(GeoError) -> [MapFeature] {

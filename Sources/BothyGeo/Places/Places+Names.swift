@@ -1,13 +1,13 @@
 public import BothyStore
 
-/// Questions by id and by name.
+/// Queries by id and by name.
 extension Places {
-  /// The features of an id in a layer: most often one. Named or not. Throws `GeoError`.
+  /// Returns the features of an id in a layer, named or not. Usually there is one. Throws `GeoError`.
   public func features(_ key: FeatureKey) throws(GeoError) -> [MapFeature] {
     try read { try PlaceReader($0).features(key) }
   }
 
-  /// The road or path with an OpenStreetMap id; nil when there is none. Throws `GeoError`.
+  /// Returns the road or path with an OpenStreetMap id, or `nil`. Throws `GeoError`.
   public func road(_ id: Int64) throws(GeoError) -> MapFeature? {
     try read { database in
       let reader = PlaceReader(database)
@@ -16,12 +16,12 @@ extension Places {
     }
   }
 
-  /// The entrances of a building in all tiles together, whether the building has a name or not. Throws `GeoError`.
+  /// Returns the entrances of a building in all tiles. The building may be unnamed. Throws `GeoError`.
   public func entrances(ofBuilding id: Int64) throws(GeoError) -> Set<Int64> {
     try read { try PlaceReader($0).entranceLists(id).reduce(into: []) { $0.formUnion($1.entrances) } }
   }
 
-  /// Where a road meets others, in a box if one is given, in order of identity. Throws `GeoError`.
+  /// Returns the intersections of a road, optionally in a box, in order of identity. Throws `GeoError`.
   public func intersections(ofRoad id: Int64, in box: GeoBox? = nil) throws(GeoError) -> [MapFeature] {
     try box?.checked()
     return try read { database in
@@ -34,8 +34,8 @@ extension Places {
     }
   }
 
-  /// The intersection of a road that is nearest to a position and no more than a metre, or so many metres, from it.
-  /// Throws `GeoError`.
+  /// Returns the intersection of a road that is nearest to a position, at most `tolerance` metres from it. Throws
+  /// `GeoError`.
   public func intersection(
     ofRoad id: Int64, at position: Coordinate, tolerance: Double = 1
   ) throws(GeoError) -> MapFeature? {
@@ -43,8 +43,10 @@ extension Places {
       .filter { $0.distance <= tolerance }.min { $0.distance < $1.distance }?.feature
   }
 
-  /// Features with all words of a text in their names, in any language: whatever the case and the marks on letters, and
-  /// each word may be the beginning of a longer one. In order of how well they fit, then of identity.
+  /// Returns features with all words of a text in their names, in any language.
+  ///
+  /// Case and diacritics are ignored. Each word may be the beginning of a longer one. The order is by how well they
+  /// match, then by identity.
   ///
   /// Costs one look-up in the index of words, and one read for each feature up to the limit. Throws `GeoError`.
   public func search(

@@ -1,8 +1,8 @@
 package import BothyStore
 
-/// The whole of the places at a glance, for whoever draws them.
+/// An overview of all places, for code that draws them.
 extension Places {
-  /// Every tile that is held, at most `limit` of them, with the time at which it was last validated. Doesn't read bytes.
+  /// Returns up to `limit` stored tiles with the time of their last validation. Doesn't read bytes.
   package func heldTiles(limit: Int) throws(GeoError) -> [(tile: Tile, validatedAt: Int64)] {
     try read { database in
       let statement = try PreparedStatement("SELECT morton, validated_at FROM tile LIMIT ?", in: database)
@@ -16,8 +16,8 @@ extension Places {
     }
   }
 
-  /// Features near a box, at most `limit` of them, named places before all else, and how many there are. Only those that
-  /// are returned are decoded.
+  /// Returns up to `limit` features near a box, named places first, and their total number. Decodes only the returned
+  /// features.
   package func features(
     near box: GeoBox, _ filter: PlaceFilter, limit: Int
   ) throws(GeoError) -> (features: [MapFeature], total: Int) {

@@ -1,10 +1,11 @@
 public import BothyStore
 
-/// Questions by position.
+/// Queries by position.
 extension Places {
-  /// What is within so many metres of a position, the nearest first.
+  /// Returns the places within a radius in metres of a position, the nearest first.
   ///
-  /// Distances go to the closest point of a shape or the closest entrance; within an area they are 0. Throws `GeoError`.
+  /// Distances are measured to the closest point of a shape or the closest entrance. Within an area they are 0. Throws
+  /// `GeoError`.
   public func within(
     radius: Double, of center: Coordinate, _ filter: PlaceFilter = .places
   ) throws(GeoError) -> [NearbyPlace] {
@@ -12,8 +13,8 @@ extension Places {
       .sorted(by: NearbyPlace.precedes)
   }
 
-  /// Features whose centre is in a box, edges included, in order of identity. A box whose west is greater than its east
-  /// lies across the antimeridian. Throws `GeoError`.
+  /// Returns features whose center is in a box, edges included, in order of identity. A box whose west is greater than
+  /// its east crosses the antimeridian. Throws `GeoError`.
   public func `in`(box: GeoBox, _ filter: PlaceFilter = .places) throws(GeoError) -> [MapFeature] {
     try box.checked()
     return try read { database in
@@ -28,8 +29,8 @@ extension Places {
     }
   }
 
-  /// The nearest features, measured as in `within(radius:of:_:)`, wherever they are. Looks in ever larger circles, the
-  /// first of 50 metres. Throws `GeoError`.
+  /// Returns the nearest features at any distance, measured as in `within(radius:of:_:)`. Searches in growing circles,
+  /// from 50 metres. Throws `GeoError`.
   public func nearest(
     _ count: Int, to center: Coordinate, _ filter: PlaceFilter = .places
   ) throws(GeoError) -> [NearbyPlace] {
@@ -40,14 +41,15 @@ extension Places {
       while true {
         let found = try reader.nearest(count, within: radius, of: center, filter)
         if found.count >= count || radius > Geodesy.earthRadius * .pi { return found }
-        // As wide as it takes when places are spread evenly, and a little more.
+        // The radius that evenly spread places need, plus a margin.
         let guess = (Double(count) / Double(max(found.count, 1))).squareRoot() * 1.3
         radius *= min(max(guess, 1.5), 4)
       }
     }
   }
 
-  /// Areas that a position is in, less their holes; the edge belongs to an area. In order of identity. Throws `GeoError`.
+  /// Returns the areas that contain a position, in order of identity. Holes aren't included, edges are. Throws
+  /// `GeoError`.
   public func areas(
     containing position: Coordinate, _ filter: PlaceFilter = .places
   ) throws(GeoError) -> [MapFeature] {
@@ -63,8 +65,9 @@ extension Places {
     }
   }
 
-  /// Searches 200 metres around a position, then 200 more, up to 1000, while there are fewer places than wanted that a
-  /// condition accepts. The nearest first; more than wanted when the last circle has more. Throws `GeoError`.
+  /// Searches circles of 200 to 1000 metres, in steps of 200, until a condition accepts enough places.
+  ///
+  /// Returns the nearest first, and more than wanted if the last circle has more. Throws `GeoError`.
   public func search(
     around center: Coordinate, wanted: Int = 50, _ filter: PlaceFilter = .places,
     where accepts: (NearbyPlace) -> Bool = { _ in true }

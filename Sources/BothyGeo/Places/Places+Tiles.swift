@@ -1,14 +1,16 @@
 internal import BothyStore
 internal import Foundation
 
-/// Tiles as they come and go.
+/// Adding, reading and deleting tiles.
 extension Places {
-  /// Takes in a tile in place of what it held before, all of it or nothing: one transaction, after the bytes were read.
+  /// Stores a tile in place of its earlier version. Decodes the bytes, then writes all changes in one transaction.
   ///
-  /// A feature that the tile no longer has goes, unless another tile holds it. Where tiles differ about a feature the one
-  /// received last counts. The same bytes as before cost no more than the row of the tile. A `generation` other than
-  /// the current one discards the tile. Throws `GeoError`: `.notATile` for bytes that are none, with the old version
-  /// left as it was; `.unavailable` when it can't be written, as on a full disk.
+  /// A feature that the tile no longer has is deleted, unless another tile has it. If tiles differ about a feature, the
+  /// tile received last counts. Unchanged bytes cost only the row of the tile. If `generation` isn't the current one,
+  /// the tile is discarded.
+  ///
+  /// Throws `GeoError`: `.notATile` for invalid bytes, and `.unavailable` if the tile can't be written, for example on
+  /// a full disk. The old version then stays.
   @discardableResult
   public func replace(_ tile: PlaceTile, generation: Int? = nil) throws(GeoError) -> PlaceTileChange {
     let categories = self.categories
@@ -19,7 +21,7 @@ extension Places {
       if let generation, generation != self.generation { return .discarded }
       let held = try PlaceTileRow.read(number, database)
       if let held, held.receivedAt > tile.receivedAt { return .outdated }
-      // The tile may have been replaced since it was looked at.
+      // The tile may have been replaced since the first check.
       let isSame = held.map { $0.payload == tile.payload } ?? false
       let writer = PlaceWriter(database)
       try PlaceTileRow.write(tile, categories: Int64(categories.version), database)
@@ -35,8 +37,10 @@ extension Places {
     return change
   }
 
-  /// Notes that the server confirmed a tile at a time, in milliseconds since 1970, with the validators that it sent; a
-  /// validator that it did not send stays. False when the tile is not held: then it must be fetched whole.
+  /// Stores that the server confirmed a tile at a time in milliseconds since 1970, with the validators that it sent. A
+  /// validator that it didn't send stays.
+  ///
+  /// Returns false if the tile isn't stored and so must be fetched completely.
   @discardableResult
   public func renew(
     _ tile: Tile, at time: Int64, entityTag: String? = nil, lastModified: String? = nil
@@ -56,7 +60,7 @@ extension Places {
     }
   }
 
-  /// Removes tiles, and the features that no other tile holds, in one transaction.
+  /// Deletes tiles, and the features that no other tile has, in one transaction.
   public func remove(_ tiles: some Sequence<Tile>) throws(GeoError) {
     let numbers = tiles.map(\.rowNumber)
     try write { database in
@@ -66,12 +70,12 @@ extension Places {
     noteChange()
   }
 
-  /// A tile as it came, however old; nil when it is not held. A tile without features is held as well.
+  /// Returns a tile as received, at any age, or `nil` if it isn't stored. Tiles without features are stored too.
   public func tile(_ tile: Tile) throws(GeoError) -> PlaceTile? {
     try read { try PlaceTileRow.read(tile.rowNumber, $0) }
   }
 
-  /// The tiles that are held, of those asked about, with the time at which each was last validated. Doesn't read bytes.
+  /// Returns those of the tiles that are stored, with the time of their last validation. Doesn't read bytes.
   public func held(_ tiles: some Sequence<Tile>) throws(GeoError) -> [Tile: Int64] {
     let tiles = Array(tiles)
     return try read { database in
@@ -86,7 +90,7 @@ extension Places {
     }
   }
 
-  /// The numbers of tiles and of features.
+  /// Returns the numbers of tiles and of features.
   public func counts() throws(GeoError) -> (tiles: Int, features: Int) {
     try read { database in
       let statement = try PreparedStatement(
@@ -97,7 +101,7 @@ extension Places {
     }
   }
 
-  /// The tiles that hold a feature, in order.
+  /// Returns the tiles that have a feature, in order.
   public func tiles(of key: FeatureKey) throws(GeoError) -> [Tile] {
     try read { database in
       let statement = try PreparedStatement(

@@ -3,16 +3,18 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// The places of the tiles that were handed in, in a SQLite file of their own: each feature once, found by position, name,
-/// id and category.
+/// A database of the places of tiles, in its own SQLite file. Each feature occurs once and is found by position, name,
+/// id or category.
 ///
-/// A tile is replaced in one transaction, and its bytes are kept: another category table needs no download. Everything
-/// in the file can be fetched again, so a file that is damaged is put away and begun anew, and one of another version too,
-/// with its tiles as they came; what
-/// a user made belongs into a `Store`. All calls block: a look-up costs some 50 µs, a tile of 1000 features some 50 ms.
-/// Any thread may call; reads go on while a tile is written.
+/// A tile is replaced in one transaction. Its bytes are stored, so another category table needs no download.
+///
+/// Everything in the file can be fetched again. A damaged file is quarantined and recreated. A file of another version
+/// is too, but its tiles are copied. Store data that a user created in a `Store`.
+///
+/// All calls block: a look-up costs some 50 µs, a tile of 1000 features some 50 ms. Calls are safe from any thread.
+/// Reads continue while a tile is written.
 public final class Places: Sendable {
-  /// Where the file is.
+  /// The path of the file.
   public let path: String
   private let state: Mutex<State>
 
@@ -23,13 +25,15 @@ public final class Places: Sendable {
     var revision = 0
   }
 
-  /// Counts up when a tile's features are read in another way than before.
+  /// The version of the parser, which increases when features are derived from tiles differently.
   static let parserVersion: Int64 = 1
 
-  /// Opens or makes the file at `path` and derives the features of tiles anew whose categories are of another version
-  /// than `categories`, or that were read by another version of this library: one transaction for each such tile.
+  /// Opens or creates the file at `path`.
   ///
-  /// Throws `GeoError` `.unavailable` for a file that can't be opened and for a database of something else.
+  /// Derives the features of tiles again if their version of `categories` or of the parser differs. This is one
+  /// transaction for each such tile.
+  ///
+  /// Throws `GeoError` `.unavailable` for a file that can't be opened and for a database of another application.
   public init(path: String, categories: CategoryTable = .common) throws(GeoError) {
     self.path = path
     let pool = try PlaceFile.open(path)
@@ -37,32 +41,32 @@ public final class Places: Sendable {
     try deriveAnew()
   }
 
-  /// Closes the file; calls that follow throw.
+  /// Closes the file. Later calls throw.
   public func close() throws(GeoError) {
     do { try state.withLock { $0.pool }.close() } catch { throw PlaceFile.failure(error, path) }
   }
 
-  /// The table that features are sorted by at present.
+  /// The current table of categories.
   public var categories: CategoryTable { state.withLock { $0.categories } }
 
-  /// Counts the times that the places were cleared. Taken before a tile is fetched and given to `replace`, it keeps out
-  /// what was on its way when they were.
+  /// The number of times that the places were cleared. Read it before a tile is fetched and pass it to `replace`, which
+  /// then ignores tiles that were loading when the places were cleared.
   public var generation: Int { state.withLock { $0.generation } }
 
-  /// Counts up with every change of what the features are, made through this value.
+  /// A number that increases with each change of the features through this value.
   public var revision: Int { state.withLock { $0.revision } }
 
   func noteChange() { state.withLock { $0.revision += 1 } }
 
-  /// Sorts all features into the categories of another table, from the bytes of their tiles: one transaction for each
-  /// tile that was read with another version. Throws `GeoError`.
+  /// Assigns the categories of another table to all features, from the bytes of their tiles. Runs one transaction for
+  /// each tile that was read with another version. Throws `GeoError`.
   public func setCategories(_ categories: CategoryTable) throws(GeoError) {
     state.withLock { $0.categories = categories }
     try deriveAnew()
   }
 
-  /// Removes every tile and feature in one transaction and gives the room back. Throws `GeoError`; then nothing is
-  /// removed.
+  /// Deletes every tile and feature in one transaction and frees the disk space. Throws `GeoError` if nothing was
+  /// deleted.
   public func clear() throws(GeoError) {
     try write { database in
       for table in ["tile", "feature", "version", "junction", "area", "words"] {
@@ -71,7 +75,7 @@ public final class Places: Sendable {
       self.state.withLock { $0.generation += 1 }
     }
     noteChange()
-    // Done when it can be: readers may hold on to pages for a while.
+    // Vacuums when possible: readers may use pages for a while.
     try? state.withLock { $0.pool }.vacuum()
   }
 
@@ -87,19 +91,19 @@ public final class Places: Sendable {
     do { return try pool.write(body) } catch { throw recovered(error, pool) }
   }
 
-  /// Begins the file anew when the error tells of damage, and tells of it.
+  /// Recreates the file if the error reports damage, and returns the error to throw.
   private func recovered(_ error: any Error, _ pool: ClosableDatabase) -> GeoError {
     guard PlaceFile.isDamage(error) || error is FeatureDamage else { return PlaceFile.failure(error, path) }
     do {
       try state.withLock { state in
-        guard state.pool === pool else { return }  // another call has done it
+        guard state.pool === pool else { return }  // another call did this
         try PlaceFile.putAway(path)
         state.pool = try PlaceFile.open(path)
         state.generation += 1
         state.revision += 1
       }
     } catch { return PlaceFile.failure(error, path) }
-    try? pool.close()  // when the calls that still run are done
+    try? pool.close()  // after the calls that still run
     return GeoError(
       .damagedPlaces,
       "The places at \(path) were damaged. The file was put away and begun anew: fetch the tiles again.",
@@ -126,7 +130,7 @@ public final class Places: Sendable {
           try writer.replace(morton, content.features)
           try PlaceTileRow.write(held, categories: Int64(categories.version), database)
         } catch let error as GeoError where error.code == .notATile {
-          // Another version took it for a tile; without it the tile counts as missing and is fetched again.
+          // Another version accepted these bytes. The tile is deleted, so it counts as missing and is fetched again.
           try writer.remove(morton)
         }
       }

@@ -2,26 +2,26 @@ import BothyCache
 import Foundation
 import HTTPTypes
 
-/// What came of writing a region into an archive.
+/// The result of writing a region to an archive.
 public struct RegionExport: Sendable, Hashable {
-  /// How many tiles the archive has.
+  /// The number of tiles in the archive.
   public var written = 0
-  /// How many the server says do not exist.
+  /// The number of tiles that don't exist, according to the server.
   public var absent = 0
-  /// How many are not on the disk: the region is not complete.
+  /// The number of tiles that aren't on the disk, as the region isn't complete.
   public var missing = 0
 }
 
-/// Regions as one file each, for other programs and other devices.
+/// Exports regions as one file each, for other programs and other devices.
 extension OfflineRegions {
-  /// Writes what a region has, fresh or stale, into a new archive, with the source's attribution. Vector tiles are packed
-  /// with gzip. On failure no file is left.
+  /// Writes the tiles of a region, fresh or stale, into a new archive, with the source's attribution. Vector tiles are
+  /// packed with gzip. On failure no file remains.
   ///
   ///     try await regions.export(region.id, to: "oslo.pmtiles", as: .pmtiles)
   ///
-  /// Asks nobody. Costs a read of each tile from the cache, and holds one at a time in memory.
+  /// Sends no requests. Costs a read of each tile from the cache, and has one tile at a time in memory.
   ///
-  /// - Throws: `GeoError`: `.unavailable` when there is a file of this name or nothing is stored, `.unknownRegion`.
+  /// - Throws: `GeoError`: `.unavailable` if a file of this name exists or no tile is stored, or `.unknownRegion`.
   @discardableResult
   public func export(
     _ id: Region.ID, to path: String, as container: TileArchiveInfo.Container,
@@ -62,7 +62,7 @@ extension OfflineRegions {
     }
   }
 
-  /// What the disk has of a tile; without bytes where the server says that there is nothing.
+  /// Returns a tile from the disk, or `nil`. The data is empty if the server reported that the tile doesn't exist.
   private func stored(_ tile: Tile, _ region: Region) async throws -> (data: Data, mediaType: String?)? {
     do {
       let resource = try await cache.value(tile.key(in: region.plan.source), mode: .cacheOnly)

@@ -1,9 +1,9 @@
 import BothyCache
 import Synchronization
 
-/// Keeping regions and the cache of one mind: which tiles are pinned, and which are there.
+/// Keeps regions and the cache consistent: the pins of tiles, and the tiles that are available.
 extension OfflineRegions {
-  /// Begins to put back pins that the cache has lost, unless that is under way or done.
+  /// Starts to restore pins that the cache has lost, unless this is running or done.
   @discardableResult
   func restore() -> Task<Void, any Error> {
     state.withLock { state in
@@ -14,25 +14,25 @@ extension OfflineRegions {
     }
   }
 
-  /// Returns when the pins are back. When they can't be put back now, the next call tries again.
+  /// Waits until the pins are restored. If this fails, the next call tries again.
   func restored() async {
     let work = restore()
-    // A cache that can't be read or written will tell the caller itself.
+    // A cache that can't be read or written reports this to the caller itself.
     guard (try? await work.value) == nil else { return }
     state.withLock { if $0.restoring == work { $0.restoring = nil } }
   }
 
-  /// A region pins all of its tiles while it is loaded; what has fewer pins has lost some.
+  /// Pins the tiles of regions that have lost pins. A region pins all of its tiles while it is loaded.
   private static func putPinsBack(
     _ cache: ResourceCache, _ file: RegionFile, _ lockPath: (Region.ID) -> String
   ) async throws {
     guard cache.hasDisk else { return }
     for region in try await file.all() where region.state != .waiting {
       guard try await cache.pinCount(by: region.holder) < region.tiles else { continue }
-      // Whoever holds the lock loads the region, and pins it.
+      // Another run has the lock; it loads the region and pins it.
       guard let lock = try RegionLock(lockPath(region.id)) else { continue }
       defer { lock.release() }
-      // Gone meanwhile.
+      // The region was deleted in the meantime.
       guard (try? await file.region(region.id)) != nil else { continue }
       var keys: [ResourceKey] = []
       for tile in try region.plan.tiles() {
@@ -46,17 +46,18 @@ extension OfflineRegions {
     }
   }
 
-  /// A region as it is: who loads it holds its lock, and a complete one has all of its tiles on the disk.
+  /// Returns a region in its actual state: if a run has its lock, and if the tiles of a complete region are on the
+  /// disk.
   func seen(_ region: Region) async -> Region {
     var region = region
     switch region.state {
     case .loading:
-      // A lock that can't be looked at says nothing.
+      // If the lock can't be checked, the stored state counts.
       guard let lock = try? RegionLock(lockPath(region.id)) else { return region }
       lock.release()
       region.state = .interrupted
     case .complete:
-      // A cache that can't be read says nothing of its tiles.
+      // If the cache can't be read, the stored state counts.
       guard let stored = try? await cache.totals(heldBy: region.holder).count, stored < region.tiles else {
         return region
       }

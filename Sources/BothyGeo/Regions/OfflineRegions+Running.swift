@@ -1,29 +1,32 @@
 import BothyCache
 
-/// Loading, pausing, refreshing and letting go.
+/// Loading, pausing, refreshing and deleting regions.
 extension OfflineRegions {
-  /// Loads what a region lacks, and returns how it stands when that is done, paused or gone through with failures.
+  /// Loads the missing tiles of a region. Returns its state when it is complete, paused, or finished with failures.
   ///
-  /// What is on disk and fresh, or came in this run or in one that it goes on with, is not asked for. Tiles that fail are
-  /// told of and left; they are tried when the region is resumed again. A network that puts something else in the place
-  /// of the tiles, as one that wants a sign-in does, ends the run, and what it replaced is put back. Waits while the policy does not allow the
-  /// network there is. Costs one look at the disk for each tile, a transaction for 256, and a request for each that
-  /// is lacking.
+  /// Tiles that are on disk and fresh, or that came in this run or the run that it continues, aren't requested. Failed
+  /// tiles are reported and skipped. The next `resume` tries them again.
   ///
-  /// - Throws: `GeoError`: `.interrupted` when the network is gone, the disk is full or nothing but failures comes,
-  ///   `.bulkForbidden`, `.regionBusy`, `.unknownRegion`; `CancellationError` when the task is cancelled. What came
-  ///   stays in each case.
+  /// Some networks replace tiles with other content, for example before a sign-in. This ends the run, and replaced
+  /// tiles are restored. While the policy doesn't allow the network, the run waits.
+  ///
+  /// Costs one look-up on the disk for each tile, a transaction for 256 tiles, and a request for each missing tile.
+  ///
+  /// - Throws: `GeoError`: `.interrupted` if the network is gone, the disk is full or all requests fail,
+  ///   `.bulkForbidden`, `.regionBusy`, or `.unknownRegion`. Throws `CancellationError` if the task is cancelled.
+  ///   Received tiles stay in each case.
   @discardableResult
   public func resume(_ id: Region.ID) async throws -> Region { try await run(id, isRefresh: false) }
 
-  /// Has the server confirm each tile of a region, and loads what changed and what it lacks. What the server confirms
-  /// stays as it is; what is there stays until better has come.
+  /// Validates each tile of a region with the server, and loads changed and missing tiles. Confirmed tiles stay
+  /// unchanged. Stored tiles stay until a newer version has arrived.
   ///
-  /// A tile that the server says is gone (404, 410, 204 or no bytes) is kept too: `progress.gone` counts these, `failures`
-  /// names them, and the region's reason says so. With `removingGone` they go; that holds for this run alone.
+  /// Tiles that the server reports as gone (404, 410, 204 or no bytes) stay too. They are counted in `progress.gone`
+  /// and listed in `failures`, and the region's reason mentions them. With `removingGone`, they are deleted; this
+  /// applies to this run alone.
   ///
-  /// Interrupted or paused, it goes on with `resume`: what was confirmed is not asked for again. Costs a request for each
-  /// tile; throws as `resume`.
+  /// If interrupted or paused, it continues with `resume`, and confirmed tiles aren't requested again. Costs a request
+  /// for each tile. Throws like `resume`.
   ///
   ///     let region = try await regions.refresh(id)
   ///     if region.progress.gone > 0, userAgrees { try await regions.refresh(id, removingGone: true) }
@@ -32,8 +35,8 @@ extension OfflineRegions {
     try await run(id, isRefresh: true, removesGone: removingGone)
   }
 
-  /// Stops the loading of a region, also one that another process loads, until it is resumed. Returns when a run of this
-  /// process has ended; what was asked for is waited for.
+  /// Stops loading a region until it is resumed, also if another process loads it. Waits until a run of this process
+  /// has ended, including its requests.
   public func pause(_ id: Region.ID) async throws(GeoError) {
     _ = try await file.region(id)
     try await file.pause(id)
@@ -42,11 +45,11 @@ extension OfflineRegions {
     await run.ended()
   }
 
-  /// Forgets a region. Tiles that another region or anybody else holds stay held; the others count against the cache's
-  /// limits from now on, and go when it has to make room.
+  /// Deletes a region. Tiles that other regions or pins need stay pinned. All others count against the cache's limits
+  /// from now on, and are evicted when it needs space.
   ///
-  /// A run is stopped first. Costs a transaction for 512 tiles. Should the process end meanwhile, the next call of
-  /// `create` or `delete` finishes it.
+  /// Stops a run first. Costs a transaction for 512 tiles. If the process ends in between, the next call of `create` or
+  /// `delete` finishes the deletion.
   public func delete(_ id: Region.ID) async throws {
     await restored()
     _ = try await file.region(id)
@@ -59,8 +62,8 @@ extension OfflineRegions {
     try await finishDeletions()
   }
 
-  /// Lets go of what regions held that are being deleted. One that another process still loads is left to it: it stops
-  /// within a second.
+  /// Unpins the tiles of regions that are being deleted. A run of another process is waited for, as it stops within a
+  /// second.
   func finishDeletions() async throws {
     await restored()
     for region in try await file.deletings() {
@@ -92,13 +95,13 @@ extension OfflineRegions {
       lock.release()
       leave(id)
     }
-    // What was written between the first look and the lock counts.
+    // Changes between the first read and the lock count.
     region = try await file.region(id)
     let now = cache.now
     if isRefresh {
       region.run = Region.Run(startedAt: now, isRefresh: true)
     } else {
-      // A clock that went back must not make what is there count as old for ever.
+      // If the clock was set back, stored tiles must not count as old forever.
       region.run.startedAt = min(region.run.startedAt, now)
     }
     region.run.removesGone = removesGone

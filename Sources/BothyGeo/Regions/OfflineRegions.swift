@@ -3,8 +3,8 @@ import BothyStore
 public import Foundation
 import Synchronization
 
-/// Parts of the map that are there without a network: loaded ahead, kept whatever the cache's limits say, refreshed and
-/// let go.
+/// Regions of the map for use without a network: loaded in advance, excluded from the cache's limits, refreshed and
+/// deleted.
 ///
 ///     let regions = try OfflineRegions(cache: cache, folder: folder)
 ///     let plan = RegionPlan(name: "Oslo", source: "trails", area: .box(oslo), zooms: try ZoomRange(0, 14))
@@ -13,16 +13,18 @@ import Synchronization
 ///     Task { for await progress in regions.progress(of: region.id) { show(progress) } }
 ///     try await regions.resume(region.id)
 ///
-/// Tiles are the cache's own: what is there already is not loaded again, what several regions share is there once, and
-/// any read of the cache finds them. A region pins its tiles before it asks for them, and the cache's entries alone say
-/// what is there. So a run that ended in any way, by `kill -9` too, goes on where it was, and nothing that is complete is
-/// asked for twice. A run holds one batch of 256 tiles in memory, however large the region is.
+/// Tiles are entries of the cache. Stored tiles aren't loaded again, regions share tiles, and any read of the cache
+/// finds them.
 ///
-/// All methods may be called from any thread; several processes may use one folder.
+/// A region pins its tiles before it requests them. Only the cache's entries record which tiles are available. So a run
+/// that ended in any way, even by `kill -9`, continues where it was, and complete tiles aren't requested twice. A run
+/// has one batch of 256 tiles in memory, for a region of any size.
+///
+/// All methods are safe from any thread. Several processes may use one folder.
 public final class OfflineRegions: Sendable {
   let cache: ResourceCache
   let file: RegionFile
-  /// How many tiles regions may have; checked when one is created.
+  /// The maximum numbers of tiles, checked when a region is created.
   public let limits: RegionLimits
   private let folder: URL
   let state: Mutex<State>
@@ -30,27 +32,26 @@ public final class OfflineRegions: Sendable {
   struct State {
     var policy: PrefetchPolicy
     var network = NetworkConditions()
-    /// Runs of this process, by region.
+    /// The runs of this process, by region.
     var runs: [String: RegionControl] = [:]
-    /// Who wants to follow runs that have not begun, by region.
+    /// The observers of runs that haven't begun, by region.
     var awaited: [String: [Int: AsyncStream<RegionProgress>.Continuation]] = [:]
     var nextFollower = 0
-    /// What follows the cache's network.
+    /// The id of the listener to the cache's network.
     var listener: Int?
-    /// The check of the pins at open.
+    /// The check of the pins when the list is opened.
     var restoring: Task<Void, any Error>?
   }
 
-  /// Opens the list of regions in a folder, which is made if need be. Blocks for one small read.
+  /// Opens the list of regions in a folder, or creates it. Blocks for one small read.
   ///
-  /// Pins that the cache has lost, as with a damaged index, are put back behind; every call waits for that. Runs follow
-  /// what the cache's loader says of the network, and wait for one that the policy lets them use.
+  /// Pins that the cache has lost, for example with a damaged index, are restored in the background. Every call waits
+  /// for that. Runs use the network status of the cache's loader, and wait for a network that the policy allows.
   ///
   /// - Parameters:
-  ///   - cache: keeps the tiles; it must have a disk. The list and the cache belong together.
-  ///   - policy: on which networks regions are loaded, and how many tiles at a time; how hard a host may be asked its
-  ///     source says.
-  /// - Throws: `GeoError` `.unavailable` when the list can't be read or written.
+  ///   - cache: the cache of the tiles, which must have a disk. The list and the cache belong together.
+  ///   - policy: the networks for loading, and the number of concurrent loads. The source limits the load on a host.
+  /// - Throws: `GeoError` `.unavailable` if the list can't be read or written.
   public init(
     cache: ResourceCache, folder: URL, limits: RegionLimits = RegionLimits(),
     policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4)
@@ -75,9 +76,9 @@ public final class OfflineRegions: Sendable {
 
   private func followNetwork() { setNetwork(cache.networkConditions) }
 
-  /// What a region would take. Asks nobody; counts without listing.
+  /// Estimates the tiles and bytes of a region. Sends no requests, and counts tiles without listing them.
   ///
-  /// - Throws: `GeoError`: `.invalidRegion`, `.zoomOutOfRange`, `.tooManyTiles` beyond the limit for one.
+  /// - Throws: `GeoError`: `.invalidRegion`, `.zoomOutOfRange`, or `.tooManyTiles` above the limit for one region.
   public func estimate(_ plan: RegionPlan) async throws -> RegionEstimate {
     _ = try source(of: plan)
     let count = try plan.tiles().count(limit: limits.tilesInOne)
@@ -85,10 +86,10 @@ public final class OfflineRegions: Sendable {
     return RegionEstimate(tiles: count, stored: try await cache.totals()[plan.source] ?? StoreTotals())
   }
 
-  /// Remembers a region; nothing is loaded before it is resumed. One transaction.
+  /// Saves a region in one transaction. Nothing is loaded before it is resumed.
   ///
-  /// - Throws: `GeoError`, before anything is written or asked for: `.invalidRegion`, `.zoomOutOfRange`,
-  ///   `.tooManyTiles`, `.bulkForbidden` where the source does not allow it, `.regionExists`.
+  /// - Throws: `GeoError`, before any write or request: `.invalidRegion`, `.zoomOutOfRange`, `.tooManyTiles`,
+  ///   `.bulkForbidden` if the source doesn't allow it, or `.regionExists`.
   public func create(_ plan: RegionPlan) async throws -> Region {
     try allowing(plan)
     let count = try plan.tiles().count(limit: limits.tilesInOne)
@@ -103,8 +104,10 @@ public final class OfflineRegions: Sendable {
     return region
   }
 
-  /// All regions, by name, as far as they are: one whose process has died counts as interrupted, one that was complete
-  /// and whose tiles have gone as lacking. Costs a look at the row of each tile of complete regions.
+  /// Returns all regions by name, in their actual state.
+  ///
+  /// If the process of a run has died, the region is interrupted. If a complete region has lost tiles, it is lacking.
+  /// Costs a look-up of each tile of complete regions.
   public func all() async throws(GeoError) -> [Region] {
     await restored()
     var regions: [Region] = []
@@ -112,29 +115,31 @@ public final class OfflineRegions: Sendable {
     return regions
   }
 
-  /// Throws `GeoError` `.unknownRegion`.
+  /// Returns a region. Throws `GeoError` `.unknownRegion`.
   public func region(_ id: Region.ID) async throws(GeoError) -> Region {
     await restored()
     return await seen(try await file.region(id))
   }
 
-  /// The region that people call so; nil when there is none.
+  /// Returns the region with a name, or `nil`.
   public func region(named name: String) async throws(GeoError) -> Region? {
     try await all().first { $0.name == name }
   }
 
-  /// How many of a region's tiles are on the disk, and their bytes there. Costs a look at the row of each.
+  /// Returns the number and bytes of a region's tiles on the disk. Costs a look-up of each.
   public func stored(_ id: Region.ID) async throws -> StoreTotals {
     try await cache.totals(heldBy: file.region(id).holder)
   }
 
-  /// The tiles that failed in the last run, at most a hundred; they are tried again when the region is resumed.
+  /// Returns up to a hundred tiles that failed in the last run. They are tried again when the region is resumed.
   public func failures(of id: Region.ID) async throws(GeoError) -> [RegionFailure] {
     try await file.failures(of: id)
   }
 
-  /// How far the run of this process is, from now to its end; of a region that is not being loaded its next run, from its
-  /// beginning. Whoever does not keep up sees the latest. Ends also when the region is deleted or the list closed.
+  /// Returns the progress of a region's run in this process, from now to its end. If no run exists, reports the next
+  /// one from its beginning.
+  ///
+  /// A slow reader receives the latest value. The stream also ends when the region is deleted or the list closed.
   public func progress(of id: Region.ID) -> AsyncStream<RegionProgress> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: RegionProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -154,7 +159,7 @@ public final class OfflineRegions: Sendable {
     return stream
   }
 
-  /// Ends the streams of a region that will have no run any more; of all for nil.
+  /// Ends the streams of a region that has no further runs, or all streams for `nil`.
   func endProgress(of id: Region.ID?) {
     let ended = state.withLock { state in
       let ended = state.awaited.filter { id == nil || $0.key == id }
@@ -164,8 +169,7 @@ public final class OfflineRegions: Sendable {
     for continuation in ended { continuation.finish() }
   }
 
-  /// Tells of the network where the cache's loader knows nothing of it; holds until that says something. Runs wait for
-  /// one that the policy lets them use.
+  /// Sets the network status until the cache's loader reports one. Runs wait for a network that the policy allows.
   public func setNetwork(_ conditions: NetworkConditions) {
     let runs = state.withLock { state in
       state.network = conditions
@@ -174,7 +178,7 @@ public final class OfflineRegions: Sendable {
     for run in runs { run.set(conditions) }
   }
 
-  /// Takes another policy. Runs under way heed it from their next tile on.
+  /// Sets another policy. Current runs apply it from their next tile on.
   public func setPolicy(_ policy: PrefetchPolicy) {
     let runs = state.withLock { state in
       state.policy = policy
@@ -183,7 +187,7 @@ public final class OfflineRegions: Sendable {
     for run in runs { run.set(policy) }
   }
 
-  /// Ends the use of the list; runs are to have ended.
+  /// Closes the list. End all runs before.
   public func close() throws(GeoError) {
     endProgress(of: nil)
     try file.close()
@@ -191,7 +195,7 @@ public final class OfflineRegions: Sendable {
 
   // MARK: for runs
 
-  /// The right to load a region, and what others want of its run. Throws `GeoError` `.regionBusy`.
+  /// Returns the lock for loading a region, and the control of its run. Throws `GeoError` `.regionBusy`.
   func enter(_ id: Region.ID) throws(GeoError) -> (lock: RegionLock, control: RegionControl) {
     guard let lock = try RegionLock(lockPath(id)) else {
       throw GeoError(
@@ -229,7 +233,7 @@ public final class OfflineRegions: Sendable {
     return source
   }
 
-  /// The source, when its owner lets it be loaded in bulk.
+  /// Returns the source if its owner allows loading in bulk.
   @discardableResult
   func allowing(_ plan: RegionPlan) throws(GeoError) -> ResourceSource {
     let source = try source(of: plan)
@@ -244,7 +248,7 @@ public final class OfflineRegions: Sendable {
 }
 
 extension ResourceSource {
-  /// Whether it makes addresses of tiles.
+  /// True if the source has addresses of tiles.
   fileprivate var hasTiles: Bool {
     switch address {
     case .tiles, .custom: true

@@ -1,9 +1,9 @@
 package import BothyCache
 package import BothyStore
 
-/// A region as tools show it.
+/// The JSON form of a region for command-line tools.
 extension Region {
-  /// The members of a region, and what is stored of it.
+  /// Writes the members of a region, with the number and bytes of its stored tiles.
   package func write(to writer: inout JSONWriter, stored: StoreTotals) {
     writer.member("name", name)
     writer.member("id", id)

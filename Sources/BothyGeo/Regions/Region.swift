@@ -1,93 +1,93 @@
 public import BothyCache
 public import BothyStore
 
-/// A part of the map that is kept, or on its way: what was asked for, and how far it is.
+/// An offline region: its plan, state and progress.
 public struct Region: Sendable, Hashable, Identifiable {
-  /// Made by the library; a name is for people.
+  /// The id, created by the library. Users see the name.
   public let id: String
-  /// What was asked for.
+  /// The requested area, zooms and source.
   public var plan: RegionPlan
-  /// How many tiles it has.
+  /// The number of tiles.
   public var tiles: Int
-  /// Where it stands.
+  /// The state of the region.
   public var state: RegionState
-  /// How far its present or last run is.
+  /// The progress of its current or last run.
   public var progress: RegionProgress
-  /// When it was created, by the cache's clock.
+  /// The time of creation, by the cache's clock.
   public var createdAt: Timestamp
-  /// When all of it was loaded or refreshed for the last time; nil before the first.
+  /// The time when the region was last completely loaded or refreshed, or `nil`.
   public var completedAt: Timestamp?
-  /// Why it was interrupted, or what is to be known of a complete one, in a sentence.
+  /// The reason of an interruption, or a remark about a complete region, as a sentence.
   public var reason: String?
-  /// What its present run goes by.
+  /// The settings of its current run.
   var run: Run
 
   struct Run: Sendable, Hashable {
-    /// Milliseconds since 1970: what was loaded or confirmed from then on is done.
+    /// The start in milliseconds since 1970. Tiles loaded or confirmed since then are done.
     var startedAt: Int64
-    /// Whether also what is fresh is confirmed.
+    /// True if fresh tiles are confirmed too.
     var isRefresh: Bool
-    /// Whether tiles go that the server says are gone. Holds for the run that was asked for so, and for no later one.
+    /// True if tiles that the server reports as gone are deleted. This applies only to the run that requested it.
     var removesGone = false
   }
 
-  /// What people call it.
+  /// The name of the region.
   public var name: String { plan.name }
 
-  /// Under which its tiles are pinned in the cache.
+  /// The holder of the pins of its tiles in the cache.
   public var holder: String { "region:" + id }
 }
 
-/// Where a region stands.
+/// The state of a region.
 public enum RegionState: String, Sendable, Hashable, CaseIterable {
-  /// Created, and nothing loaded yet.
+  /// Created, but not loaded yet.
   case waiting
-  /// Somebody is loading it, in this process or another.
+  /// Being loaded, in this process or another.
   case loading
   /// Stopped by the user.
   case paused
-  /// Stopped by something else: the network, a full disk, the end of the process.
+  /// Stopped by another cause: the network, a full disk, or the end of the process.
   case interrupted
-  /// Gone through to the end; some tiles failed and are tried again when it is resumed.
+  /// Finished, but some tiles failed. They are tried again when the region is resumed.
   case partial
-  /// All of it is there.
+  /// Complete on the disk.
   case complete
-  /// All of it was there, and tiles have gone from the disk since: damaged, or removed with the cache. Resuming it brings
-  /// them back.
+  /// Once complete, but tiles have been lost from the disk, by damage or because the cache was deleted. Resuming the
+  /// region loads them again.
   case lacking
 }
 
-/// How far a region is.
+/// The progress of a region.
 public struct RegionProgress: Sendable, Hashable {
-  /// How many tiles the region has.
+  /// The number of tiles of the region.
   public var total: Int
-  /// How many are there, or known not to exist.
+  /// The number of tiles that are stored, or known not to exist.
   public var done = 0
-  /// How many of these the server says do not exist.
+  /// The number of these that don't exist, according to the server.
   public var absent = 0
-  /// How many are kept though the server says that they are gone.
+  /// The number of stored tiles that the server reports as gone.
   public var gone = 0
-  /// How many failed in this run.
+  /// The number of failed tiles in this run.
   public var failed = 0
-  /// How many came from the network in this run, and their bytes.
+  /// The number of tiles from the network in this run.
   public var loaded = 0
-  /// The bytes of these.
+  /// The bytes of these tiles.
   public var bytesLoaded: Int64 = 0
-  /// How many the server has confirmed in this run.
+  /// The number of tiles that the server confirmed in this run.
   public var confirmed = 0
-  /// Why nothing is begun at present; nil when nothing stands in the way.
+  /// The reason why no further loads start now, or `nil`.
   public var obstacle: PrefetchPolicy.Obstacle?
 
   init(total: Int) { self.total = total }
 
-  /// From 0 to 1.
+  /// The finished fraction, from 0 to 1.
   public var fraction: Double { total == 0 ? 1 : min(1, Double(done + failed) / Double(total)) }
 }
 
-/// A tile that could not be had, or that is kept though the server says that it is gone.
+/// A tile whose request failed, or that is stored although the server reports it as gone.
 public struct RegionFailure: Sendable, Hashable {
-  /// Which tile it is.
+  /// The tile.
   public var tile: Tile
-  /// Why it could not be had, or that it is kept, in a sentence.
+  /// The reason of the failure, or that the tile stays stored, as a sentence.
   public var message: String
 }

@@ -1,14 +1,14 @@
 public import BothyStore
 import Foundation
 
-/// The part of the map that a region is of.
+/// The area of a region.
 public enum RegionArea: Sendable, Hashable {
-  /// One whose west is greater than its east lies across the antimeridian.
+  /// A box. If its west is greater than its east, it crosses the antimeridian.
   case box(GeoBox)
-  /// The area of several polygons together, which do not overlap.
+  /// The union of several polygons, which don't overlap.
   case polygons([GeoPolygon])
 
-  /// The smallest box around it.
+  /// The smallest box around the area.
   public var bounds: GeoBox {
     switch self {
     case .box(let box): box
@@ -16,8 +16,10 @@ public enum RegionArea: Sendable, Hashable {
     }
   }
 
-  /// The polygons of a GeoJSON document: a geometry, a feature, or a collection of either; points and lines in it are
-  /// left out. Throws `GeoError` `.invalidRegion` when there is none, or it is no such document.
+  /// Reads the polygons of a GeoJSON document, which is a geometry, a feature, or a collection of either. Ignores
+  /// points and lines.
+  ///
+  /// Throws `GeoError` `.invalidRegion` for other documents, or if the document has no polygons.
   public init(geoJSON source: some ContiguousBytesSource) throws(GeoError) {
     let polygons: [GeoPolygon]
     do { polygons = try Self.areas(JSONValue(parsing: source)) } catch {
@@ -49,7 +51,7 @@ public enum RegionArea: Sendable, Hashable {
 }
 
 extension RegionArea {
-  /// As it is kept: a GeoJSON geometry, or a box.
+  /// The stored form: a GeoJSON geometry, or a box.
   var json: JSONValue {
     switch self {
     case .box(let box):

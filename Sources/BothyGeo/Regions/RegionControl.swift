@@ -1,7 +1,7 @@
 import BothyCache
 import Synchronization
 
-/// What others want of a run that is under way in this process, and who follows it.
+/// The control of a run in this process: its settings, the request to pause, and its observers.
 final class RegionControl: Sendable {
   private struct State {
     var isPaused = false
@@ -28,9 +28,9 @@ final class RegionControl: Sendable {
   func set(_ network: NetworkConditions) { state.withLock { $0.network = network } }
   func set(_ policy: PrefetchPolicy) { state.withLock { $0.policy = policy } }
 
-  /// Waits a little for conditions to change.
+  /// Waits for a short time, in which conditions may change.
   func change(within duration: Duration, of cache: ResourceCache) async {
-    // Cancelled: whoever waits looks.
+    // If cancelled, the caller notices.
     try? await cache.wait(duration)
   }
 
@@ -56,7 +56,7 @@ final class RegionControl: Sendable {
     }
   }
 
-  /// The run is over: followers and those who wait for the end are told.
+  /// Ends the run and notifies its observers and the callers of `ended()`.
   func end() {
     let (followers, waiters) = state.withLock { state in
       state.isEnded = true
@@ -67,7 +67,7 @@ final class RegionControl: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Returns when the run is over.
+  /// Waits until the run has ended.
   func ended() async {
     await withCheckedContinuation { continuation in
       let isEnded = state.withLock { state in

@@ -3,15 +3,15 @@ import BothyStore
 import Foundation
 import GRDB
 
-/// The file that remembers regions: what was asked for and how far they are. Which tiles are there only the cache knows.
+/// The database of regions: their plans and progress. Only the cache records which tiles are available.
 ///
-/// Each method is one transaction. Several processes may use it.
+/// Each method is one transaction. Several processes may use the file.
 final class RegionFile: Sendable {
   private let queue: ClosableDatabase
   private let path: String
 
   private static let version = 2
-  /// How many failures are remembered of a region; all are counted.
+  /// The maximum number of failures that are stored of a region. All failures are counted.
   static let rememberedFailures = 100
 
   private static let tables = """
@@ -30,7 +30,7 @@ final class RegionFile: Sendable {
     CREATE INDEX failure_region ON failure (region);
     """
 
-  /// The state of a region whose tiles are being let go.
+  /// The state of a region whose tiles are being unpinned.
   private static let deleting = "deleting"
 
   init(path: String) throws(GeoError) {
@@ -41,7 +41,7 @@ final class RegionFile: Sendable {
     }
   }
 
-  /// Opens or makes the list, and brings one of an older format to this one.
+  /// Opens or creates the list, and migrates an older format.
   private static func opened(_ path: String) throws -> ClosableDatabase {
     var configuration = Configuration()
     configuration.label = "bothy.regions"
@@ -65,8 +65,10 @@ final class RegionFile: Sendable {
     return queue
   }
 
-  /// The list for reading alone, as it lies there: on a full disk, or one that may not be written, SQLite can't make what
-  /// it needs beside the file. Nil when there is no list, or it failed for another reason.
+  /// Opens the list as immutable. On a full or read-only disk, SQLite can't create the files that it needs beside the
+  /// database.
+  ///
+  /// Returns `nil` if the list doesn't exist or failed for another reason.
   private static func asItLies(_ path: String, _ error: any Error) -> ClosableDatabase? {
     let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY]
     guard let failure = error as? DatabaseError, codes.contains(failure.resultCode) else { return nil }
@@ -76,7 +78,7 @@ final class RegionFile: Sendable {
     var allowed = CharacterSet.urlPathAllowed
     allowed.remove(charactersIn: "?#%")
     let address = "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
-    // Of no use: the first failure is the one to tell of.
+    // If this fails too, the first error is the one to report.
     guard let queue = try? DatabaseQueue(path: address, configuration: configuration),
       (try? queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM region") }) != nil
     else { return nil }
@@ -85,7 +87,7 @@ final class RegionFile: Sendable {
 
   func close() throws(GeoError) { do { try queue.close() } catch { throw Self.failure(error, path) } }
 
-  /// All regions but those that are being deleted, by name.
+  /// Returns all regions by name, without those that are being deleted.
   func all() async throws(GeoError) -> [Region] {
     try await read { database in
       try Row.fetchAll(
@@ -106,7 +108,7 @@ final class RegionFile: Sendable {
     return found
   }
 
-  /// Adds a region, when the limits allow it beside the others.
+  /// Adds a region if the limits allow it beside the others.
   func add(_ region: Region, _ limits: RegionLimits) async throws(GeoError) {
     let plan = region.plan
     try await write { database in
@@ -131,7 +133,7 @@ final class RegionFile: Sendable {
     }
   }
 
-  /// Marks the beginning of a run: earlier failures are forgotten, counts begin at nothing.
+  /// Records the start of a run: deletes earlier failures and resets the counts.
   func begin(_ region: Region) async throws(GeoError) {
     try await write { database in
       try database.execute(sql: "DELETE FROM failure WHERE region = ?", arguments: [region.id])
@@ -146,7 +148,7 @@ final class RegionFile: Sendable {
     }
   }
 
-  /// Writes down how far a run is. False when the region was paused or deleted meanwhile.
+  /// Stores the progress of a run. Returns false if the region was paused or deleted in the meantime.
   func note(_ progress: RegionProgress, _ failures: [RegionFailure], of id: String) async throws(GeoError)
     -> Bool
   {
@@ -170,7 +172,7 @@ final class RegionFile: Sendable {
     }
   }
 
-  /// Ends a run in a state; one that was paused meanwhile stays so.
+  /// Ends a run in a state. A run that was paused in the meantime stays paused.
   func end(_ id: String, _ state: RegionState, reason: String?, at time: Int64) async throws(GeoError) {
     try await write { database in
       try database.execute(
@@ -181,7 +183,7 @@ final class RegionFile: Sendable {
     }
   }
 
-  /// A complete region stays complete: there is nothing to pause.
+  /// Pauses a region. A complete region stays complete, as it has no run.
   func pause(_ id: String) async throws(GeoError) {
     try await write { database in
       try database.execute(
@@ -227,7 +229,7 @@ extension RegionFile {
     progress.loaded = row["loaded"]
     progress.bytesLoaded = row["bytes"]
     progress.confirmed = row["confirmed"]
-    // A file of the first format that can't be written has no such column.
+    // A read-only file of the first format doesn't have this column.
     progress.gone = row.hasColumn("gone") ? row["gone"] : 0
     let completed: Int64? = row["completed"]
     return Region(
@@ -250,7 +252,7 @@ extension RegionFile {
   private func write<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result
   ) async throws(GeoError) -> Result {
-    // What is begun is brought to its end, also in a task that was cancelled.
+    // A transaction that has begun is finished, even if the task is cancelled.
     let queue = queue
     let task = Task { try await queue.write(body) }
     do { return try await task.value } catch { throw Self.failure(error, path) }

@@ -1,29 +1,30 @@
 import BothyCache
 import Foundation
 
-/// Getting one tile of a region: what came of it.
+/// The outcome of loading one tile of a region.
 enum RegionLoad: Sendable {
   case loaded(bytes: Int)
-  /// The server says that what is there is still good.
+  /// The server confirmed the stored tile.
   case confirmed
-  /// What is there is not to be asked for, whatever happens.
+  /// The stored tile never changes and so was not requested.
   case kept
   case absent
-  /// The server says that there is nothing any more; what is stored stays.
+  /// The server reports that the tile no longer exists. The stored tile stays.
   case gone(String)
-  /// This tile can't be had at present; others may.
+  /// This tile isn't available now. Others may be.
   case failed(String)
-  /// Something else came in the place of the tile, as from a network that wants a sign-in; what is stored stays.
+  /// Other content came in place of the tile, for example on a network that requires a sign-in. The stored tile stays.
   case misled(CacheError)
-  /// There is no network, or the server does not answer.
+  /// The network isn't available, or the server doesn't respond.
   case unreachable(CacheError)
-  /// No tile can be had, or kept.
+  /// The cache can't load or store any tile.
   case stopped(CacheError)
 
-  /// The longest that one tile waits for a server that wants to be left alone.
+  /// The maximum time that one tile waits for a server that sent `Retry-After`.
   static let patience = Duration.seconds(120)
 
-  /// Asks the server, on condition where something is stored. What is stored stays until better has come.
+  /// Requests a tile, with a conditional request if it is stored. The stored tile stays until a newer version has
+  /// arrived.
   static func of(_ key: ResourceKey, from cache: ResourceCache, _ watch: ReplacementWatch) async -> RegionLoad
   {
     var attempts = 3
@@ -34,13 +35,13 @@ enum RegionLoad: Sendable {
       do {
         var resource = try await cache.value(key, options)
         if resource.origin == .memory, try await cache.stored([key]).first == .some(nil) {
-          // It has gone from the disk and is only in memory: not for long.
+          // The entry was lost from the disk and is only in memory, where it doesn't last.
           resource = try await cache.value(key, mode: .networkOnly, priority: .background)
         }
         return outcome(resource)
       } catch {
         let problem = failure(error, key)
-        // Who asked to be left alone will answer; who does not answer is waited for once.
+        // A server with `Retry-After` will respond. One that doesn't respond is waited for once.
         attempts -= problem.status == nil ? 2 : 1
         guard let wait = problem.retryAfter, wait <= patience, attempts > 0 else { return outcome(problem) }
         do { try await cache.wait(wait) } catch { return outcome(problem) }

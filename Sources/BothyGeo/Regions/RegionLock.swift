@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Who may load a region: one at a time, whatever process they are in. The system takes it back from the dead.
+/// The lock for loading a region, which only one run of all processes has. The system releases it when a process dies.
 final class RegionLock: Sendable {
   private let path: String
   private let descriptor: Mutex<Int32?>
 
-  /// Nil when somebody else has it.
+  /// Acquires the lock, or returns `nil` if another run has it.
   init?(_ path: String) throws(GeoError) {
     self.path = path
     let number = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
@@ -27,6 +27,6 @@ final class RegionLock: Sendable {
     }
   }
 
-  /// Removes the file of a region that is no more. Whoever has opened it meanwhile finds that the region is gone.
-  func remove() { try? FileManager.default.removeItem(atPath: path) }  // A file that stays harms nobody.
+  /// Deletes the lock file of a deleted region. A process that has opened it in the meantime finds the region deleted.
+  func remove() { try? FileManager.default.removeItem(atPath: path) }  // A file that stays is harmless.
 }

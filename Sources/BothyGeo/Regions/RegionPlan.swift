@@ -1,17 +1,17 @@
 public import BothyCache
 
-/// What is to be had without a network: a part of the map, at some zooms, of one source.
+/// The plan of an offline region: an area of the map, at some zooms, of one source.
 public struct RegionPlan: Sendable, Hashable {
-  /// What people call it; no other region has the same name.
+  /// The name for users. No other region has the same name.
   public var name: String
   /// The source of the tiles, which the cache must know.
   public var source: SourceID
-  /// Which part of the map.
+  /// The area of the map.
   public var area: RegionArea
-  /// At which zooms; all of them must be the source's.
+  /// The zooms, all of which the source must have.
   public var zooms: ZoomRange
 
-  /// Describes a region; `OfflineRegions.create` checks it.
+  /// Describes a region. `OfflineRegions.create` checks it.
   public init(name: String, source: SourceID, area: RegionArea, zooms: ZoomRange) {
     self.name = name
     self.source = source
@@ -19,22 +19,23 @@ public struct RegionPlan: Sendable, Hashable {
     self.zooms = zooms
   }
 
-  /// The tiles, coarse ones first. Throws `GeoError` for an area that is none.
+  /// Returns the tiles, coarse ones first. Throws `GeoError` for an invalid area.
   public func tiles() throws(GeoError) -> RegionTiles { try RegionTiles(area, zooms: zooms) }
 }
 
-/// What a region will take.
+/// The estimated size of a region.
 public struct RegionEstimate: Sendable, Hashable {
-  /// How many tiles it has; exact.
+  /// The exact number of its tiles.
   public var tiles: Int
-  /// So many times `bytesPerTile`.
+  /// The number of tiles times `bytesPerTile`.
   public var bytes: Int64
   /// The mean size on disk of the source's stored tiles, in bytes.
   public var bytesPerTile: Int64
-  /// How many stored tiles of the source that is the mean of; 0 where none is stored and `assumedBytesPerTile` stands in.
+  /// The number of stored tiles of the source behind the mean, or 0 if none is stored and `assumedBytesPerTile` is
+  /// used.
   public var sample: Int
 
-  /// What a tile is taken to have where nothing is known of the source: 16 KB.
+  /// The assumed size of a tile of a source without stored tiles: 16 KB.
   public static let assumedBytesPerTile: Int64 = 16_384
 
   init(tiles: Int, stored: StoreTotals) {
@@ -47,20 +48,21 @@ public struct RegionEstimate: Sendable, Hashable {
   }
 }
 
-/// How much regions may be.
+/// The maximum numbers of tiles of regions.
 public struct RegionLimits: Sendable, Hashable {
-  /// The most tiles of one region.
+  /// The maximum number of tiles of one region.
   public var tilesInOne: Int
-  /// In all regions together; a tile that several share counts for each.
+  /// The maximum number of tiles of all regions. A tile that several regions share counts for each.
   public var tilesInAll: Int
 
-  /// 100,000 tiles in one and a million in all, unless told otherwise.
+  /// Creates limits, by default 100,000 tiles in one region and a million in all.
   public init(tilesInOne: Int = 100_000, tilesInAll: Int = 1_000_000) {
     self.tilesInOne = max(0, tilesInOne)
     self.tilesInAll = max(0, tilesInAll)
   }
 
-  /// Throws `GeoError` `.tooManyTiles` for a region of so many tiles beside others of so many.
+  /// Throws `GeoError` `.tooManyTiles` if `tiles` tiles of a new region, with `others` of other regions, exceed a
+  /// limit.
   func check(_ tiles: Int, _ name: String, beside others: Int) throws(GeoError) {
     guard tiles <= tilesInOne else {
       throw GeoError(

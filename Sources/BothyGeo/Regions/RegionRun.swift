@@ -1,40 +1,40 @@
 import BothyCache
 import BothyStore
 
-/// One pass over the tiles of a region, from the first to the last: what is there is passed over, the rest is asked
-/// for, a few at a time. Holds no more than one batch of tiles.
+/// A run over the tiles of a region in order. It skips available tiles and requests the others, a few at a time. It has
+/// at most one batch of tiles in memory.
 ///
-/// Tiles are pinned before they are asked for, so nothing that came is ever evicted.
+/// Tiles are pinned before they are requested, so received tiles are never evicted.
 struct RegionRun {
   let region: Region
   let cache: ResourceCache
   let file: RegionFile
   let control: RegionControl
-  /// How fresh tiles of the source are.
+  /// The rule for the freshness of the source's tiles.
   let freshness: FreshnessRule
 
   private(set) var progress: RegionProgress
   private var tiles: RegionTiles.Iterator
-  /// What the present batch still lacks.
+  /// The keys of the current batch that are still missing.
   private var lacking: [ResourceKey] = []
   private var failures: [RegionFailure] = []
   private var failuresKept = 0
   private var handled = 0
   private var notedAt: Int64
-  /// How many tiles in a row could not be had, how many of them because nobody answered, and how many because something
-  /// else came in their place.
+  /// The number of failed tiles in a row, and how many of them failed for unreachable servers or for other content in
+  /// their place.
   private var failedInRow = (all: 0, unreachable: 0, misled: 0)
   private let watch: ReplacementWatch
   private var stop: Stop?
 
-  /// Why a pass ends before the last tile.
+  /// The reason why a run ends before the last tile.
   enum Stop: Sendable {
     case paused
     case interrupted(CacheError)
   }
 
   private static let batch = 256
-  /// So many failures in a row are no longer the tiles' own.
+  /// The number of failures in a row that indicates a general problem.
   private static let failureLimit = 64
   private static let unreachableLimit = 4
   private static let misledLimit = 4
@@ -54,7 +54,7 @@ struct RegionRun {
     notedAt = cache.now
   }
 
-  /// Goes through the tiles. Nil when it came to the last one.
+  /// Processes the tiles. Returns `nil` after the last one.
   mutating func perform() async throws -> Stop? {
     await withTaskGroup(of: (ResourceKey, RegionLoad).self) { group in
       var running = 0
@@ -67,12 +67,12 @@ struct RegionRun {
         group.addTask { [cache, watch] in (key, await RegionLoad.of(key, from: cache, watch)) }
         running += 1
       }
-      // What was asked for is waited for, so that it need not be asked for again.
+      // Waits for running requests, so that their tiles needn't be requested again.
       while let (key, load) = await group.next() { await take(load, of: key) }
     }
     if let replaced = watch.found() {
       await cache.putBack(replaced)
-      // What may not be kept was never counted as done.
+      // Tiles that couldn't be stored were never counted as done.
       progress.done = max(0, progress.done - replaced.count)
       stop = .interrupted(ReplacementWatch.reason)
     }
@@ -81,7 +81,7 @@ struct RegionRun {
     return stop
   }
 
-  /// The next tile that has to be asked for; nil at the end, or where the cache or the list fails.
+  /// Returns the next tile to request, or `nil` at the end or if the cache or the list fails.
   private mutating func next() async -> ResourceKey? {
     while lacking.isEmpty {
       if Task.isCancelled || control.isPaused {
@@ -116,14 +116,14 @@ struct RegionRun {
     return lacking.popLast()
   }
 
-  /// Whether an entry on the disk is as good as asking: it came or was confirmed in this run, or is fresh.
+  /// Returns true if an entry on the disk needs no request: it was received or confirmed in this run, or is fresh.
   private func isDone(_ metadata: EntryMetadata) -> Bool {
     if metadata.validatedAt >= region.run.startedAt { return true }
     if region.run.isRefresh { return false }
     return Usability(of: metadata, under: freshness, at: cache.now, isPinned: true).isFresh
   }
 
-  /// Waits for a network that may be used. False when the run is to end.
+  /// Waits for a network that the policy allows. Returns false if the run should end.
   private mutating func mayBegin() async -> Bool {
     while true {
       if Task.isCancelled || control.isPaused {
@@ -178,7 +178,10 @@ struct RegionRun {
     await noteIfDue(every: 64)
   }
 
-  /// - Parameter cause: what ends the run when it comes several times in a row; nil for what is the tile's own.
+  /// Records a failure.
+  ///
+  /// - Parameter cause: an error that ends the run after several times in a row, or `nil` for a failure of this tile
+  ///   alone.
   private mutating func fail(_ key: ResourceKey, _ message: String, _ cause: CacheError?, isMisled: Bool) {
     progress.failed += 1
     failedInRow.all += 1
@@ -202,7 +205,7 @@ struct RegionRun {
     failuresKept += 1
   }
 
-  /// Writes down how far it is after so many tiles, or when a second has gone by; sees whether somebody has paused it.
+  /// Stores the progress after `count` tiles or after a second, and checks if the region was paused.
   private mutating func noteIfDue(every count: Int) async {
     guard handled >= count && handled > 0 || abs(cache.now - notedAt) >= 1000 else { return }
     await note()
@@ -216,7 +219,7 @@ struct RegionRun {
     do {
       if try await !file.note(progress, new, of: region.id), stop == nil { stop = .paused }
     } catch {
-      // How far it is only the cache knows for sure; a list that can't be written stops it all the same.
+      // Only the cache knows the progress exactly. A list that can't be written still stops the run.
       if stop == nil { stop = .interrupted(CacheError(.storage, error.message)) }
     }
   }

@@ -1,5 +1,4 @@
-/// The tiles of an area, coarse ones first: counted without being listed, and handed out one after the other without
-/// ever being a list.
+/// The tiles of an area, coarse ones first. They are counted and iterated without creating a list.
 public struct RegionTiles: Sequence, Sendable {
   fileprivate enum Cover: Sendable {
     case grids([TileGrid])
@@ -9,7 +8,7 @@ public struct RegionTiles: Sequence, Sendable {
   private let cover: Cover
   private let zooms: ClosedRange<Int>
 
-  /// Throws `GeoError` for an area that is none.
+  /// Creates the sequence. Throws `GeoError` for an invalid area.
   public init(_ area: RegionArea, zooms: ZoomRange) throws(GeoError) {
     self.zooms = zooms.lowest...zooms.highest
     switch area {
@@ -21,8 +20,8 @@ public struct RegionTiles: Sequence, Sendable {
     }
   }
 
-  /// How many tiles there are, at most `limit + 1`, as counting ends there. For a box it costs nothing; for polygons some
-  /// steps for each tile at their edges.
+  /// Returns the number of tiles, at most `limit + 1`, as counting ends there. For a box, the cost is constant. For
+  /// polygons, it is a few steps for each tile at their edges.
   public func count(limit: Int = .max) throws(GeoError) -> Int {
     switch cover {
     case .grids(let grids):
@@ -38,7 +37,7 @@ public struct RegionTiles: Sequence, Sendable {
   public struct Iterator: IteratorProtocol {
     private struct Open {
       var tile: Tile
-      /// Nil for a tile that is wholly within the area.
+      /// The edges near the tile, or `nil` for a tile completely inside the area.
       var near: [PolygonCover.Edge]?
     }
 
@@ -46,7 +45,7 @@ public struct RegionTiles: Sequence, Sendable {
     private let last: Int
     private var zoom: Int
     private var grid: TileGrid.Iterator?
-    /// What is still to be looked at, the next one last: at most three of each zoom.
+    /// The tiles to check, the next one last, at most three of each zoom.
     private var open: [Open] = []
 
     fileprivate init(_ cover: Cover, _ zooms: ClosedRange<Int>) {

@@ -2,22 +2,22 @@ import BothyCache
 import Foundation
 import Synchronization
 
-/// Notices a network that answers for the server: when tiles that differed are replaced by one and the same thing, one
-/// after the other, it is none of theirs. What they were is kept until then, and put back.
+/// Detects a network that responds in place of the server. If it replaces several different tiles with identical
+/// content, the content isn't theirs. The replaced tiles are stored until then and restored.
 ///
-/// `ReplacementRule` judges each answer for itself; this looks at what many have in common.
+/// `ReplacementRule` checks each response on its own. This type compares many responses.
 final class ReplacementWatch: Sendable {
   private struct State {
-    /// What came last; nil for the word that there is nothing.
+    /// The last received content, or `nil` for a response that the tile doesn't exist.
     var body: Data?
-    /// What it took the place of: each different.
+    /// The distinct entries that this content replaced.
     var replaced: [(key: ResourceKey, entry: CacheEntry)] = []
     var isTripped = false
   }
 
-  /// So many different tiles that become the same are no longer the tiles' own affair: a quarter of a small region.
+  /// The number of different tiles with identical new content that trips the watch: a quarter of a small region.
   private let limit: Int
-  /// Whether tiles may go that the server says are gone, all of them.
+  /// True if all tiles that the server reports as gone may be deleted.
   let removesGone: Bool
   private let state = Mutex(State())
 
@@ -28,7 +28,7 @@ final class ReplacementWatch: Sendable {
     self.removesGone = removesGone
   }
 
-  /// Whether the answer may take the place of what is stored.
+  /// Returns true if the response may replace the stored tile.
   func admits(_ admission: Admission) -> Bool {
     guard let old = admission.stored, !AnswerKind.isNegative(old.metadata.status) else {
       return state.withLock { !$0.isTripped }
@@ -43,29 +43,29 @@ final class ReplacementWatch: Sendable {
       if !state.replaced.contains(where: { $0.entry.body == old.body }) {
         state.replaced.append((admission.key, old))
       }
-      // What the server says is gone is kept for now: that its word is the same for many shows later.
+      // A tile that the server reports as gone stays for now: only later does it show that many have this response.
       guard state.replaced.count >= (isNothing ? Self.mostReplaced : limit) else { return true }
       state.isTripped = true
-      // The last one has not been replaced.
+      // The last entry has not been replaced.
       state.replaced.removeLast()
       return false
     }
   }
 
-  /// Whether the network was found out.
+  /// True if the network was detected.
   var isTripped: Bool { state.withLock { $0.isTripped } }
 
-  /// What is to be put back, when the network was found out; nil when it was not.
+  /// Returns the entries to restore if the network was detected, otherwise `nil`.
   func found() -> [(key: ResourceKey, entry: CacheEntry)]? {
     state.withLock { state in
       guard state.isTripped else { return nil }
       defer { state.replaced = [] }
-      // What the server says is gone was kept.
+      // Tiles reported as gone were never replaced.
       return state.body == nil ? [] : state.replaced
     }
   }
 
-  /// Why a run ends then.
+  /// The error that ends a run in this case.
   static let reason = CacheError(
     .unexpectedContent,
     "Many different tiles would have become the same, as on a network that wants a sign-in first, or with a server that "

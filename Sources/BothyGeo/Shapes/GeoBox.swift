@@ -1,14 +1,14 @@
 public import BothyStore
 
-/// Boxes as areas of the map: checked, made around places, compared.
+/// Boxes as areas of the map: their validation, creation around places, and comparison.
 ///
-/// A box goes east from `west` to `east`, so one whose west is greater than its east lies across the antimeridian.
+/// A box extends east from `west` to `east`. So one whose west is greater than its east crosses the antimeridian.
 extension GeoBox {
-  /// All positions there are, the poles among them.
+  /// A box of all positions, including the poles.
   public static let world = GeoBox(west: -180, south: -90, east: 180, north: 90)
 
-  /// This box, when it is one. Throws `GeoError` `.invalidCoordinate` for values that are no numbers or out of range,
-  /// and for a south that is north of north.
+  /// Returns this box if it is valid. Throws `GeoError` `.invalidCoordinate` for values that aren't numbers or are out
+  /// of range, and for a south that is north of north.
   @discardableResult
   public func checked() throws(GeoError) -> GeoBox {
     let longitudes = -180.0...180
@@ -24,10 +24,10 @@ extension GeoBox {
     return self
   }
 
-  /// The smallest box that holds all positions within so many metres of the centre, a hair larger against rounding. A
-  /// longitude beyond ±180° goes around the world. It
-  /// goes around the world when a pole is among them. Throws `GeoError` for a centre or radius that is no number; a
-  /// radius below zero counts as zero.
+  /// Creates the smallest box around all positions within a radius of the center, slightly larger against rounding.
+  ///
+  /// A longitude beyond ±180° wraps around the world. A box that includes a pole spans all longitudes. A radius below
+  /// zero counts as zero. Throws `GeoError` for a center or radius that isn't a number.
   public init(around center: Coordinate, radius: Double) throws(GeoError) {
     let center = try center.checked()
     guard radius.isFinite else {
@@ -41,19 +41,19 @@ extension GeoBox {
       metres: max(radius, 0))
   }
 
-  /// Whether the box lies across the meridian of 180°.
+  /// True if the box crosses the meridian of 180°.
   public var crossesAntimeridian: Bool { west > east }
 
-  /// From west to east in degrees.
+  /// The degrees from west to east.
   public var width: Double { crossesAntimeridian ? east - west + 360 : east - west }
 
-  /// The position halfway between its edges, in degrees; its longitude is within ±180.
+  /// The position halfway between its edges in degrees. Its longitude is within ±180.
   public var center: Coordinate {
     Coordinate(
       latitude: (south + north) / 2, longitude: Geodesy.normalized(longitude: west + width / 2))
   }
 
-  /// One box, or the two halves of one that lies across the antimeridian.
+  /// The box, or the two halves of a box that crosses the antimeridian.
   public var parts: [GeoBox] {
     guard crossesAntimeridian else { return [self] }
     return [
@@ -62,7 +62,7 @@ extension GeoBox {
     ]
   }
 
-  /// Whether the two have a position in common, edges included.
+  /// Returns true if the boxes have a common position, edges included.
   public func intersects(_ other: GeoBox) -> Bool {
     guard south <= other.north, other.south <= north else { return false }
     return holds(other.west) || holds(other.east) || other.holds(west) || other.holds(east)
@@ -71,7 +71,8 @@ extension GeoBox {
 
   private var touchesAntimeridian: Bool { crossesAntimeridian || abs(west) == 180 || abs(east) == 180 }
 
-  /// The smallest box that holds all positions: of the two ways around the world the shorter. Nil for none.
+  /// Creates the smallest box around all positions, by the shorter way around the world. Returns `nil` without
+  /// positions.
   public init?(around coordinates: some Sequence<Coordinate>) {
     var longitudes: [Double] = []
     var (south, north) = (Double.infinity, -Double.infinity)

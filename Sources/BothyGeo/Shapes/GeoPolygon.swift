@@ -1,28 +1,30 @@
 public import BothyStore
 
-/// An area within a ring of positions, less those within its holes. Edges are straight in degrees, as in GeoJSON; an
-/// edge of more than 180° of longitude is taken to go the shorter way, across the antimeridian.
+/// The area within a ring of positions, without its holes.
+///
+/// Edges are straight in degrees, as in GeoJSON. An edge of more than 180° of longitude takes the shorter way, across
+/// the antimeridian.
 public struct GeoPolygon: Hashable, Sendable {
   /// The outer ring.
   public var exterior: [Coordinate]
-  /// The rings of what is cut out; their edges still belong to the area.
+  /// The rings of the holes. Their edges still belong to the area.
   public var holes: [[Coordinate]]
 
-  /// Rings may be closed, with the first position again at the end, or not.
+  /// Creates a polygon. Rings can be closed, with the first position again at the end, or open.
   public init(exterior: [Coordinate], holes: [[Coordinate]] = []) {
     self.exterior = exterior
     self.holes = holes
   }
 
-  /// A polygon as in GeoJSON: the first ring is the outer one. Nil without a ring.
+  /// Creates a polygon from rings as in GeoJSON: the first ring is the outer one. Returns `nil` without a ring.
   public init?(rings: [[Coordinate]]) {
     guard let first = rings.first else { return nil }
     self.init(exterior: first, holes: Array(rings.dropFirst()))
   }
 
-  /// The area of a box, across the antimeridian too.
+  /// Creates the area of a box, which may cross the antimeridian.
   public init(_ box: GeoBox) {
-    // Two corners more, so that no edge of a wide box is mistaken for one across the antimeridian.
+    // Two additional corners ensure that no edge of a wide box counts as one across the antimeridian.
     let middle = box.west + box.width / 2
     let longitudes = [box.west, middle, box.east]
     exterior =
@@ -38,10 +40,10 @@ public struct GeoPolygon: Hashable, Sendable {
   /// The outer ring, then the holes.
   public var rings: [[Coordinate]] { [exterior] + holes }
 
-  /// The smallest box around the outer ring; nil without positions.
+  /// The smallest box around the outer ring, or `nil` without positions.
   public var bounds: GeoBox? { GeoBox(around: exterior) }
 
-  /// Whether a position is in the area; the outer edge and the edges of holes belong to it.
+  /// Returns true if the area contains a position. The outer edge and the edges of holes belong to it.
   public func contains(_ position: Coordinate) -> Bool {
     var isInside = false
     for ring in rings {
@@ -54,12 +56,13 @@ public struct GeoPolygon: Hashable, Sendable {
     return isInside
   }
 
-  /// The metres from a position to the nearest point of the area; 0 within.
+  /// Returns the metres from a position to the nearest point of the area, which is 0 within it.
   public func distance(to position: Coordinate) -> Double {
     contains(position) ? 0 : distanceToEdge(from: position)
   }
 
-  /// The metres from a position, inside or out, to the nearest point of any ring; infinite without positions.
+  /// Returns the metres from a position, inside or outside, to the nearest point of any ring. It is infinite without
+  /// positions.
   public func distanceToEdge(from position: Coordinate) -> Double {
     rings.reduce(.infinity) {
       min($0, Geodesy.distance(from: position, toLine: $1, isClosed: true))
@@ -68,7 +71,7 @@ public struct GeoPolygon: Hashable, Sendable {
 }
 
 extension Geodesy {
-  /// The metres from a position to the nearest point of a line; infinite without positions.
+  /// Returns the metres from a position to the nearest point of a line. It is infinite without positions.
   public static func distance(
     from position: Coordinate, toLine line: [Coordinate], isClosed: Bool = false
   ) -> Double {
@@ -82,7 +85,7 @@ extension Geodesy {
   }
 }
 
-/// A ring with longitudes counted on across the antimeridian, relative to an origin.
+/// A ring with continuous longitudes across the antimeridian, relative to an origin.
 struct FlatRing {
   struct Point {
     var x: Double
@@ -91,7 +94,7 @@ struct FlatRing {
 
   enum Place { case inside, outside, edge }
 
-  /// Closed. One that goes around a pole is closed along the pole.
+  /// The points of the closed ring. A ring around a pole is closed along the pole.
   private(set) var points: [Point] = []
 
   init(_ ring: [Coordinate], from origin: Double) {
@@ -101,7 +104,7 @@ struct FlatRing {
     var total = 0.0
     for coordinate in ring {
       x += Geodesy.difference(from: previous, to: coordinate.longitude)
-      // The very numbers of the ring, so that an edge on the border of a tile stays on it.
+      // Uses the exact numbers of the ring, so that an edge on the border of a tile stays on it.
       if origin == 0 { x = coordinate.longitude + ((x - coordinate.longitude) / 360).rounded() * 360 }
       previous = coordinate.longitude
       total += coordinate.latitude
@@ -116,7 +119,7 @@ struct FlatRing {
     points.append(start)
   }
 
-  /// Where the origin's meridian has the latitude: the rule of odd and even crossings, also one turn to either side.
+  /// Locates a latitude on the origin's meridian by the even-odd rule, also one turn to either side.
   func locate(_ latitude: Double) -> Place {
     var isInside = false
     for turn in [-360.0, 0, 360] {

@@ -5,20 +5,20 @@ public enum Geodesy {
   /// The mean radius of the earth (IUGG) in metres, which `Coordinate.distance(to:)` uses too.
   public static let earthRadius = Coordinate.earthRadius
 
-  /// The same meridian from -180 to 180. A longitude in this range stays what it is, both ends included.
+  /// Returns a longitude as a value from -180 to 180. A longitude in this range doesn't change, both ends included.
   public static func normalized(longitude: Double) -> Double {
     if (-180...180).contains(longitude) { return longitude }
     let turned = (longitude + 180).truncatingRemainder(dividingBy: 360)
     return (turned < 0 ? turned + 360 : turned) - 180
   }
 
-  /// How far east the second meridian is of the first, by the shorter way: from -180 to 180.
+  /// Returns the degrees from the first meridian east to the second, by the shorter way: from -180 to 180.
   static func difference(from first: Double, to second: Double) -> Double {
     let difference = second - first
     return (-180...180).contains(difference) ? difference : normalized(longitude: difference)
   }
 
-  /// The point halfway along the great circle between two positions.
+  /// Returns the midpoint of the great circle between two positions.
   public static func midpoint(_ first: Coordinate, _ second: Coordinate) -> Coordinate {
     let radians = Double.pi / 180
     let (latitude, other) = (first.latitude * radians, second.latitude * radians)
@@ -31,7 +31,7 @@ public enum Geodesy {
     return Coordinate(latitude: middle / radians, longitude: normalized(longitude: longitude))
   }
 
-  /// The position so many metres from another in a direction, clockwise from north in degrees.
+  /// Returns the position at a distance in metres from another, in a direction clockwise from north in degrees.
   public static func destination(
     from start: Coordinate, bearing: Double, distance: Double
   ) -> Coordinate {
@@ -45,11 +45,11 @@ public enum Geodesy {
       longitude: normalized(longitude: start.longitude + turn / radians))
   }
 
-  /// The metres from a position to the nearest point of the straight line, in degrees, between two others; across the
-  /// antimeridian by the shorter way.
+  /// Returns the metres from a position to the nearest point of the straight line, in degrees, between two others. The
+  /// line crosses the antimeridian by the shorter way.
   ///
-  /// The nearest point is looked for in a plane around the position, again with the scale of the place that was found:
-  /// right to a ten-thousandth over distances of a hundred kilometres, and to millimetres over those of a walk.
+  /// The nearest point is searched in a plane around the position, then again with the scale at the first result. The
+  /// error is a ten-thousandth at a hundred kilometres, and millimetres at walking distances.
   public static func distance(
     from position: Coordinate, toSegment start: Coordinate, _ end: Coordinate
   ) -> Double {

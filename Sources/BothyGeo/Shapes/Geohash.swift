@@ -1,11 +1,11 @@
 public import BothyStore
 
-/// Geohashes: positions as texts whose common beginnings tell of nearness.
+/// Geohashes: texts for positions. A long common prefix means that positions are near.
 public enum Geohash {
   private static let digits = Array("0123456789bcdefghjkmnpqrstuvwxyz".utf8)
 
-  /// The geohash of a position with so many characters, from 1 to 12; other numbers count as the nearest of these.
-  /// Throws `GeoError` `.invalidCoordinate` for a position that is not on earth.
+  /// Returns the geohash of a position with a length from 1 to 12. Other lengths are clamped. Throws `GeoError`
+  /// `.invalidCoordinate` for an invalid position.
   public static func encode(_ coordinate: Coordinate, length: Int = 9) throws(GeoError) -> String {
     let length = min(max(length, 1), 12)
     var box = GeoBox.world
@@ -30,7 +30,7 @@ public enum Geohash {
     return text
   }
 
-  /// The area that a geohash names. Throws `GeoError` `.invalidKey` for a text that is none.
+  /// Returns the area that a geohash names. Throws `GeoError` `.invalidKey` for an invalid text.
   public static func decode(_ text: String) throws(GeoError) -> GeoBox {
     var box = GeoBox.world
     let bytes = Array(text.lowercased().utf8)

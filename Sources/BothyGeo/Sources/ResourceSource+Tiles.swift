@@ -1,21 +1,21 @@
 public import BothyCache
 
 extension ResourceSource {
-  /// The key of a tile. Throws `CacheError.zoomOutOfRange` outside the source's zooms.
+  /// Returns the key of a tile. Throws `CacheError.zoomOutOfRange` outside the source's zooms.
   public func key(_ tile: Tile) throws(CacheError) -> ResourceKey {
     try key(zoom: tile.zoom, x: tile.x, y: tile.y)
   }
 
-  /// The zooms at which there are tiles, in the terms of the map.
+  /// The zooms of the tiles as a `ZoomRange`.
   public var zoomRange: ZoomRange { ZoomRange(unchecked: zooms) }
 }
 
 extension Tile {
-  /// The tile that a key names; nil for keys of other resources.
+  /// Creates the tile that a key names, or `nil` for keys of other resources.
   public init?(_ key: ResourceKey) {
     guard case .tile(let bits) = key.name else { return nil }
     let mask: UInt64 = (1 << 29) - 1
-    // A key can be made of any numbers; those of no tile are none.
+    // A key can have any numbers. Numbers of no tile return `nil`.
     guard
       let tile = try? Tile(x: Int(bits >> 29 & mask), y: Int(bits & mask), zoom: Int(bits >> 58))
     else { return nil }
@@ -24,8 +24,9 @@ extension Tile {
 }
 
 extension TileScheme {
-  /// The rule by which a source with this scheme makes addresses: the base, the tile's path and the extension, `{s}` in
-  /// the base being the host. The name tells rules apart.
+  /// Returns the rule for addresses of a source with this scheme: the base, the path of the tile and the extension.
+  ///
+  /// `{s}` in the base is replaced by the host. The name distinguishes rules.
   public func rule(_ name: String, base: String, fileExtension: String) -> AddressRule {
     AddressRule(name) { key, host in
       let root = base.replacing("{s}", with: host)

@@ -1,20 +1,20 @@
 public import BothyCache
 public import BothyStore
 
-/// What a TileJSON document (version 3.0.0) says of a source of tiles.
+/// The content of a TileJSON document (version 3.0.0), which describes a source of tiles.
 public struct TileJSON: Sendable, Hashable {
-  /// What the source is called; empty where the document does not say.
+  /// The name of the source, or an empty text if the document has none.
   public var name: String
-  /// Whom to thank, as it is written in the document, which may be HTML; empty where it does not say.
+  /// The attribution, or an empty text if the document has none. It may be HTML.
   public var attribution: String
-  /// Addresses of tiles, one for each host; the places `{z}`, `{x}` and `{y}`, or `{-y}` where rows count from the south.
+  /// The addresses of tiles, one for each host. They contain `{z}`, `{x}` and `{y}`, or `{-y}` for rows from the south.
   public var templates: [String]
-  /// The zooms that have tiles; 0 to 22 where the document does not say.
+  /// The zooms of the tiles, by default 0 to 22.
   public var zooms: ZoomRange
-  /// Where there are tiles; the world where the document does not say.
+  /// The area of the tiles, by default the world.
   public var bounds: GeoBox
 
-  /// Reads a document. Throws `GeoError` `.invalidSource`, naming the member that is wrong.
+  /// Reads a document. Throws `GeoError` `.invalidSource`, which names the invalid member.
   public init(json source: some ContiguousBytesSource) throws(GeoError) {
     let json: JSONValue
     do { json = try JSONValue(parsing: source) } catch {
@@ -38,10 +38,11 @@ public struct TileJSON: Sendable, Hashable {
     bounds = try Self.bounds(json["bounds"])
   }
 
-  /// The source that the document describes, under an id of the app's choice. Addresses that differ in nothing but the
-  /// host become one with several hosts; otherwise the first counts.
+  /// Returns the source that the document describes, with an id that the app chooses.
   ///
-  /// Loading in bulk stays forbidden: no document can allow it, its owner's terms can.
+  /// Addresses that differ only in the host become one address with several hosts. Otherwise the first address counts.
+  ///
+  /// Loading in bulk stays forbidden, as only the owner's terms can allow it, not a document.
   public func source(
     _ id: SourceID, freshness: FreshnessRule = .http, userAgent: String? = nil,
     allowsBulkDownload: Bool = false
@@ -74,7 +75,7 @@ public struct TileJSON: Sendable, Hashable {
     return try GeoBox(west: edges[0], south: edges[1], east: edges[2], north: edges[3]).checked()
   }
 
-  /// The address before its host, the host, and what comes after.
+  /// Splits an address at its host.
   private static func split(_ address: String) -> (before: String, host: String, after: String) {
     guard let scheme = address.firstRange(of: "://") else { return (address, "", "") }
     let rest = address[scheme.upperBound...]

@@ -1,53 +1,58 @@
 public import BothyCache
 
-/// The tiles of one source through a cache, as a map shows them: at once what is in memory, if need be a part of a
-/// coarser tile, and the tile itself when it has come.
+/// The tiles of one source through a cache, for showing a map.
+///
+/// It returns at once a tile in memory, or part of a coarser one. The tile itself follows when it is loaded.
 ///
 ///     if let shown = layer.bestAvailable(tile) { draw(shown.resource, shown.part) }
 ///     draw(try await layer.value(tile), .whole)
 ///
-/// A value; all methods may be called from any thread.
+/// A value type. All methods are safe from any thread.
 public struct TileLayer: Sendable {
-  /// The source whose tiles are shown.
+  /// The source of the tiles.
   public let source: ResourceSource
-  /// The cache that they are read through.
+  /// The cache that tiles are read through.
   public let cache: ResourceCache
 
-  /// - Parameter cache: one that knows the source.
+  /// Creates a layer.
+  ///
+  /// - Parameter cache: a cache that knows the source.
   public init(_ source: ResourceSource, in cache: ResourceCache) {
     self.source = source
     self.cache = cache
   }
 
-  /// The tiles of a provider in one style; `cache` must know the source's `resource`.
+  /// Creates a layer of a provider's tiles in one style. `cache` must know the source's `resource`.
   public init(_ source: TileSource, in cache: ResourceCache) { self.init(source.resource, in: cache) }
 
-  /// The tile if it is in memory, whatever its age. Posts no event; costs less than a microsecond.
+  /// Returns the tile if it is in memory, at any age. Posts no event and costs less than a microsecond.
   public func peek(_ tile: Tile) -> CachedResource? {
-    guard let key = try? source.key(tile) else { return nil }  // of another zoom: never held
+    guard let key = try? source.key(tile) else { return nil }  // of another zoom: never stored
     return cache.peek(key)
   }
 
-  /// The tile from the first place that has it: exactly one answer. A stored one that is stale is answered at once, and
-  /// refreshed behind; `states` tells when better has come. A tile beyond the last zoom is refused, see
-  /// `bestAvailable`.
+  /// Returns the tile from the first place that has it, as exactly one result.
+  ///
+  /// A stale stored tile is returned at once and refreshed in the background. `states` reports the newer version.
+  /// Throws for a tile beyond the last zoom, see `bestAvailable`.
   public func value(
     _ tile: Tile, mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .visible
   ) async throws(CacheError) -> CachedResource {
     try await cache.value(source.key(tile), mode: mode, priority: priority)
   }
 
-  /// What to show in the tile's place: loading, what is stored, what the network brings, or why there is nothing.
+  /// Returns the states of a tile to show: loading, the stored version, the version from the network, or an error.
   public func states(
     _ tile: Tile, mode: ReadMode = .staleThenFresh, priority: LoadPriority = .visible
   ) throws(CacheError) -> ResourceStates {
     cache.states(try source.key(tile), mode: mode, priority: priority)
   }
 
-  /// The tile, or the nearest coarser one that is in memory, and which part of its picture to show; nil when there is
-  /// none. Beyond the source's last zoom the search begins there.
+  /// Returns the tile, or the nearest coarser one in memory with the part of its picture to show.
   ///
-  /// Looks in memory alone: at most one look-up for each zoom, each less than a microsecond.
+  /// Returns `nil` if memory has neither. Beyond the source's last zoom, the search begins at that zoom.
+  ///
+  /// Reads only memory: at most one look-up for each zoom, each of less than a microsecond.
   public func bestAvailable(_ tile: Tile) -> ShownTile? {
     for (candidate, part) in candidates(tile) {
       if let resource = peek(candidate), !resource.isAbsent {
@@ -57,7 +62,7 @@ public struct TileLayer: Sendable {
     return nil
   }
 
-  /// As `bestAvailable`, on disk and in what came with the app too; asks no server.
+  /// Like `bestAvailable`, but also searches the disk and the tiles that came with the app. Sends no request.
   public func bestStored(_ tile: Tile) async throws(CacheError) -> ShownTile? {
     for (candidate, part) in candidates(tile) {
       do throws(CacheError) {
@@ -70,7 +75,7 @@ public struct TileLayer: Sendable {
     return nil
   }
 
-  /// The tiles that show the place of one, the finest first.
+  /// Returns the tiles that show the area of a tile, the finest first.
   private func candidates(_ tile: Tile) -> [(Tile, TilePart)] {
     guard let best = source.zoomRange.stand(in: tile) else { return [] }
     return ([best.tile] + best.tile.ancestors).compactMap { candidate in
@@ -80,15 +85,15 @@ public struct TileLayer: Sendable {
   }
 }
 
-/// A tile that is there, in the place of one that may not be.
+/// An available tile for an area, either the requested tile or a coarser one.
 public struct ShownTile: Sendable {
-  /// The tile asked for or one that contains it.
+  /// The requested tile or one that contains it.
   public let tile: Tile
-  /// The part of its picture that shows what was asked for.
+  /// The part of its picture that shows the requested tile.
   public let part: TilePart
-  /// The tile's bytes, where they were found, and whether they are still good.
+  /// The tile's bytes, with their origin and freshness.
   public let resource: CachedResource
 
-  /// Whether it is the tile that was asked for.
+  /// True if it is the requested tile.
   public var isExact: Bool { part == .whole }
 }

@@ -2,42 +2,44 @@ public import BothyCache
 internal import Foundation
 public import HTTPTypes
 
-/// Who serves tiles: the form of its addresses, and all that holds for each of its styles.
+/// A provider of tiles: the form of its addresses, and the settings of all its styles.
 ///
 ///     var provider = TileProvider("hills", template: "https://{s}.hills.example/{style}/{z}/{x}/{y}.png")
 ///     provider.hosts = ["a", "b"]
 ///     let outdoors = try provider.source(style: "outdoors")
 ///     let tile = try outdoors.tile(Tile(containing: position, zoom: 14))
 public struct TileProvider: Sendable {
-  /// Chosen by the developer and kept for ever: the first part of the ids of its sources.
+  /// The first part of the ids of its sources. The developer chooses it and must never change it.
   public let name: String
-  /// An address with `{z}`, `{x}` and `{y}`, or what else `ResourceSource` knows; `{style}` stands for a style.
+  /// An address with `{z}`, `{x}` and `{y}`, or other placeholders of `ResourceSource`. `{style}` is replaced by a
+  /// style.
   public let template: String
-  /// What `{s}` in the address stands for. They bring the same tiles; which one is asked is in no key.
+  /// The values of `{s}` in the address. All hosts serve the same tiles, so the host isn't part of a key.
   public var hosts: [String] = []
-  /// Whether `{r}` in the address becomes `@2x`.
+  /// True if `{r}` in the address becomes `@2x`.
   public var highResolution = false
-  /// The zooms at which there are tiles; 0 to 22 unless set.
+  /// The zooms of the tiles, by default 0 to 22.
   public var zooms = ZoomRange(unchecked: 0...22)
-  /// How long tiles count as fresh; as the server says unless set.
+  /// The rule for how long tiles are fresh, by default HTTP's.
   public var freshness = FreshnessRule.http
-  /// Sent with every request.
+  /// The headers of every request.
   public var headers: HTTPFields = [:]
-  /// Who asks: the app's name and version and how to reach its maker.
+  /// The user agent: the app's name and version, and a contact of its maker.
   public var userAgent: String?
-  /// How hard its servers may be asked, and how much of an answer is taken in.
+  /// The limits for requests to its servers, and for the size of a response.
   public var limits = SourceLimits()
-  /// What its tiles look like; anything else is refused. Nil refuses web pages, and other things in the place of
-  /// pictures; `ContentExpectation()` takes all.
+  /// The expected content of its tiles. Other content is rejected.
+  ///
+  /// `nil` rejects web pages, and other content in place of pictures. `ContentExpectation()` accepts everything.
   public var content: ContentExpectation?
-  /// Query items that every request carries and no key, event, log or file: access tokens.
+  /// Query items that every request has, but no key, event, log or file, such as access tokens.
   public var secrets: [String: String] = [:]
-  /// What the sources are called, and whom to thank.
+  /// The names of the sources and their attribution.
   public var names = SourceNames()
-  /// Whether tiles may be loaded in bulk that nobody looks at. No, unless its terms allow it.
+  /// True if tiles may be loaded in bulk before they are viewed. False unless the provider's terms allow it.
   public var allowsBulkDownload = false
 
-  /// Describes a provider; the address is checked when a source is made of it.
+  /// Describes a provider. The address is checked when a source is created.
   public init(_ name: String, template: String) {
     self.name = name
     self.template = template
@@ -46,9 +48,9 @@ public struct TileProvider: Sendable {
   private static let plain = CharacterSet(
     charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
 
-  /// The source of the tiles in one style, under the id `name/style`; under `name` where there are no styles.
+  /// Returns the source of the tiles in one style, with the id `name/style`, or `name` without styles.
   ///
-  /// - Throws: `CacheError.invalidSource` when a style is given and none has a place, or the other way round.
+  /// - Throws: `CacheError.invalidSource` if a style is given but the address has no `{style}`, or the reverse.
   public func source(style: String = "") throws(CacheError) -> TileSource {
     guard template.contains("{style}") != style.isEmpty else {
       throw CacheError(
@@ -68,46 +70,46 @@ public struct TileProvider: Sendable {
   }
 }
 
-/// The tiles of a provider in one style: one identity for all its hosts, and one that no other style shares.
+/// The tiles of a provider in one style. All its hosts share its identity, and no other style does.
 public struct TileSource: Sendable, Identifiable {
-  /// The provider, as it was when the source was made.
+  /// The provider, as it was when the source was created.
   public let provider: TileProvider
-  /// Empty where the provider has but one.
+  /// The style, or an empty text if the provider has only one.
   public let style: String
-  /// What a cache is told of it.
+  /// The source that a cache uses.
   public let resource: ResourceSource
 
   public var id: SourceID { resource.id }
 
-  /// One of its tiles. Throws `CacheError.zoomOutOfRange` outside its zooms.
+  /// Returns one of its tiles. Throws `CacheError.zoomOutOfRange` outside its zooms.
   public func tile(_ tile: Tile) throws(CacheError) -> SourceTile {
     _ = try resource.key(tile)
     return SourceTile(source: id, tile: tile)
   }
 }
 
-/// A tile of a source: what is kept in a cache once.
+/// A tile of a source. A cache stores it once.
 public struct SourceTile: Hashable, Sendable, CustomStringConvertible {
-  /// The source that the tile is of.
+  /// The source of the tile.
   public let source: SourceID
-  /// Which tile it is.
+  /// The tile.
   public let tile: Tile
 
-  /// Checks no zoom; `TileSource.tile` does.
+  /// Creates a tile without checking the zoom, which `TileSource.tile` does.
   public init(source: SourceID, tile: Tile) {
     self.source = source
     self.tile = tile
   }
 
-  /// The tile that a key names; nil for keys of other resources.
+  /// Creates the tile that a key names, or `nil` for keys of other resources.
   public init?(_ key: ResourceKey) {
     guard let tile = Tile(key) else { return nil }
     self.init(source: key.source, tile: tile)
   }
 
-  /// What the tile is called in a cache.
+  /// The key of the tile in a cache.
   public var key: ResourceKey { tile.key(in: source) }
 
-  /// `source/zoom/x/y`.
+  /// The text `source/zoom/x/y`.
   public var description: String { "\(source)/\(tile)" }
 }

@@ -1,23 +1,23 @@
 public import BothyStore
 
-/// The projection under all tiles: a sphere of 6,378,137 m unrolled to a square that ends at 85.0511° north and south
-/// (EPSG:3857).
+/// The projection of all tiles (EPSG:3857). It maps a sphere of 6,378,137 m to a square that ends at 85.0511° north and
+/// south.
 public enum Mercator {
-  /// In metres.
+  /// The radius of the sphere in metres.
   public static let earthRadius = 6_378_137.0
-  /// The latitude, north and south, beyond which there is no map.
+  /// The latitude, north and south, at which the map ends.
   public static let latitudeLimit = 85.05112878
   /// The edge of a tile's picture in pixels.
   public static let tileEdge = 256
 
-  /// Whether a position is on the map: within the limits of latitude and longitude, which belong to it.
+  /// Returns true if a position is on the map, including the limits of latitude and longitude.
   public static func contains(_ coordinate: Coordinate) -> Bool {
     (-latitudeLimit...latitudeLimit).contains(coordinate.latitude)
       && (-180...180).contains(coordinate.longitude)
   }
 
-  /// How many metres one pixel of a tile shows at a latitude. Throws `GeoError` for a latitude that is no number and for
-  /// a zoom that no tile has.
+  /// Returns the metres that one pixel of a tile shows at a latitude. Throws `GeoError` for a latitude that isn't a
+  /// number and for a zoom that no tile has.
   public static func groundResolution(latitude: Double, zoom: Int) throws(GeoError) -> Double {
     try Coordinate(latitude: latitude, longitude: 0).checked()
     let clamped = min(max(latitude, -latitudeLimit), latitudeLimit)
@@ -25,7 +25,8 @@ public enum Mercator {
     return cosine(clamped * .pi / 180) * 2 * .pi * earthRadius / pixels
   }
 
-  /// How far east of 180° west and south of the northern edge, as fractions of the map's edge; not clamped.
+  /// Returns the distance east of 180° west and south of the northern edge, as fractions of the map's edge. Not
+  /// clamped.
   static func fractions(_ coordinate: Coordinate) -> (x: Double, y: Double) {
     let latitude = min(max(coordinate.latitude, -89.9), 89.9)
     let sine = sine(latitude * .pi / 180)
@@ -34,10 +35,10 @@ public enum Mercator {
     )
   }
 
-  /// The longitude of the western edge of a column; exact.
+  /// Returns the exact longitude of the western edge of a column.
   static func west(column: Int, zoom: Int) -> Double { Double(column) / Double(1 << zoom) * 360 - 180 }
 
-  /// The latitude of the northern edge of a row; the equator is exactly 0.
+  /// Returns the latitude of the northern edge of a row. The equator is exactly 0.
   static func north(row: Int, zoom: Int) -> Double {
     latitude(fraction: Double(row) / Double(1 << zoom))
   }
@@ -46,19 +47,19 @@ public enum Mercator {
     arcTangent(hyperbolicSine(.pi * (1 - 2 * fraction))) * (180 / .pi)
   }
 
-  /// The column a longitude is in; a longitude on the border of two is in the eastern one. Clamped.
+  /// Returns the column of a longitude, clamped. A longitude on the border of two columns is in the eastern one.
   static func column(_ longitude: Double, zoom: Int) -> Int {
     settle(longitude / 360 + 0.5, zoom: zoom) { longitude >= west(column: $0, zoom: zoom) }
   }
 
-  /// The row a latitude is in; a latitude on the border of two is in the southern one. Clamped.
+  /// Returns the row of a latitude, clamped. A latitude on the border of two rows is in the southern one.
   static func row(_ latitude: Double, zoom: Int) -> Int {
     let fraction = fractions(Coordinate(latitude: latitude, longitude: 0)).y
     return settle(fraction, zoom: zoom) { latitude <= north(row: $0, zoom: zoom) }
   }
 
-  /// The column or row of a fraction. Close to a border rounding decides nothing: the border itself, which `bounds`
-  /// tells of, is asked.
+  /// Returns the column or row of a fraction. Near a border, the exact border of `bounds` decides, so rounding has no
+  /// effect.
   private static func settle(_ fraction: Double, zoom: Int, isPast border: (Int) -> Bool) -> Int {
     let last = 1 << zoom - 1
     guard fraction > 0 else { return 0 }
@@ -73,7 +74,7 @@ public enum Mercator {
 }
 
 extension Coordinate {
-  /// This position, when both values are numbers. Throws `GeoError` `.invalidCoordinate`.
+  /// Returns this position if both values are numbers. Throws `GeoError` `.invalidCoordinate`.
   @discardableResult
   func checked() throws(GeoError) -> Coordinate {
     guard latitude.isFinite, longitude.isFinite else {
@@ -86,9 +87,10 @@ extension Coordinate {
 }
 
 extension Tile {
-  /// The tile that a position is in. A longitude beyond ±180° goes around the world; what lies north or south of the map
-  /// is in the nearest row. A position on the border of two tiles is in the one to the east or south. Throws `GeoError` for values that are no numbers and for
-  /// a zoom that no tile has.
+  /// Creates the tile that contains a position. A longitude beyond ±180° wraps around the world. A position north or
+  /// south of the map is in the nearest row. A position on the border of two tiles is in the one to the east or south.
+  ///
+  /// Throws `GeoError` for values that aren't numbers and for a zoom that no tile has.
   public init(containing coordinate: Coordinate, zoom: Int) throws(GeoError) {
     try coordinate.checked()
     _ = try Self.side(zoom)
@@ -97,7 +99,7 @@ extension Tile {
       y: Mercator.row(coordinate.latitude, zoom: zoom), zoom: zoom)
   }
 
-  /// The edges, as far as rounding allows exact; those of neighbours are the same numbers.
+  /// The edges, exact up to rounding. Adjacent tiles have equal numbers for a common edge.
   public var bounds: GeoBox {
     GeoBox(
       west: Mercator.west(column: x, zoom: zoom), south: Mercator.north(row: y + 1, zoom: zoom),
@@ -116,7 +118,7 @@ extension Tile {
     ]
   }
 
-  /// The middle of the tile's picture, which is not halfway between its latitudes.
+  /// The middle of the tile's picture, which isn't the middle of its latitudes.
   public var center: Coordinate {
     let side = Double(1 << zoom)
     return Coordinate(

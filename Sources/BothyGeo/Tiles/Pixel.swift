@@ -2,24 +2,24 @@ public import BothyStore
 
 /// A pixel of the whole map at one zoom, counted from its north-western corner.
 ///
-/// Which tile a position is in is not decided by pixels: `Tile(containing:zoom:)` is exact where a pixel is rounded.
+/// Don't use pixels to find the tile of a position: pixels are rounded, but `Tile(containing:zoom:)` is exact.
 public struct Pixel: Hashable, Sendable {
-  /// How many pixels lie to the west, from the meridian of 180°.
+  /// The number of pixels east of the meridian of 180°.
   public var x: Int64
-  /// How many pixels lie to the north, from the map's edge.
+  /// The number of pixels south of the map's northern edge.
   public var y: Int64
-  /// The zoom that the pixels are of: the map's edge has 256 · 2^zoom of them.
+  /// The zoom of the pixels. The map's edge has 256 · 2^zoom of them.
   public let zoom: Int
 
-  /// How a position between two pixels becomes one.
+  /// The rounding of a position to a pixel.
   public enum Rounding: Sendable {
-    /// The pixel that the position is in.
+    /// The pixel that contains the position.
     case down
-    /// The nearest corner of a pixel, as older map software has it: half a pixel further south and east.
+    /// The nearest corner of a pixel, as in older map software: half a pixel further south and east.
     case nearest
   }
 
-  /// Any pixel, also one beyond the map's edge. Throws `GeoError` for a zoom that no tile has.
+  /// Creates any pixel, also one beyond the map's edge. Throws `GeoError` for a zoom that no tile has.
   public init(x: Int64, y: Int64, zoom: Int) throws(GeoError) {
     _ = try Tile.side(zoom)
     self.x = x
@@ -27,8 +27,8 @@ public struct Pixel: Hashable, Sendable {
     self.zoom = zoom
   }
 
-  /// The pixel of a position, clamped to the map. Throws `GeoError` for values that are no numbers and for a zoom that
-  /// no tile has.
+  /// Creates the pixel of a position, clamped to the map. Throws `GeoError` for values that aren't numbers and for a
+  /// zoom that no tile has.
   public init(_ coordinate: Coordinate, zoom: Int, rounding: Rounding = .down) throws(GeoError) {
     let limit = Mercator.latitudeLimit
     let place = try coordinate.checked()
@@ -42,7 +42,7 @@ public struct Pixel: Hashable, Sendable {
     y = Int64(min(max(fractions.y * side + half, 0), side - 1))
   }
 
-  /// The upper left corner of a tile.
+  /// Creates the pixel at the upper left corner of a tile.
   public init(_ tile: Tile) {
     x = Int64(tile.x) * Int64(Mercator.tileEdge)
     y = Int64(tile.y) * Int64(Mercator.tileEdge)
@@ -57,8 +57,8 @@ public struct Pixel: Hashable, Sendable {
       longitude: min(max(Double(x), 0), side) / side * 360 - 180)
   }
 
-  /// The tile that the pixel is in; columns go around the world. Throws `GeoError` `.invalidTile` north or south of the
-  /// map.
+  /// Returns the tile that contains the pixel. Columns wrap around the world. Throws `GeoError` `.invalidTile` north or
+  /// south of the map.
   public func tile() throws(GeoError) -> Tile {
     let edge = Int64(Mercator.tileEdge)
     let side = Int64(1) << Int64(zoom)
@@ -69,7 +69,7 @@ public struct Pixel: Hashable, Sendable {
     return Tile(uncheckedX: Int(column & (side - 1)), y: Int(row), zoom: zoom)
   }
 
-  /// Division that goes down also below zero.
+  /// Divides and rounds down, also below zero.
   private static func floored(_ value: Int64, by divisor: Int64) -> Int64 {
     let quotient = value / divisor
     return value % divisor < 0 ? quotient - 1 : quotient

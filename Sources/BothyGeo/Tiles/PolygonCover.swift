@@ -1,12 +1,12 @@
 public import BothyStore
 
-/// The tiles that an area touches, found from the world down: what lies wholly in or out of the area is not looked at
-/// any closer, so counting costs about as many steps as there are tiles along the edges.
+/// The tiles that an area touches, found from zoom 0 down. Tiles completely inside or outside the area aren't divided
+/// further, so counting costs about as many steps as tiles along the edges.
 struct PolygonCover: Sendable {
   struct Edge {
     var start: FlatRing.Point
     var end: FlatRing.Point
-    /// Whether its ring has no width or no height: then a border that it lies on counts.
+    /// True if its ring has no width or no height. Then a border on which it runs counts.
     var isFlat = false
   }
 
@@ -34,8 +34,8 @@ struct PolygonCover: Sendable {
     return ring.points.allSatisfy { $0.x == first.x } || ring.points.allSatisfy { $0.y == first.y }
   }
 
-  /// Hands over whole subtrees: a tile of `zoom` or an earlier one, of which every part belongs to the cover. Stops
-  /// when `body` says false.
+  /// Passes whole subtrees to `body`: a tile of `zoom` or an earlier one, all of whose parts belong to the cover. Stops
+  /// when `body` returns false.
   func visit(zoom: Int, _ body: (Tile) -> Bool) {
     _ = visit(Tile(uncheckedX: 0, y: 0, zoom: 0), edges, zoom, body)
   }
@@ -51,19 +51,21 @@ struct PolygonCover: Sendable {
     }
   }
 
-  /// Where a tile lies: wholly out of the area or in it, or at some of its edges.
+  /// The place of a tile: completely outside or inside the area, or at some of its edges.
   enum Place {
     case outside
     case inside
     case edge([Edge])
   }
 
+  /// Returns the place of a tile.
+  ///
   /// - Parameter near: the edges that touch the tile's parent.
   func place(of tile: Tile, _ near: [Edge]) -> Place {
     let box = tile.bounds
     let last = 1 << tile.zoom - 1
-    // An area that only touches a border has no part of the tile; a line on a border is in the tile to the east or
-    // south. What is beyond the map is in the nearest row, as everywhere.
+    // An area that only touches a border has no part of the tile. A line on a border is in the tile to the east or
+    // south. Positions beyond the map are in the nearest row.
     let east = tile.x == last ? box.east : box.east.nextDown
     let south = tile.y == last ? -90 : box.south.nextUp
     let north = tile.y == 0 ? 90 : box.north
@@ -83,11 +85,11 @@ struct PolygonCover: Sendable {
     return isInside
   }
 
-  /// Whether an edge has a point in common with a closed rectangle (clipping by Liang and Barsky).
+  /// Returns true if an edge has a common point with a closed rectangle (clipping by Liang and Barsky).
   private static func touches(
     _ edge: Edge, _ west: Double, _ south: Double, _ east: Double, _ north: Double
   ) -> Bool {
-    // By the numbers themselves: the divisions below round, so an edge that ends at a side would reach beyond it.
+    // Compares the numbers directly: the divisions below round, so that an edge ending at a side could reach beyond it.
     if max(edge.start.x, edge.end.x) < west || min(edge.start.x, edge.end.x) > east
       || max(edge.start.y, edge.end.y) < south || min(edge.start.y, edge.end.y) > north
     {
@@ -112,12 +114,12 @@ struct PolygonCover: Sendable {
   }
 }
 
-/// What an area needs at several zooms.
+/// The cover of an area at several zooms.
 public struct AreaCover: Sendable {
   let cover: PolygonCover
 
-  /// The area of several polygons together. Where they overlap each other they count as holes: give a union. Throws
-  /// `GeoError` for positions that are no numbers.
+  /// Creates the cover of several polygons. Overlaps count as holes, so pass a union. Throws `GeoError` for positions
+  /// that aren't numbers.
   public init(_ polygons: [GeoPolygon]) throws(GeoError) {
     for polygon in polygons {
       for ring in polygon.rings { for position in ring { try position.checked() } }
@@ -125,13 +127,13 @@ public struct AreaCover: Sendable {
     cover = PolygonCover(polygons)
   }
 
-  /// The area of one polygon. Throws `GeoError` for positions that are no numbers.
+  /// Creates the cover of one polygon. Throws `GeoError` for positions that aren't numbers.
   public init(_ polygon: GeoPolygon) throws(GeoError) { try self.init([polygon]) }
 
-  /// The area of a box. Throws `GeoError` `.invalidCoordinate` for what is no box.
+  /// Creates the cover of a box. Throws `GeoError` `.invalidCoordinate` for an invalid box.
   public init(_ box: GeoBox) throws(GeoError) { try self.init([GeoPolygon(box.checked())]) }
 
-  /// How many tiles the area touches at the zooms, without listing them; at most `limit + 1`, as counting ends there.
+  /// Returns the number of tiles at the zooms without listing them, at most `limit + 1`, as counting ends there.
   public func count(zooms: ClosedRange<Int>, limit: Int = .max) throws(GeoError) -> Int {
     _ = try (Tile.side(zooms.lowerBound), Tile.side(zooms.upperBound))
     var total = 0
@@ -146,8 +148,8 @@ public struct AreaCover: Sendable {
     return total
   }
 
-  /// The tiles that the area touches at a zoom, row by row from the north. Throws `GeoError` `.tooManyTiles`, before
-  /// anything is listed, when there are more than `limit`.
+  /// Returns the tiles at a zoom, row by row from the north. If there are more than `limit`, throws `GeoError`
+  /// `.tooManyTiles` before it lists any.
   public func tiles(
     zoom: Int, limit: Int = TileGrid.defaultLimit
   ) throws(GeoError) -> [Tile] {

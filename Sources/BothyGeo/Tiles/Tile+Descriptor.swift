@@ -2,8 +2,9 @@ public import BothyStore
 
 extension Tile {
   /// Reads the description of a tile that older apps store: `{"X","Y","ZoomLevel","QuadKey","Id"}`. The quadkey and the
-  /// id, which are the same, may be left out. Throws `GeoError` when a number is missing, there is no such tile, or the
-  /// names are those of another.
+  /// id, which are equal, are optional.
+  ///
+  /// Throws `GeoError` if a number is missing, the tile doesn't exist, or the quadkey or id names another tile.
   public init(descriptor json: JSONValue) throws(GeoError) {
     guard let x = json["X"]?.intValue, let y = json["Y"]?.intValue, let zoom = json["ZoomLevel"]?.intValue
     else {

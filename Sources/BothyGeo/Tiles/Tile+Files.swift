@@ -1,7 +1,7 @@
-/// Tiles as files of their own, by the names that map programs give them.
+/// Tiles as single files, by the names that map programs use.
 extension Tile {
-  /// The tile that the end of a path names, whatever comes before it and whatever the extension: `16/18109/23965.json`,
-  /// `16_18109_23965.json`, or a quadkey `0302231230133303.json`. Nil for other names.
+  /// Creates the tile that the end of a path names, with any folders before it and any extension. Examples are
+  /// `16/18109/23965.json`, `16_18109_23965.json`, or a quadkey `0302231230133303.json`. Returns `nil` for other names.
   public init?(filePath: String) {
     let parts = filePath.split(separator: "/").suffix(3)
     guard let last = parts.last else { return nil }
@@ -11,20 +11,20 @@ extension Tile {
     if words.count == 3 {
       self.init(words[...])
     } else if parts.count == 3, parts.dropLast().allSatisfy({ Self.number($0) != nil }) {
-      // In folders of zoom and column a name is a row.
+      // In folders of zoom and column, a name is a row.
       self.init(parts.dropLast() + [stem])
-    } else if let tile = try? Tile(quadkey: String(stem)) {  // what is none is no tile's name
+    } else if let tile = try? Tile(quadkey: String(stem)) {  // an invalid quadkey names no tile
       self = tile
     } else {
       return nil
     }
   }
 
-  /// Zoom, column and row, each written as numbers are.
+  /// Creates a tile from zoom, column and row in canonical decimal form.
   private init?(_ words: ArraySlice<Substring>) {
     let numbers = words.compactMap(Self.number)
     guard numbers.count == 3,
-      let tile = try? Tile(x: numbers[1], y: numbers[2], zoom: numbers[0])  // what is none is no tile's name
+      let tile = try? Tile(x: numbers[1], y: numbers[2], zoom: numbers[0])  // invalid numbers name no tile
     else { return nil }
     self = tile
   }

@@ -1,7 +1,7 @@
-/// The number of a tile in a PMTiles archive: its place on the Hilbert curve of its zoom, after all earlier zooms
-/// (PMTiles specification, version 3, section 4.1).
+/// The number of a tile in a PMTiles archive (PMTiles specification, version 3, section 4.1). It is the position on the
+/// Hilbert curve of its zoom, after all earlier zooms.
 extension Tile {
-  /// 0 at zoom 0, 1 to 4 at zoom 1, and so on; near tiles have near numbers.
+  /// The number, which is 0 at zoom 0, 1 to 4 at zoom 1, and so on. Nearby tiles have close numbers.
   public var hilbertID: UInt64 {
     var (column, row, distance) = (UInt64(x), UInt64(y), UInt64(0))
     var half: UInt64 = zoom == 0 ? 0 : 1 << UInt64(zoom - 1)
@@ -15,7 +15,7 @@ extension Tile {
     return Self.firstID(zoom) + distance
   }
 
-  /// Throws `GeoError` `.invalidKey` for a number beyond the last zoom.
+  /// Creates the tile of a number. Throws `GeoError` `.invalidKey` for a number beyond the last zoom.
   public init(hilbertID id: UInt64) throws(GeoError) {
     guard let zoom = Self.zooms.first(where: { id < Self.firstID($0 + 1) }) else {
       throw GeoError(.invalidKey, "\(id) is no tile's id: zooms end at \(Self.zooms.upperBound).")
@@ -35,10 +35,10 @@ extension Tile {
     self.init(uncheckedX: Int(column), y: Int(row), zoom: zoom)
   }
 
-  /// How many tiles the zooms before have.
+  /// Returns the number of tiles of all earlier zooms.
   static func firstID(_ zoom: Int) -> UInt64 { (1 << UInt64(2 * zoom) - 1) / 3 }
 
-  /// Turns a quarter of the curve so that it begins where the one before it ends.
+  /// Rotates a quarter of the curve so that it begins at the end of the previous one.
   private static func turn(
     _ column: inout UInt64, _ row: inout UInt64, _ side: UInt64, _ right: UInt64, _ lower: UInt64
   ) {

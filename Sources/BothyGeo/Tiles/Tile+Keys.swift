@@ -1,6 +1,7 @@
 /// The names of tiles as texts and numbers: quadkey, Morton number, packed key, archive id.
 extension Tile {
-  /// One digit from 0 to 3 for each zoom, the coarsest first: the bit of x plus twice the bit of y. Empty at zoom 0.
+  /// The quadkey: one digit from 0 to 3 for each zoom, the coarsest first. A digit is the bit of x plus twice the bit
+  /// of y. Empty at zoom 0.
   public var quadkey: String {
     var key = ""
     key.reserveCapacity(zoom)
@@ -10,8 +11,8 @@ extension Tile {
     return key
   }
 
-  /// The tile of a quadkey. The empty one is that of zoom 0. Throws `GeoError` `.invalidKey` for other characters than
-  /// 0 to 3, or more than 29 of them.
+  /// Creates the tile of a quadkey. An empty quadkey is the tile of zoom 0. Throws `GeoError` `.invalidKey` for
+  /// characters other than 0 to 3, or more than 29 of them.
   public init(quadkey: String) throws(GeoError) {
     let digits = quadkey.utf8
     guard digits.count <= Self.zooms.upperBound else {
@@ -32,11 +33,11 @@ extension Tile {
     self.init(uncheckedX: x, y: y, zoom: digits.count)
   }
 
-  /// The quadkey read as a number to the base 4, with one bit in front of it that keeps zooms apart. Tiles of one zoom
-  /// that are near each other mostly have near numbers.
+  /// The quadkey as a number to the base 4, after one bit that separates zooms. Nearby tiles of one zoom mostly have
+  /// close numbers.
   public var morton: UInt64 { 1 << UInt64(2 * zoom) | Self.spread(x) | Self.spread(y) << 1 }
 
-  /// Throws `GeoError` `.invalidKey` when no tile has this number.
+  /// Creates the tile of a Morton number. Throws `GeoError` `.invalidKey` if no tile has this number.
   public init(morton: UInt64) throws(GeoError) {
     let bits = UInt64.bitWidth - 1 - morton.leadingZeroBitCount
     guard morton != 0, bits % 2 == 0, bits <= 2 * Self.zooms.upperBound else {
@@ -46,12 +47,12 @@ extension Tile {
     self.init(uncheckedX: Self.gather(digits), y: Self.gather(digits >> 1), zoom: bits / 2)
   }
 
-  /// Zoom in the highest 8 bits, then 28 of x and 28 of y; nil at zoom 29, which does not fit.
+  /// The zoom in the highest 8 bits, then 28 of x and 28 of y, or `nil` at zoom 29, which doesn't fit.
   public var packedKey: UInt64? {
     zoom > 28 ? nil : UInt64(zoom) << 56 | UInt64(x) << 28 | UInt64(y)
   }
 
-  /// Throws `GeoError` `.invalidKey` when no tile has this key.
+  /// Creates the tile of a packed key. Throws `GeoError` `.invalidKey` if no tile has this key.
   public init(packedKey key: UInt64) throws(GeoError) {
     let mask: UInt64 = 1 << 28 - 1
     let (zoom, x, y) = (Int(key >> 56), Int(key >> 28 & mask), Int(key & mask))
@@ -61,7 +62,7 @@ extension Tile {
     self.init(uncheckedX: x, y: y, zoom: zoom)
   }
 
-  /// Puts a zero bit above each bit.
+  /// Inserts a zero bit above each bit.
   private static func spread(_ value: Int) -> UInt64 {
     var bits = UInt64(value)
     bits = (bits | bits << 16) & 0x0000_FFFF_0000_FFFF
@@ -71,7 +72,7 @@ extension Tile {
     return (bits | bits << 1) & 0x5555_5555_5555_5555
   }
 
-  /// Takes every other bit.
+  /// Extracts every other bit.
   private static func gather(_ value: UInt64) -> Int {
     var bits = value & 0x5555_5555_5555_5555
     bits = (bits | bits >> 1) & 0x3333_3333_3333_3333

@@ -1,24 +1,27 @@
 public import BothyStore
 
-/// The tiles of one zoom that an area touches, as ranges of columns and rows: counted without being listed.
+/// The tiles of one zoom that an area touches, as ranges of columns and rows. They are counted without being listed.
 ///
-/// It is a sequence of its tiles, row by row from the north, each from the west. An area across the antimeridian has
-/// the columns west of it first. No tile comes twice.
+/// It is a sequence of its tiles, row by row from the north, each row from the west. In an area across the
+/// antimeridian, the columns west of it come first. Each tile occurs once.
 public struct TileGrid: Hashable, Sendable {
   /// The zoom of its tiles.
   public let zoom: Int
   /// The rows, counted from the north.
   public let rows: ClosedRange<Int>
-  /// One range, or the two sides of the antimeridian.
+  /// The columns, as one range or as the two sides of the antimeridian.
   public let columns: [ClosedRange<Int>]
 
-  /// How many tiles may be listed unless a call says otherwise.
+  /// The default limit for the number of listed tiles.
   public static let defaultLimit = 10_000
 
-  /// The tiles that a box has a part of: one that only its eastern or southern edge touches is none of them, so the
-  /// bounds of a tile cover that tile alone. A box without width or height has the tiles that it lies in. Beyond the
-  /// edges of the map the nearest rows. Throws `GeoError` for values that
-  /// make no box and for a zoom that no tile has.
+  /// Creates the grid of the tiles that a box has a part of.
+  ///
+  /// A tile that only the eastern or southern edge touches isn't included, so the bounds of a tile cover that tile
+  /// alone. A box without width or height has the tiles that contain it. Beyond the edges of the map, the nearest rows
+  /// are used.
+  ///
+  /// Throws `GeoError` for an invalid box and for a zoom that no tile has.
   public init(covering box: GeoBox, zoom: Int) throws(GeoError) {
     try box.checked()
     let last = try Tile.side(zoom) - 1
@@ -41,9 +44,11 @@ public struct TileGrid: Hashable, Sendable {
     }
   }
 
-  /// Every tile that has a position within so many metres of the centre, and those that complete the rectangle. With a
-  /// radius of zero or less it is the one tile that the centre is in. Throws `GeoError` for values that are no numbers
-  /// and for a zoom that no tile has.
+  /// Creates the grid of every tile with a position within a radius of the center, and those that complete the
+  /// rectangle.
+  ///
+  /// With a radius of zero or less, it is the one tile that contains the center. Throws `GeoError` for values that
+  /// aren't numbers and for a zoom that no tile has.
   public init(around center: Coordinate, radius: Double, zoom: Int) throws(GeoError) {
     guard radius > 0 || !radius.isFinite else {
       let tile = try Tile(containing: center, zoom: zoom)
@@ -59,26 +64,26 @@ public struct TileGrid: Hashable, Sendable {
     self.columns = columns
   }
 
-  /// How many tiles there are; costs nothing that grows with the number. Where that is more than an `Int` holds, which
-  /// has 32 bits on some watches, it is the largest one.
+  /// The number of tiles, at constant cost. A number above the largest `Int`, which has 32 bits on some watches, is
+  /// clamped to it.
   public var count: Int {
     let (count, overflow) = rows.count.multipliedReportingOverflow(by: columns.reduce(0) { $0 + $1.count })
     return overflow ? .max : count
   }
 
-  /// Whether the tile is one of them; costs nothing that grows with their number.
+  /// Returns true if the grid contains the tile, at constant cost.
   public func contains(_ tile: Tile) -> Bool {
     tile.zoom == zoom && rows.contains(tile.y) && columns.contains { $0.contains(tile.x) }
   }
 
-  /// The tiles as a list. Throws `GeoError` `.tooManyTiles`, before anything is allocated, when there are more than
-  /// `limit`.
+  /// Returns the tiles as a list. If there are more than `limit`, throws `GeoError` `.tooManyTiles` before any
+  /// allocation.
   public func tiles(limit: Int = defaultLimit) throws(GeoError) -> [Tile] {
     guard count <= limit else { throw .tooManyTiles(count, zoom: zoom, limit: limit) }
     return Array(self)
   }
 
-  /// The tiles with the one that a position is in first, then by their distance from it. Throws as `tiles(limit:)`.
+  /// Returns the tiles by distance from a position, first the one that contains it. Throws like `tiles(limit:)`.
   public func tiles(
     nearestTo position: Coordinate, limit: Int = defaultLimit
   ) throws(GeoError) -> [Tile] {

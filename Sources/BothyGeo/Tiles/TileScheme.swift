@@ -1,17 +1,18 @@
-/// How a provider of tiles counts and names them. Everything else in this library counts as `xyz` does.
+/// The numbering and naming of tiles by a provider. Everything else in this library uses `xyz`.
 public enum TileScheme: Sendable {
-  /// `zoom/x/y`, rows from the north.
+  /// The path `zoom/x/y`, with rows from the north.
   case xyz
-  /// `zoom/x/y`, rows from the south (OSGeo Tile Map Service); MBTiles counts so too.
+  /// The path `zoom/x/y`, with rows from the south (OSGeo Tile Map Service). MBTiles uses these rows too.
   case tms
   /// The quadkey.
   case quadkey
-  /// The folders of TileCache: zoom with two digits, column and southern row with nine in groups of three.
+  /// The folders of TileCache: the zoom with two digits, then column and southern row with nine digits in groups of
+  /// three.
   case tileCache
-  /// Whatever the closure makes of the tile.
+  /// The result of a closure for the tile.
   case custom(@Sendable (Tile) -> String)
 
-  /// The path of a tile, without an extension.
+  /// Returns the path of a tile, without an extension.
   public func path(of tile: Tile) -> String {
     switch self {
     case .xyz: "\(tile)"
@@ -34,10 +35,10 @@ public enum TileScheme: Sendable {
 }
 
 extension Tile {
-  /// The row counted from the south, as TMS and MBTiles do.
+  /// The row counted from the south, as in TMS and MBTiles.
   public var southernRow: Int { 1 << zoom - 1 - y }
 
-  /// The tile with a row counted from the south. Throws `GeoError` `.invalidTile` when there is no such tile.
+  /// Creates the tile with a row counted from the south. Throws `GeoError` `.invalidTile` if the tile doesn't exist.
   public init(x: Int, southernRow: Int, zoom: Int) throws(GeoError) {
     let side = try Self.side(zoom)
     guard southernRow >= 0, southernRow < side else {
@@ -47,7 +48,7 @@ extension Tile {
     try self.init(x: x, y: side - 1 - southernRow, zoom: zoom)
   }
 
-  /// The edges in metres of the projection (EPSG:3857), as a WMS is asked: west, south, east, north.
+  /// The edges in metres of the projection (EPSG:3857) for a WMS request: west, south, east, north.
   public var projectedBounds: (west: Double, south: Double, east: Double, north: Double) {
     let half = Double.pi * Mercator.earthRadius
     let edge = 2 * half / Double(1 << zoom)

@@ -1,11 +1,11 @@
-/// The zooms that a source of tiles has.
+/// The zooms of a source of tiles.
 public struct ZoomRange: Hashable, Sendable {
-  /// The lowest zoom, the coarsest tiles.
+  /// The lowest zoom, with the coarsest tiles.
   public let lowest: Int
-  /// The highest zoom, the finest tiles.
+  /// The highest zoom, with the finest tiles.
   public let highest: Int
 
-  /// Throws `GeoError` `.zoomOutOfRange` for a range that is empty or leaves 0 to 29.
+  /// Creates a range. Throws `GeoError` `.zoomOutOfRange` for a range that is empty or exceeds 0 to 29.
   public init(_ lowest: Int, _ highest: Int) throws(GeoError) {
     guard lowest <= highest, Tile.zooms.contains(lowest), Tile.zooms.contains(highest) else {
       throw GeoError(
@@ -24,7 +24,7 @@ public struct ZoomRange: Hashable, Sendable {
   /// Every zoom that a tile can have: 0 to 29.
   public static let all = ZoomRange(unchecked: Tile.zooms)
 
-  /// Whether the zoom is in the range, its ends included.
+  /// Returns true if the range contains the zoom, ends included.
   public func contains(_ zoom: Int) -> Bool { zoom >= lowest && zoom <= highest }
 
   /// Throws `GeoError` `.zoomOutOfRange` for a tile of another zoom.
@@ -37,15 +37,16 @@ public struct ZoomRange: Hashable, Sendable {
     }
   }
 
-  /// The whole zoom to use for a map shown at a zoom between two: the nearest one in the range; the lowest for what is
-  /// no number.
+  /// Returns the whole zoom of the range that is nearest to the zoom of a map. Returns the lowest zoom for a value that
+  /// isn't a number.
   public func nearest(to zoom: Double) -> Int {
     guard !zoom.isNaN else { return lowest }
     return Int(min(max(zoom.rounded(), Double(lowest)), Double(highest)))
   }
 
-  /// The tile of this range that shows what the given one would, and which part of it: itself within the range, an
-  /// ancestor beyond the highest zoom, nil before the lowest.
+  /// Returns the tile of this range that shows a tile, and the part to show.
+  ///
+  /// It is the tile itself within the range, an ancestor beyond the highest zoom, and `nil` before the lowest.
   public func stand(in tile: Tile) -> (tile: Tile, part: TilePart)? {
     guard tile.zoom >= lowest, let shown = tile.ancestor(atZoom: min(tile.zoom, highest)),
       let part = tile.part(of: shown)

@@ -8,18 +8,19 @@
   import NIOHTTP1
   import NIOHTTPCompression
 
-  /// Loads resources with AsyncHTTPClient, keeping connections: the loader on Linux.
+  /// Loads resources with AsyncHTTPClient and keeps connections open. This is the loader on Linux.
   ///
-  /// It asks for gzip and deflate and undoes them. The body is read from the connection as it is asked for, so that a
-  /// slow reader holds up the sender and not the memory.
+  /// It requests gzip and deflate and undoes them. The body is read from the connection on demand, so that a slow
+  /// reader delays the sender instead of filling memory.
   public final class AsyncHTTPClientLoader: ResourceLoader {
     private let client: HTTPClient
     private let monitor: (any ReachabilityMonitor)?
 
+    /// Creates a loader.
     /// - Parameters:
-    ///   - connectTimeout: the longest it may take until there is a connection.
-    ///   - idleConnections: how long an unused connection is kept.
-    ///   - monitor: who says what the network is like, such as a `NetworkFeed`; the system does not tell.
+    ///   - connectTimeout: the longest time until a connection is established.
+    ///   - idleConnections: the time that an unused connection is kept open.
+    ///   - monitor: reports the network's state, such as a `NetworkFeed`, because the system does not report it.
     public init(
       connectTimeout: Duration = .seconds(10), idleConnections: Duration = .seconds(60),
       monitor: (any ReachabilityMonitor)? = nil
@@ -28,11 +29,11 @@
       var configuration = HTTPClient.Configuration()
       configuration.redirectConfiguration = .disallow
       configuration.timeout.connect = Self.amount(connectTimeout)
-      // How many requests a host gets at a time is for the cache to say.
+      // The cache limits the number of simultaneous requests to a host.
       configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
       configuration.connectionPool.idleTimeout = Self.amount(idleConnections)
       configuration.connectionPool.retryConnectionEstablishment = false
-      // How large a body may be is for the cache to say, which reads it piece by piece.
+      // The cache limits the size of a body, which it reads in pieces.
       configuration.decompression = .enabled(limit: .none)
       client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
@@ -41,11 +42,13 @@
       monitor.map { NetworkConditions.stream(of: $0) }
     }
 
-    /// The client closes its connections on its own time; nobody waits for it, and its failure changes nothing.
+    /// Closes the client's connections in the background. The result is ignored.
     deinit { client.shutdown { _ in } }
 
-    /// Sends the request and returns when the head of the answer is there. A GET or HEAD that met a connection which
-    /// the server had closed is sent again, four times at most (RFC 9110 §9.2.2): several kept ones may have been closed.
+    /// Sends the request and returns when the head of the response is there.
+    ///
+    /// A GET or HEAD on a connection that the server had closed is sent again, at most four times (RFC 9110 §9.2.2),
+    /// because several idle connections may be closed.
     public func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
       let onlyAsks = request.method == .get || request.method == .head
       var left = onlyAsks ? 4 : 0
@@ -57,7 +60,7 @@
       }
     }
 
-    /// Whether the server closed the connection before it answered, in an orderly way or not.
+    /// True if the server closed the connection before its response, properly or not.
     private static func isClosed(_ error: any Error) -> Bool {
       if let error = error as? IOError { return error.errnoCode == ECONNRESET || error.errnoCode == EPIPE }
       if let error = error as? ChannelError {
@@ -87,7 +90,7 @@
         body: AsyncThrowingStream { try await pieces.next() })
     }
 
-    /// The body's pieces. Unchecked, because an iterator is not sendable: the stream asks for one piece after the other.
+    /// The pieces of a body. Unchecked because an iterator isn't sendable, but the stream requests one piece at a time.
     private final class Pieces: @unchecked Sendable {
       private var iterator: HTTPClientResponse.Body.AsyncIterator
 

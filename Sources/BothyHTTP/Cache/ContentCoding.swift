@@ -1,17 +1,18 @@
 import HTTPTypes
 
-/// What the fields of an answer say once a network stack has undone its content coding.
+/// The fields of a response after a network stack has undone its content coding.
 ///
-/// The stored bytes are the decoded ones, so the coding and the length of what went over the wire are no longer true of
-/// them. The entity tag stays as it was sent, weak mark and quotes included: it is what the server is asked with.
+/// The stored bytes are the decoded ones, so the coding and the transferred length no longer apply to them. The entity
+/// tag stays unchanged, with its weak mark and quotes, because it is sent back to the server.
 enum ContentCoding {
-  /// Whether the fields of an answer say where its body ends, by a length or by chunks.
+  /// True if the fields of a response mark the end of its body, by a length or by chunks.
   static func saysItsEnd(_ fields: HTTPFields) -> Bool {
     fields.contains(.contentLength) || fields.contains(.transferEncoding)
   }
 
+  /// Returns the fields of the decoded body.
   /// - Parameter undone: the codings that the network stack undoes.
-  /// - Returns: the fields, and whether a coding was undone.
+  /// - Returns: the fields, and true if a coding was undone.
   static func decoded(_ fields: HTTPFields, undone: Set<String>) -> (fields: HTTPFields, wasCoded: Bool) {
     guard let coding = fields[.contentEncoding], undone.contains(coding.lowercased()) else {
       return (fields, false)

@@ -1,16 +1,18 @@
 public import BothyCache
 public import BothySync
 
-/// What monitors of the network say, in the words of the cache.
+/// The states of network monitors as conditions for the cache.
 extension NetworkConditions {
-  /// A network of which nothing is known is taken to be there: it is tried.
+  /// Converts a state. An unknown network counts as online, so that requests are tried.
   public init(_ state: NetworkState) {
     self.init(
       isOnline: state.status != .notReachable, isMetered: state.isExpensive,
       isConstrained: state.isConstrained, isLowPower: state.isLowPower)
   }
 
-  /// The conditions as a monitor sees them, now and after each change. The monitor runs until the stream is let go.
+  /// Returns the conditions that a monitor reports, now and after each change.
+  ///
+  /// The monitor runs until the stream is released.
   public static func stream(of monitor: any ReachabilityMonitor) -> AsyncStream<NetworkConditions> {
     let states = monitor.states()
     return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in

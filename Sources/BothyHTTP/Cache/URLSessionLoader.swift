@@ -5,18 +5,19 @@
   import HTTPTypes
   import Synchronization
 
-  /// Loads resources with URLSession: the loader on Apple platforms.
+  /// Loads resources with URLSession. This is the loader on Apple platforms.
   ///
-  /// The session is the cache's own. It has no cache, no cookies and no credentials, and follows no redirect; it undoes
-  /// gzip, deflate and br.
+  /// The session belongs to the loader alone. It has no cache, no cookies and no credentials, and follows no redirect.
+  /// It undoes gzip, deflate and br.
   public final class URLSessionLoader: ResourceLoader {
     private let session: URLSession
     private let tasks = TaskTable()
     private let monitor: any ReachabilityMonitor
 
+    /// Creates a loader.
     /// - Parameters:
-    ///   - configuration: the session's configuration; caches, cookies and credentials are switched off in it.
-    ///   - monitor: who says what the network is like; the system unless given.
+    ///   - configuration: the session's configuration. Caches, cookies and credentials are switched off in it.
+    ///   - monitor: reports the network's state. The default is the system's monitor.
     public init(
       configuration: URLSessionConfiguration = .ephemeral, monitor: any ReachabilityMonitor = PathMonitor()
     ) {
@@ -26,7 +27,7 @@
       configuration.httpCookieStorage = nil
       configuration.httpShouldSetCookies = false
       configuration.urlCredentialStorage = nil
-      // How many requests a host gets at a time is for the cache to say.
+      // The cache limits the number of simultaneous requests to a host.
       configuration.httpMaximumConnectionsPerHost = 64
       session = URLSession(configuration: configuration, delegate: tasks, delegateQueue: nil)
     }
@@ -58,7 +59,7 @@
     }
   }
 
-  /// The tasks under way: hands each its head, then its body, then its end.
+  /// The running tasks, each of which receives its head, then its body, then its end.
   private final class TaskTable: NSObject, URLSessionDataDelegate, Sendable {
     typealias Head = CheckedContinuation<Result<ResourceResponse, LoadFailure>, Never>
 
@@ -70,9 +71,9 @@
 
     private struct State {
       var running: [Int: Running] = [:]
-      /// Whether the last connection to a host carried several requests at a time.
+      /// True if the last connection to a host carried several requests at a time.
       var isMultiplexed: [String: Bool] = [:]
-      /// Failures of tasks that ended before they were added, because their caller had cancelled them by then.
+      /// Failures of tasks that ended before they were added, because their callers had already cancelled them.
       var endedEarly: [Int: LoadFailure] = [:]
     }
 

@@ -1,23 +1,23 @@
-/// Takes a stream of server-sent events apart, as the HTML standard says (section 9.2.6). Pure.
+/// A pure parser for streams of server-sent events, as in the HTML standard (section 9.2.6).
 ///
-/// Bytes may come cut anywhere, inside a line end or a character too.
+/// The bytes may be split anywhere, even inside a line end or a character.
 public struct EventStreamParser: Sendable {
-  /// One event, complete: fields of the stream up to an empty line, with `data` among them.
+  /// One complete event: the fields up to an empty line, including `data`.
   public struct Event: Sendable, Hashable {
-    /// `message` when the stream does not say.
+    /// The name of the event, or `message` if the stream has none.
     public var name: String
-    /// The `data` lines, joined by line feeds; may be empty.
+    /// The `data` lines, joined by line feeds. May be empty.
     public var data: String
-    /// The last id the stream gave, of this event or one before.
+    /// The last id in the stream, of this event or an earlier one.
     public var id: String
   }
 
-  /// A line may have this many bytes; the rest of a longer one is dropped, so that a stream can't fill memory.
+  /// The largest number of bytes in a line. The rest of a longer line is dropped, so that a stream can't fill memory.
   public static let lineLimit = 1 << 20
 
-  /// The reconnection time that the stream asks for, in milliseconds.
+  /// The reconnection time that the stream requests, in milliseconds.
   public private(set) var retry: Int?
-  /// The id to send as `Last-Event-ID` when connecting again.
+  /// The id to send as `Last-Event-ID` when reconnecting.
   public private(set) var lastEventID = ""
 
   private var line: [UInt8] = []
@@ -28,10 +28,11 @@ public struct EventStreamParser: Sendable {
   private var hasData = false
   private var pendingID = ""
 
-  /// A parser at the beginning of a stream, where a byte order mark is passed over. Each connection needs its own.
+  /// Creates a parser for the beginning of a stream. It ignores a byte order mark. Each connection needs its own
+  /// parser.
   public init() {}
 
-  /// The events that these bytes complete.
+  /// Returns the events that these bytes complete.
   public mutating func feed(_ bytes: some Sequence<UInt8>) -> [Event] {
     var events: [Event] = []
     for byte in bytes {

@@ -1,7 +1,7 @@
 import BothySync
 import Synchronization
 
-/// Ends an answer from which nothing comes any more: a connection can die without either end being told.
+/// Ends a response that has become silent, because a connection can break without notice at either end.
 package enum SilenceWatch {
   private final class LastWord: Sendable {
     private let time = Mutex(ContinuousClock.now)
@@ -9,8 +9,9 @@ package enum SilenceWatch {
     func update() { time.withLock { $0 = .now } }
   }
 
-  /// Runs `body`, which calls its argument whenever it hears something. Throws `RemoteError` `.unreachable` and
-  /// cancels `body` when it has heard nothing for `limit`.
+  /// Runs `body`, which calls its argument whenever bytes arrive.
+  ///
+  /// Throws `RemoteError` `.unreachable` and cancels `body` if nothing arrived for `limit`.
   package static func withLimit(
     _ limit: Duration, _ body: @escaping @Sendable (_ heard: @Sendable () -> Void) async throws -> Void
   ) async throws {

@@ -1,12 +1,13 @@
-/// A token, and when it ends if that is known. Its value is in no description.
+/// A token, with its expiry if that is known. Its description does not contain its value.
 public struct AccessToken: Sendable, Hashable {
-  /// What goes behind `Bearer` in requests.
+  /// The value after `Bearer` in requests.
   public var value: String
-  /// In milliseconds since 1970; a new one is asked for before that.
+  /// The expiry in milliseconds since 1970. A new token is requested before it.
   public var expiresAt: Int64?
 
-  /// - Parameter expiresAt: in milliseconds since 1970; nil when nobody knows: a new token is then asked for when the
-  ///   server answers 401.
+  /// Creates a token.
+  /// - Parameter expiresAt: the expiry in milliseconds since 1970, or `nil` if it is unknown. A new token is then
+  ///   requested after a 401.
   public init(_ value: String, expiresAt: Int64? = nil) {
     self.value = value
     self.expiresAt = expiresAt

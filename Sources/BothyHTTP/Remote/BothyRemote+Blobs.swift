@@ -2,7 +2,7 @@ public import BothySync
 import Foundation
 import HTTPTypes
 
-/// The bytes of blobs, at the space's addresses.
+/// Transfers of blobs, at the space's addresses.
 extension BothyRemote {
   public var blobs: (any BlobRemote)? { BlobRoutes(remote: self) }
 }
@@ -18,7 +18,7 @@ private struct BlobRoutes: BlobRemote {
   }
 
   func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
-    // RFC 9530, 4: the digest of the bytes themselves.
+    // The request is for the digest of the bytes themselves (RFC 9530, 4).
     try await holding(of: sha256, [HTTPField.Name("Want-Repr-Digest") ?? .range: "sha-256=1"])
   }
 
@@ -79,7 +79,7 @@ private struct BlobRoutes: BlobRemote {
     }
   }
 
-  /// The error of an answer; that of HEAD has no body to say more.
+  /// Returns the error of a response. A response to HEAD has no body with a message.
   private static func problem(_ response: TransportResponse) -> RemoteError? {
     var error = BothyRemote.problem(response)
     if response.status == 501 {
@@ -89,7 +89,7 @@ private struct BlobRoutes: BlobRemote {
     return error
   }
 
-  /// The error of an answer that this protocol does not have.
+  /// Returns the error of a response that isn't part of this protocol.
   private static func strange(_ response: TransportResponse) -> RemoteError {
     BothyRemote.notTheServer("Its answer \(response.status) about a blob is none that a server gives.")
   }

@@ -3,7 +3,7 @@ public import BothySync
 import Foundation
 import HTTPTypes
 
-/// Bothy's own server over HTTP: one space, one principal.
+/// A Bothy server over HTTP, for one space and one user.
 public struct BothyRemote: RemoteStorage {
   let base: String
   let transport: any HTTPTransport
@@ -11,19 +11,20 @@ public struct BothyRemote: RemoteStorage {
   let timeout: Duration
   private let silenceLimit: Duration
 
+  /// Creates a remote.
   /// - Parameters:
-  ///   - url: The server's address, `https://example.org`, with a path if it lives below one.
+  ///   - url: The server's address, such as `https://example.org`, with a path if the server is below one.
   ///   - space: The space's name.
-  ///   - transport: The network stack; the platform's own if left out.
-  ///   - timeout: How long one request may take.
-  ///   - silenceLimit: How long the stream of hints may stay silent before it counts as lost. The server gives a
-  ///     sign of life every 15 seconds; a connection that died without a word gives none.
-  ///   - patience: How long a busy server is waited for.
-  ///   - allowsHTTP: Whether an address without TLS may be used that is not this machine's own.
-  ///   - now: The clock that the end of a token is compared with, in milliseconds since 1970; nil is the system's.
-  ///   - token: Gives the token to send, or nil for none. It is kept; the provider is asked again before the token
-  ///     ends and when the server answers 401: once for all waiting requests and once in a sync pass. Only the
-  ///     refused request is sent again.
+  ///   - transport: The network stack. The default is the platform's own.
+  ///   - timeout: The longest time for one request.
+  ///   - silenceLimit: The longest silence of the stream of notifications before it counts as lost. The server sends a
+  ///     sign of life every 15 seconds, but a broken connection sends none.
+  ///   - patience: The longest time to wait for a busy server.
+  ///   - allowsHTTP: True if an address without TLS may be used that isn't on this machine.
+  ///   - now: The clock to compare with a token's expiry, in milliseconds since 1970. `nil` uses the system's clock.
+  ///   - accessToken: Returns the token to send, or `nil` for none. The token is kept, and the closure is called again
+  ///     before the token expires and after a 401. It is called once for all waiting requests and once in a sync. Only
+  ///     the refused request is sent again.
   public init(
     url: String, space: String, transport: any HTTPTransport = .system, timeout: Duration = .seconds(60),
     silenceLimit: Duration = .seconds(50),
@@ -39,7 +40,7 @@ public struct BothyRemote: RemoteStorage {
     tokens = TokenSource(now: now ?? { Int64(Date().timeIntervalSince1970 * 1000) }, accessToken)
   }
 
-  /// The same with a token that does not say when it ends.
+  /// Creates a remote with a token whose expiry is unknown.
   public init(
     url: String, space: String, transport: any HTTPTransport = .system, timeout: Duration = .seconds(60),
     silenceLimit: Duration = .seconds(50),
@@ -53,7 +54,7 @@ public struct BothyRemote: RemoteStorage {
       accessToken: { try await token().map { AccessToken($0) } })
   }
 
-  /// True with TLS, and on this machine.
+  /// True if the address uses TLS or is on this machine.
   public var isConfidential: Bool { GuardedTransport.isConfidential(base) }
 
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
@@ -61,7 +62,8 @@ public struct BothyRemote: RemoteStorage {
     return try Self.parsed { try SyncResponse(decoding: response.body) }
   }
 
-  /// An answer has a bounded size: what had no room is asked for until all is here.
+  /// Returns all records of a query. A response has a limited size, so this requests pages until the result is
+  /// complete.
   public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     var records: [ServerRecord] = []
     var page = query
@@ -155,8 +157,9 @@ public struct BothyRemote: RemoteStorage {
     return hints
   }
 
-  /// Calls `body` for each hint until the server ends the stream, and once when the stream is open: what happened
-  /// while nobody listened is not told again.
+  /// Calls `body` for each notification until the server ends the stream.
+  ///
+  /// Also calls it once when the stream is open, because earlier notifications are not repeated.
   private func listen(_ body: @escaping @Sendable () -> Void) async throws {
     try await SilenceWatch.withLimit(silenceLimit) { heard in
       let stream = try await openEvents()
@@ -192,7 +195,7 @@ extension BothyRemote {
       var headers = headers
       headers[.accept] = "application/json"
       if !body.isEmpty { headers[.contentType] = "application/json" }
-      // What is posted here are questions, and operations that have ids.
+      // Posted bodies are queries, or operations with ids, so a repetition has no further effect.
       let request = TransportRequest(
         method, base + path, headers: headers, body: body, timeout: timeout, isRepeatable: true)
       let response = try await transport.send(request)
@@ -202,7 +205,7 @@ extension BothyRemote {
     return response
   }
 
-  /// Sends with the token; after a 401 once more, if there is another token by then.
+  /// Sends a request with the token. After a 401 it sends it once more if another token is available.
   func authorized<Response: Sendable>(
     _ send: (HTTPFields) async throws(RemoteError) -> (Response, status: Int)
   ) async throws(RemoteError) -> Response {
@@ -241,20 +244,22 @@ extension BothyRemote {
     return name.addingPercentEncoding(withAllowedCharacters: unreserved) ?? name
   }
 
-  /// The error that an answer is; nil for one that is none.
+  /// Returns the error of a response, or `nil` if it isn't an error.
   static func problem(_ response: TransportResponse) -> RemoteError? {
     if (300..<400).contains(response.status) { return notTheServer("It is a redirect, \(response.status).") }
     guard response.status >= 400 else { return nil }
     if isForeign(response) { return notTheServer("It is a page, with the status \(response.status).") }
-    let error = (try? JSONValue(parsing: response.body))?["error"]  // a gateway's page has no JSON
+    let error = (try? JSONValue(parsing: response.body))?["error"]  // a gateway's page isn't JSON
     return RemoteError(
       status: response.status,
       message: error?["message"]?.stringValue ?? "The server answered \(response.status).",
       retryAfter: RetryAfter.seconds(response.headers), code: error?["code"]?.stringValue)
   }
 
-  /// Whether a refusal is a page: the server's own are JSON. A gateway in front of it may still say in pages that a request
-  /// is too large or too early, and that the server is down.
+  /// True if a refusal is a page. The server's own refusals are JSON.
+  ///
+  /// A gateway in front of the server may still send pages when a request is too large or too early, or when the server
+  /// is down.
   private static func isForeign(_ response: TransportResponse) -> Bool {
     guard (400..<500).contains(response.status), ![408, 413, 425, 429].contains(response.status) else {
       return false
@@ -270,7 +275,7 @@ extension BothyRemote {
     }
   }
 
-  /// The error of an answer that no Bothy server gives: whether the request came to the server is unknown.
+  /// Returns the error for a response that no Bothy server sends. The request may or may not have reached the server.
   static func notTheServer(_ why: String) -> RemoteError {
     RemoteError(
       .unreachable,

@@ -2,7 +2,7 @@ import BothyCore
 import HTTPTypes
 
 extension RetryAfter {
-  /// The seconds that an answer asks to wait; nil where it asks for none. A date counts only beside the answer's own.
+  /// Returns the pause in seconds that a response requests, or `nil`. A date needs the response's own `Date`.
   static func seconds(_ headers: HTTPFields) -> Double? {
     seconds(headers[.retryAfter], date: headers[.date])
   }

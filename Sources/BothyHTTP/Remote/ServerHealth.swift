@@ -1,8 +1,8 @@
 import HTTPTypes
 
-/// A quick look at whether a server is there.
+/// A quick check that a server is running.
 public enum ServerHealth {
-  /// Whether `GET /healthz` is answered with success within `timeout`. One round trip; never throws.
+  /// Returns true if `GET /healthz` succeeds within `timeout`. Costs one request and never throws.
   public static func check(
     url: String, transport: any HTTPTransport, timeout: Duration = .seconds(2)
   ) async -> Bool {
@@ -11,7 +11,7 @@ public enum ServerHealth {
       let response = try await transport.send(TransportRequest(.get, root + "/healthz", timeout: timeout))
       return (200..<300).contains(response.status)
     } catch {
-      return false  // no answer is the answer
+      return false  // a missing response means false
     }
   }
 }

@@ -1,18 +1,19 @@
 import BothyStore
 import BothySync
 
-/// Keeps the caller's token and asks for a new one before it ends or when the server no longer takes it: once for
-/// all requests that wait for it, and once in a sync pass.
+/// The caller's token, renewed before it expires or when the server refuses it.
+///
+/// It is renewed once for all waiting requests, and once in a sync.
 actor TokenSource {
   private let provider: @Sendable () async throws -> AccessToken?
   private let now: @Sendable () -> Int64
   private var current: AccessToken?
   private var isKnown = false
-  /// From when on a new token is asked for, in milliseconds since 1970.
+  /// The time from which a new token is requested, in milliseconds since 1970.
   private var renewal = Int64.max
   private var refresh: Task<AccessToken?, any Error>?
 
-  /// A token is renewed so long before its end, or in the middle of its life if that is shorter.
+  /// The time before its expiry at which a token is renewed. A short-lived token is renewed in the middle of its life.
   private static let margin: Int64 = 60_000
 
   init(
@@ -22,8 +23,9 @@ actor TokenSource {
     self.now = now
   }
 
-  /// The token; asks the provider the first time and shortly before the token ends. If that fails, a token that
-  /// has not ended yet is used.
+  /// Returns the token. Calls the provider the first time and shortly before the token expires.
+  ///
+  /// If that fails, a token that has not expired is used.
   func token() async throws -> AccessToken? {
     guard isKnown else { return try await renew() }
     guard now() >= renewal else { return current }
@@ -33,8 +35,9 @@ actor TokenSource {
     }
   }
 
-  /// The token after `refused` was answered 401: asks the provider only if nobody did since and the sync pass
-  /// that the request belongs to has not asked yet. Nil when there is no other token.
+  /// Returns the token after `refused` received a 401, or `nil` if no other token is available.
+  ///
+  /// Calls the provider only if the token was not renewed since, and if the request's sync has not renewed it yet.
   func token(insteadOf refused: AccessToken?) async throws -> AccessToken? {
     if let refresh { return try await refresh.value }
     if isKnown, current != refused { return current }

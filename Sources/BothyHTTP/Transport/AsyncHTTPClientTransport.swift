@@ -7,28 +7,29 @@
   import NIOHTTPCompression
   import Synchronization
 
-  /// Sends requests with AsyncHTTPClient, keeping connections: the transport on Linux.
+  /// Sends requests with AsyncHTTPClient and keeps connections open. This is the transport on Linux.
   ///
-  /// Redirects are not followed: a token is sent to nobody but the address that was configured.
+  /// It does not follow redirects, so a token is sent only to the configured address.
   public final class AsyncHTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
     private let bodyLimit: Int
 
+    /// Creates a transport.
     /// - Parameters:
-    ///   - compression: Whether answers may be compressed on the way. Not worth it on one machine.
-    ///   - bodyLimit: The most bytes of an answer, uncompressed.
+    ///   - compression: True if responses may be compressed. That isn't worthwhile on one machine.
+    ///   - bodyLimit: The largest number of bytes of a response, uncompressed.
     public init(compression: Bool = true, bodyLimit: Int = 64 << 20) {
       self.bodyLimit = bodyLimit
       var configuration = HTTPClient.Configuration()
       configuration.redirectConfiguration = .disallow
       configuration.timeout.connect = .seconds(10)
-      // A refused connection is an answer: when to try again is for the engine to say.
+      // A refused connection is a result. The sync engine decides when to try again.
       configuration.connectionPool.retryConnectionEstablishment = false
       configuration.decompression = compression ? .enabled(limit: .size(bodyLimit)) : .disabled
       client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    /// The client closes its connections on its own time; nobody waits for it, and its failure changes nothing.
+    /// Closes the client's connections in the background. The result is ignored.
     deinit { client.shutdown { _ in } }
 
     public func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
@@ -64,7 +65,7 @@
       }
     }
 
-    /// The whole body. A connection that dies in the middle of it counts as one that gave no answer in time.
+    /// Returns the whole body. A connection that breaks in the middle of it counts as a timeout.
     private static func body(
       of response: HTTPClientResponse, upTo limit: Int, silence: Duration
     ) async throws -> [UInt8] {
@@ -101,7 +102,7 @@
       .milliseconds(Int64(duration / .milliseconds(1)))
     }
 
-    /// Whatever goes wrong below HTTP is the network's, except a cancelled task and a body over the limit.
+    /// Returns the error of the network for all failures below HTTP, except a cancelled task and a body over the limit.
     private static func remoteError(_ error: any Error, _ limit: Int) -> RemoteError {
       if let known = error as? RemoteError { return known }
       if error is CancellationError || Task.isCancelled { return .cancelled }

@@ -3,8 +3,9 @@ import BothySync
 import Foundation
 import HTTPTypes
 
-/// A transport with manners: it sends in the clear only to this machine, unless that was allowed, and waits for a
-/// busy server as long as `Patience` says.
+/// A transport that sends unencrypted requests only to this machine, unless that is allowed.
+///
+/// It waits for a busy server as `Patience` allows.
 struct GuardedTransport: HTTPTransport {
   let transport: any HTTPTransport
   let patience: Patience
@@ -36,13 +37,13 @@ struct GuardedTransport: HTTPTransport {
         + "Use https:, or allow http: on purpose.", code: "insecureAddress")
   }
 
-  /// How long the answer asks to wait before the same request; nil if it asks nothing.
+  /// Returns the pause that the response requests before a repetition, or `nil`.
   private static func wait(_ response: TransportResponse) -> Duration? {
     guard response.status == 503 || response.status == 429 else { return nil }
     return RetryAfter.seconds(response.headers).map { .seconds($0) }
   }
 
-  /// Whether nobody on the way can read what is sent: TLS, or an address of this machine.
+  /// True if the connection can't be read on the way, because it uses TLS or stays on this machine.
   static func isConfidential(_ address: String) -> Bool {
     guard let parts = URLComponents(string: address), let host = parts.host?.lowercased() else {
       return false

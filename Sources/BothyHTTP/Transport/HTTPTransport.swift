@@ -1,38 +1,41 @@
 public import BothySync
 public import HTTPTypes
 
-/// The seam to a network stack: sends one request, brings back one answer.
+/// The interface to a network stack, which sends one request and returns one response.
 ///
-/// Every method may be called from any task and stops soon after its task is cancelled. A status is never an
-/// error here; no answer at all is `RemoteError` of the class `.unreachable`.
+/// Every method may be called from any task and stops soon after its task is cancelled. A status is never an error
+/// here. A missing response is a `RemoteError` of the class `.unreachable`.
 public protocol HTTPTransport: Sendable {
-  /// Sends a request and reads the whole answer. Throws also when the answer is larger than the transport takes.
+  /// Sends a request and reads the whole response. Throws if the response is larger than the transport accepts.
   func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse
 
-  /// Sends a request and returns as soon as the head of the answer is there; the body follows piece by piece.
-  /// The request's timeout does not apply; a transport has one of its own for connecting.
+  /// Sends a request and returns when the head of the response is there. The body follows in pieces.
+  ///
+  /// The request's timeout does not apply. A transport has its own for connecting.
   func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream
 }
 
-/// One request, complete.
+/// One complete request.
 public struct TransportRequest: Sendable, Hashable {
-  /// What is done at the address.
+  /// The method of the request.
   public var method: HTTPRequest.Method
-  /// The whole address, percent-encoded, the query included.
+  /// The whole address with its query, percent-encoded.
   public var url: String
-  /// The caller's fields, its authorization included; a transport adds what HTTP itself needs.
+  /// The caller's fields with its authorization. A transport adds the fields that HTTP itself needs.
   public var headers: HTTPFields
-  /// The bytes as they are sent; empty for no body.
+  /// The bytes to send, or empty for a request without a body.
   public var body: [UInt8]
-  /// How long `send` waits for the answer; `open` takes no notice of it.
+  /// The longest time that `send` waits for the response. `open` ignores it.
   public var timeout: Duration
-  /// Whether the server may get it twice without doing anything twice: what asks and changes nothing, what sets a
-  /// state, and operations, which have ids.
+  /// True if a repetition has no further effect on the server.
+  ///
+  /// That applies to requests that only read, that set a state, or that contain operations with ids.
   public var isRepeatable: Bool
 
+  /// Creates a request.
   /// - Parameters:
-  ///   - timeout: One minute unless told otherwise.
-  ///   - isRepeatable: Nil goes by the method: all but POST and PATCH may be sent twice.
+  ///   - timeout: One minute by default.
+  ///   - isRepeatable: `nil` decides by the method: all except POST and PATCH are repeatable.
   public init(
     _ method: HTTPRequest.Method, _ url: String, headers: HTTPFields = [:], body: [UInt8] = [],
     timeout: Duration = .seconds(60), isRepeatable: Bool? = nil
@@ -46,16 +49,16 @@ public struct TransportRequest: Sendable, Hashable {
   }
 }
 
-/// One answer, complete and uncompressed.
+/// One complete, uncompressed response.
 public struct TransportResponse: Sendable, Hashable {
-  /// The status code, whatever it is: 404 and 503 are answers too.
+  /// The status code. 404 and 503 are responses too.
   public var status: Int
-  /// The fields of the answer's head.
+  /// The fields of the response's head.
   public var headers: HTTPFields
-  /// All bytes, with compression undone; empty where there is no body.
+  /// All bytes without compression, or empty for a response without a body.
   public var body: [UInt8]
 
-  /// What a transport makes of an answer, and a test in place of one.
+  /// Creates a response, in a transport or in a test.
   public init(status: Int, headers: HTTPFields = [:], body: [UInt8] = []) {
     self.status = status
     self.headers = headers
@@ -63,16 +66,16 @@ public struct TransportResponse: Sendable, Hashable {
   }
 }
 
-/// An answer whose body is still coming.
+/// A response whose body is still arriving.
 public struct TransportStream: Sendable {
-  /// The status code, whatever it is.
+  /// The status code.
   public var status: Int
-  /// The fields of the answer's head.
+  /// The fields of the response's head.
   public var headers: HTTPFields
-  /// Ends with the answer; throws `RemoteError` when the connection is lost.
+  /// The body, which ends with the response. Throws `RemoteError` if the connection is lost.
   public var body: AsyncThrowingStream<[UInt8], any Error>
 
-  /// For transports: the connection is to be given up when `body` is no longer read (`onTermination`).
+  /// Creates a stream in a transport, which must close the connection when `body` is released (`onTermination`).
   public init(status: Int, headers: HTTPFields, body: AsyncThrowingStream<[UInt8], any Error>) {
     self.status = status
     self.headers = headers

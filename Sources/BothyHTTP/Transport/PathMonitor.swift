@@ -3,12 +3,11 @@
   import Foundation
   import Network
 
-  /// The network as Apple's platforms see it: whether there is a path, what it costs, and whether the device saves
-  /// power.
+  /// The network of Apple's platforms: its path, its cost, and the device's power saving.
   public struct PathMonitor: ReachabilityMonitor {
     public init() {}
 
-    /// Monitors until the stream is let go.
+    /// Returns the states. The monitor runs until the stream is released.
     public func states() -> AsyncStream<NetworkState> {
       AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
         let monitor = NWPathMonitor()

@@ -1,16 +1,16 @@
-/// How long a busy server is waited for: an answer 503 or 429 that says when to come again is followed by the same
-/// request at that time, a few times, before it counts as throttled.
+/// The limits for waiting for a busy server.
 ///
-/// Without `Retry-After` nothing is sent again: when to try is then for the sync engine's back-off to say.
+/// After a 503 or 429 with `Retry-After`, the request is repeated at that time. After a few repetitions it counts as
+/// throttled. Without `Retry-After` it isn't repeated, and the sync engine's back-off decides on the next attempt.
 public struct Patience: Sendable {
-  /// How often a request is sent again.
+  /// The number of repetitions of a request.
   public var retries: Int
-  /// A server that asks for more time than this is not waited for.
+  /// The longest pause to wait for. If the server requests a longer one, the request isn't repeated.
   public var longestWait: Duration
-  /// What waits are slept on; a test gives one that it moves itself.
+  /// The clock for waiting. A test passes a clock that it moves itself.
   public var clock: any Clock<Duration>
 
-  /// Three times, a minute at most each time, unless told otherwise; `retries: 0` waits for no server.
+  /// Creates limits. The default is three repetitions with pauses of a minute at most. `retries: 0` never waits.
   public init(
     retries: Int = 3, longestWait: Duration = .seconds(60), clock: any Clock<Duration> = ContinuousClock()
   ) {

@@ -3,16 +3,17 @@
   public import Foundation
   import HTTPTypes
 
-  /// Sends requests with URLSession: the transport on Apple platforms.
+  /// Sends requests with URLSession. This is the transport on Apple platforms.
   ///
-  /// Redirects are not followed: a token is sent to nobody but the address that was configured.
+  /// It does not follow redirects, so a token is sent only to the configured address.
   public final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let bodyLimit: Int
 
+    /// Creates a transport.
     /// - Parameters:
-    ///   - configuration: The session's configuration; its cache is switched off.
-    ///   - bodyLimit: The most bytes of an answer, uncompressed.
+    ///   - configuration: The session's configuration. Its cache is switched off.
+    ///   - bodyLimit: The largest number of bytes of a response, uncompressed.
     public init(configuration: URLSessionConfiguration = .ephemeral, bodyLimit: Int = 64 << 20) {
       self.bodyLimit = bodyLimit
       configuration.urlCache = nil

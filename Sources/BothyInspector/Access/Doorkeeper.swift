@@ -2,38 +2,38 @@ import BothyStore
 import HTTPTypes
 import Synchronization
 
-/// Who may come in: whoever first brings the token that was printed, and after that the browser that has the cookie.
+/// Admits the first browser that sends the printed token, and afterwards the browser that has the cookie.
 ///
-/// The token opens the door once and is void then. Requests under another host's name are refused, so that no page of
-/// the web reaches this one by a name that it lets point here; changes are taken from this page's own scripts alone.
+/// The token works once. Requests under another host's name are refused, so that no web page reaches this one by a name
+/// that it lets point here. Changes are accepted only from this page's own scripts.
 final class Doorkeeper: Sendable {
   private struct State {
     var port = 0
-    /// Nil once it was used.
+    /// The token, or `nil` after its use.
     var token: String?
     var session: String?
   }
 
   private let state = Mutex(State(token: Secret.make()))
-  /// What to run for another address, as refusals tell.
+  /// The command for another address, which refusals name.
   private let command: String
 
   init(opening command: String) { self.command = command }
 
-  /// Where the page is; known when it listens.
+  /// Sets the port of the page, which is known when the page listens.
   func opens(at port: Int) { state.withLock { $0.port = port } }
 
-  /// The address that opens the door; without the token once that was used.
+  /// The address that opens the page, with the token until its use.
   var address: String {
     state.withLock { "http://127.0.0.1:\($0.port)/" + ($0.token.map { "?token=\($0)" } ?? "") }
   }
 
-  /// The cookie is named by the port: browsers send cookies to every port of a host.
+  /// The name of the cookie. It includes the port, because browsers send cookies to every port of a host.
   var cookieName: String { "bothy-inspector-\(state.withLock { $0.port })" }
 
   enum Verdict: Equatable {
     case enter
-    /// The token was the right one; the browser gets this in its place.
+    /// The token was right, and the browser receives the cookie in its place.
     case exchange(setCookie: String)
     case refuse(Problem)
   }
@@ -61,8 +61,8 @@ final class Doorkeeper: Sendable {
     return .enter
   }
 
-  /// Whether it opens the page in a window of its own, as a link does, also one of another page of this machine. Who
-  /// follows a link reads nothing of what it opens, and the page lets itself be framed by nobody.
+  /// True if the request opens the page in a window of its own, like a link does. A link on another page of this
+  /// machine counts too: that page can't read what the link opens, and no page may frame this one.
   private func isOpening(_ call: InspectorCall) -> Bool {
     call.method == .get && call.path == "/" && call.headers[Fields.fetchDestination] == "document"
   }
@@ -83,14 +83,14 @@ final class Doorkeeper: Sendable {
   }
 }
 
-/// Random texts that nobody guesses.
+/// Random texts that can't be guessed.
 enum Secret {
-  /// 256 bits of the system's generator.
+  /// Returns 256 random bits of the system's generator.
   static func make() -> String {
     (0..<32).map { _ in UInt8.random(in: 0...255) }.hexadecimal
   }
 
-  /// Takes as long wherever they differ.
+  /// Compares in constant time for texts of one length.
   static func areEqual(_ left: String, _ right: String) -> Bool {
     guard left.utf8.count == right.utf8.count else { return false }
     return zip(left.utf8, right.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The fields that keep the page to itself, on every answer.
+/// The fields of every response that keep its content private to the page.
 enum Fields {
   static let inspector = name("X-Bothy-Inspector")
   static let fetchSite = name("Sec-Fetch-Site")
@@ -22,6 +22,6 @@ enum Fields {
     for (name, value) in all { headers[name] = value }
   }
 
-  /// Each of the names above is one.
+  /// Returns the field name. All names above are valid.
   private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .server }
 }

@@ -2,13 +2,13 @@ import BothyCache
 import BothyGeo
 import BothyStore
 
-/// What one cache keeps: totals of each source, how fresh its entries are, regions.
+/// The content of one cache: the totals of each source, the freshness of its entries, and its regions.
 struct CacheState {
   let folder: String
   let limits: BlobStoreLimits
   let sources: [Source]
   let regions: [(region: Region, stored: StoreTotals)]
-  /// What all processes counted; nil when none has read anything.
+  /// The counters of all processes, or `nil` before the first read.
   let counters: CacheCounters?
 
   struct Source: Equatable {
@@ -61,14 +61,14 @@ struct CacheState {
   }
 }
 
-/// How many entries are in which state.
+/// The number of entries in each state.
 package struct FreshnessCounts: Equatable {
   package var fresh = 0
-  /// Served at once and asked for behind the reader's back, or served when the server fails.
+  /// Entries that are served while the cache refreshes them, or if the server fails.
   package var usable = 0
-  /// Not served before the server was asked.
+  /// Entries that are served only after a request to the server.
   package var stale = 0
-  /// Of a source that the folder's list does not name, so nobody knows its rule.
+  /// Entries of a source that the folder's list doesn't name, so their rule is unknown.
   package var unknown = 0
 
   package init(fresh: Int = 0, usable: Int = 0, stale: Int = 0, unknown: Int = 0) {
@@ -80,7 +80,7 @@ package struct FreshnessCounts: Equatable {
 
   mutating func count(_ usability: Usability?) { self[keyPath: Self.state(usability).count] += 1 }
 
-  /// Which of the counts an entry goes into, and what that is called.
+  /// Returns the count that an entry belongs to, and its name.
   private static func state(
     _ usability: Usability?
   ) -> (name: String, count: WritableKeyPath<FreshnessCounts, Int>) {
@@ -106,7 +106,7 @@ package struct FreshnessCounts: Equatable {
   }
 }
 
-/// Entries of a cache, the last used first.
+/// The entries of a cache, most recently used first.
 enum CacheEntries {
   static func write(
     _ entries: [ResourceCache.Inspected], source: String?, limit: Int, to writer: inout JSONWriter

@@ -1,13 +1,13 @@
 import BothyStore
 import BothySync
 
-/// Where each container stands: cursor, last pull, what waits in it, who syncs.
+/// The state of each container: its cursor, its last pull, its pending entries, and the process that syncs.
 struct Containers {
   struct Row {
     var status: ContainerStatus
     var isFollowed: Bool
     var isSyncing: Bool
-    /// How many of the pending entries lie in it.
+    /// The number of pending entries in the container.
     var pending: Int
   }
 

@@ -3,12 +3,12 @@ import BothyGeo
 import BothyStore
 import BothySync
 
-/// What can be drawn of a part of the map: tiles of caches and of files of places, places, records with a position.
+/// The content of a part of the map: tiles of caches and place files, places, and records with a position.
 struct MapState {
   let box: GeoBox
   let mosaic: TileMosaic
   let dots: [Dot]
-  /// How many records and places there are in it, drawn or not.
+  /// The number of records and places in the box, drawn or not.
   let recordCount: Int
   let placeCount: Int
   let attributions: [String]
@@ -16,16 +16,16 @@ struct MapState {
   struct Dot: Equatable {
     var place: Coordinate
     var title: String
-    /// What it is: a category of places, or the type of a record.
+    /// The kind: a category of places, or the type of a record.
     var kind: String
-    /// Where it is shown in full; nil for places.
+    /// The record that is shown in full, or `nil` for places.
     var record: RecordID?
   }
 
   static let cellLimit = 2500
   static let dotLimit = 1500
 
-  /// - Parameter box: nil for all there is.
+  /// - Parameter box: the part of the map, or `nil` for all content.
   init(_ subjects: InspectorSubjects, entries: [[ResourceCache.Inspected]], box asked: GeoBox?) async throws {
     let tiles =
       entries.flatMap { $0.compactMap(Self.tile) } + (try Self.placeTiles(subjects.places, now: subjects.now))
@@ -43,7 +43,7 @@ struct MapState {
     ).filter { !$0.isEmpty }.sorted()
   }
 
-  /// The tile that an entry is; nil for other resources.
+  /// Returns the tile of an entry, or `nil` for other resources.
   private static func tile(
     _ entry: ResourceCache.Inspected
   ) -> (tile: Tile, freshness: FreshnessCounts)? {
@@ -82,7 +82,7 @@ struct MapState {
     return (dots, total)
   }
 
-  /// Records of every type that has a position, by its first one.
+  /// Returns the records of every type that has a position field, by its first one.
   private static func records(
     _ store: SyncedStore, in box: GeoBox?
   ) async throws -> (dots: [Dot], total: Int) {
@@ -108,7 +108,7 @@ struct MapState {
     }
   }
 
-  /// A box around everything, with a little air; the world when there is nothing.
+  /// Returns a box around all content with a small margin, or the world without content.
   static func extent(_ tiles: [Tile], _ places: [Coordinate]) -> GeoBox {
     let corners = tiles.flatMap { tile in
       let bounds = tile.bounds
@@ -155,7 +155,7 @@ struct MapState {
 }
 
 extension AnyRecord {
-  /// What people may know it by: its first text that is not empty, else its id.
+  /// Returns a title for people: the first text that isn't empty, or else the id.
   func title(_ type: TypeSchema) -> String {
     for field in type.fields where field.kind == .text {
       if let text = self[field.name].text, !text.isEmpty { return text }

@@ -1,7 +1,7 @@
 import BothyStore
 import BothySync
 
-/// What is on the device at a glance.
+/// An overview of the content of the device.
 struct Overview {
   let file: String
   let device: String

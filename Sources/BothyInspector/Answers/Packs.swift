@@ -2,7 +2,7 @@ import BothyPacks
 import BothyStore
 import Foundation
 
-/// The packs of the folders that were named; one that can't be read says why in its place.
+/// The packs of the given folders. A pack that can't be read has its error instead.
 struct Packs {
   struct Row {
     var folder: String
@@ -24,10 +24,10 @@ struct Packs {
     }
   }
 
-  /// The folder itself when it is a pack or packs are installed in it, else those in it that are.
+  /// Returns the folder itself if it is a pack or has installed packs, or else the folders in it that are.
   private static func candidates(_ folder: String) -> [String] {
     if isPack(folder) { return [folder] }
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []  // none can be listed
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []  // a failure lists none
     let inside = names.sorted().map { folder + "/" + $0 }.filter(isPack)
     return inside.isEmpty ? [folder] : inside
   }

@@ -1,9 +1,9 @@
 import BothyStore
 import BothySync
 
-/// Pending entries as the page shows them: what waits, why, and how here and there differ.
+/// Pending entries for the page, with their reasons and both sides of each field.
 enum PendingWork {
-  /// The members of one entry, with `inDoubt, group, comparison`.
+  /// Writes the members of one entry, with `inDoubt, group, comparison`.
   static func write(_ entry: OutboxEntry, in store: SyncedStore, to writer: inout JSONWriter) throws {
     try entry.writeMembers(to: &writer, in: store)
     writer.member("inDoubt", entry.operationID != nil)
@@ -11,7 +11,7 @@ enum PendingWork {
     writer.list("comparison", try comparison(entry, in: store)) { $1.write(to: &$0) }
   }
 
-  /// One field in three states: as it is here, as it was when the edit began, as the server has it since.
+  /// The local value of a field, its base, and its remote value.
   struct ComparedField: Equatable {
     var name: String
     var here: JSONValue?
@@ -29,7 +29,8 @@ enum PendingWork {
     }
   }
 
-  /// Every field that is set on any side, in the order of the schema, then those that the schema does not know.
+  /// Returns every field with a value on any side, in the order of the schema, and then the fields that the schema
+  /// lacks.
   static func comparison(_ entry: OutboxEntry, in store: SyncedStore) throws -> [ComparedField] {
     let type = store.store.schema[entry.record.type]
     let record = entry.kind == .delete ? nil : try store.store.record(entry.record)
@@ -55,7 +56,7 @@ enum PendingWork {
 }
 
 extension FieldValue {
-  /// The value as JSON shows it.
+  /// The value as JSON.
   var json: JSONValue {
     get throws {
       var writer = JSONWriter()

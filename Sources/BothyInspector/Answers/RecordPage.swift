@@ -3,15 +3,15 @@ import BothySync
 import Foundation
 import HTTPTypes
 
-/// One page of a type's records: read by key, so that the last page costs what the first does.
+/// One page of a type's records. It is read by key, so the last page costs as much as the first.
 struct RecordPage {
   let records: [ShownRecord]
-  /// Where the next page begins; nil after the last one.
+  /// The start of the next page, or `nil` after the last one.
   let next: String?
-  /// How many fit the condition; counted for the first page only.
+  /// The number of records that meet the condition, counted for the first page only.
   let total: Int?
 
-  /// Reads the page. Throws `Problem`, `StoreError` and `WhereSyntaxError`, which say what is wrong with the question.
+  /// Reads the page. Throws `Problem`, `StoreError` or `WhereSyntaxError` for an invalid request.
   init(_ call: InspectorCall, in store: SyncedStore) async throws {
     let type = try Self.type(call.required("type"), store)
     let limit = call.count("limit", otherwise: 50, most: 200)
@@ -55,7 +55,7 @@ struct RecordPage {
   }
 }
 
-/// Where a page ended: the last record's sort keys, so that it need not be there any more when the next page is read.
+/// The end of a page: the sort keys of its last record. The record may be deleted before the next page is read.
 enum PageMark {
   static func text(_ record: AnyRecord, _ query: AnyQuery) -> String {
     var writer = JSONWriter()

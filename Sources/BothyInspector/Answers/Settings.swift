@@ -2,7 +2,7 @@ import BothySettings
 import BothyStore
 import BothySync
 
-/// The groups of settings in each file: those of the database itself first.
+/// The groups of settings in each file, those of the database itself first.
 struct Settings {
   let files: [(path: String, groups: [SettingsRow])]
 

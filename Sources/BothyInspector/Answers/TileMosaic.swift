@@ -1,7 +1,8 @@
 package import BothyGeo
 package import BothyStore
 
-/// Tiles by their freshness, as few cells as a screen can show: where there are too many, four become their parent.
+/// Tiles by their freshness, in as few cells as a screen can show. If there are too many cells, four become their
+/// parent.
 package struct TileMosaic: Equatable {
   package struct Cell: Equatable {
     package var tile: Tile
@@ -9,7 +10,7 @@ package struct TileMosaic: Equatable {
   }
 
   package let cells: [Cell]
-  /// How many tiles the cells stand for.
+  /// The number of tiles in all cells.
   package let total: Int
 
   package init(_ tiles: some Sequence<(tile: Tile, freshness: FreshnessCounts)>, in box: GeoBox, limit: Int) {
@@ -27,7 +28,7 @@ package struct TileMosaic: Equatable {
       cells = merged
     }
     self.total = total
-    // Large cells first, so that small ones are drawn upon them.
+    // Large cells come first, so that small ones are drawn over them.
     self.cells = cells.map { Cell(tile: $0.key, freshness: $0.value) }
       .sorted { ($0.tile.zoom, $0.tile) < ($1.tile.zoom, $1.tile) }
   }

@@ -1,8 +1,8 @@
 import BothyCache
 import BothyStore
 
-/// The entries of a cache as they were a moment ago: reading a hundred thousand descriptions for each look at the page
-/// would be felt.
+/// A recent snapshot of a cache's entries. Reading a hundred thousand descriptions for each view of the page takes too
+/// long.
 actor CacheLook {
   private let cache: ResourceCache
   private var seen:
@@ -11,17 +11,18 @@ actor CacheLook {
 
   init(_ cache: ResourceCache) { self.cache = cache }
 
-  /// Looks one after another: who asks while the entries are read gets those, unless they changed since.
+  /// Returns the entries. Calls run one after another. A caller that arrives during a read gets its result, unless the
+  /// entries have changed since.
   func entries() async throws -> [ResourceCache.Inspected] {
     let look = Task { [last] in
-      _ = await last?.result  // whoever asked for it has its error
+      _ = await last?.result  // the earlier caller has its error
       return try await self.look()
     }
     last = look
     return try await look.value
   }
 
-  /// Reads anew when anything was stored or removed, and after some seconds, as freshness goes by time.
+  /// Reads the entries again if any was stored or deleted, and after some seconds, because freshness changes with time.
   private func look() async throws -> [ResourceCache.Inspected] {
     let totals = try await cache.totals()
     if let seen, seen.totals == totals, ContinuousClock.now - seen.at < .seconds(5) { return seen.entries }

@@ -1,16 +1,16 @@
 import BothyStore
 
-/// Something that the page may want to know at once: a name, and a JSON object with the little there is to say.
+/// A notification for the page: a name, and a JSON object with a few details.
 package struct InspectorEvent: Sendable, Equatable {
   package enum Name: String, Sendable {
     /// Records or pending work changed.
     case store
     case settings, caches, packs, places
-    /// Whether the server answers.
+    /// The server became reachable or unreachable.
     case server
-    /// A line of the timeline.
+    /// The timeline has a new line.
     case timeline
-    /// The inspector is there.
+    /// The inspector is running.
     case alive
   }
 
@@ -24,6 +24,6 @@ package struct InspectorEvent: Sendable, Equatable {
     data = writer.string
   }
 
-  /// The event as the stream carries it.
+  /// The event in the format of the stream.
   var text: String { "event: \(name.rawValue)\ndata: \(data)\n\n" }
 }

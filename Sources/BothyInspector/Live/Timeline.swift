@@ -2,8 +2,8 @@ import BothyStore
 import BothySync
 import Synchronization
 
-/// What was seen of syncing while the inspector ran: in memory, the last few hundred moments. How syncs ended before
-/// that is in the file, see `PastSyncs`.
+/// The observed moments of syncing while the inspector ran. Memory has the last few hundred of them. The ends of
+/// earlier syncs are in the file (see `PastSyncs`).
 final class Timeline: Sendable {
   struct Moment: Sendable, Equatable {
     enum Kind: String, Sendable {
@@ -33,14 +33,14 @@ final class Timeline: Sendable {
     }
   }
 
-  /// The newest first.
+  /// All moments, newest first.
   var all: [Moment] { moments.withLock { $0.reversed() } }
 }
 
-/// How syncs ended, whichever process ran them: the newest rows of the file's log.
+/// The ends of syncs of all processes, from the newest rows of the file's log.
 struct PastSyncs {
   let runs: [SyncRun]
-  /// Whether the file remembers older ones.
+  /// True if the file has older ones.
   let hasMore: Bool
 
   init(_ store: SyncedStore, limit: Int) throws {
@@ -58,12 +58,12 @@ struct PastSyncs {
   }
 }
 
-/// What a timeline compares: the state of syncing at one moment.
+/// The state of syncing at one moment, which a timeline compares.
 struct Glance: Sendable, Equatable {
-  /// How many changes wait to be sent, and how many of them were refused.
+  /// The number of pending changes, and the number of rejected ones among them.
   var waiting = 0
   var refused = 0
-  /// When each container was last pulled; nil before the first complete pull.
+  /// The time of each container's last pull, or `nil` before the first complete pull.
   var pulled: [PullScope: Int64?] = [:]
   /// The process that syncs.
   var syncing: Int32?
@@ -77,7 +77,7 @@ struct Glance: Sendable, Equatable {
     syncing = try store.leaseHolder()?.process
   }
 
-  /// What happened between two glances, told at a time; nothing when nothing did that concerns syncing.
+  /// Returns the moments between two states, with the given time. Returns none if nothing about syncing changed.
   func moments(since old: Glance, at time: Int64) -> [Timeline.Moment] {
     var moments: [Timeline.Moment] = []
     func tell(_ kind: Timeline.Moment.Kind, _ text: String) {
@@ -103,7 +103,7 @@ struct Glance: Sendable, Equatable {
 }
 
 extension Timeline.Moment {
-  /// A sync that was run from the page.
+  /// Creates the moment of a sync that was run from the page.
   init(_ report: SyncReport, at time: Int64) {
     self.init(
       time: time, kind: .synced,

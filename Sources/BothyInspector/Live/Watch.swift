@@ -6,10 +6,10 @@ import Foundation
 import ServiceLifecycle
 import Synchronization
 
-/// Looks out for changes, of whatever process, and tells everybody who listens.
+/// Watches for changes of all processes, and notifies all listeners.
 ///
-/// Stores tell of their commits by themselves. Caches, files of places and packs are looked at once a second, the server
-/// is asked every five: what is looked at costs no more than some counters and the times of files.
+/// Stores report their own commits. Caches, place files and packs are checked once a second, and the server every five
+/// seconds. A check costs no more than some counters and the times of files.
 final class Watch: Service {
   let board = Broadcast<InspectorEvent>()
   let timeline = Timeline()
@@ -19,10 +19,10 @@ final class Watch: Service {
 
   init(_ subjects: InspectorSubjects) { self.subjects = subjects }
 
-  /// Whether the server answered when it was last asked; nil before that, and where there is none.
+  /// True if the last request reached the server. It is `nil` before the first request and without a server.
   var isReachable: Bool? { reachable.withLock { $0 } }
 
-  /// Looks until the task is cancelled or the service group shuts down; the streams of events end then.
+  /// Watches until the task is cancelled or the service group shuts down. Then the event streams end.
   func run() async throws {
     timeline.add([Timeline.Moment(time: subjects.now, kind: .began, text: "The inspector was opened.")])
     let begin = try Glance(subjects.store)
@@ -48,7 +48,7 @@ final class Watch: Service {
     }
   }
 
-  /// Tells of a change that touched no record: a decision made on the page, a sync run from it.
+  /// Reports a change that touched no record: a decision on the page, or a sync run from it.
   func noteChange(_ moment: Timeline.Moment) {
     timeline.add([moment])
     noteSyncing()
@@ -56,10 +56,11 @@ final class Watch: Service {
     board.send(InspectorEvent(.timeline))
   }
 
-  /// Compares the state of syncing with what it was. One at a time: two that overlap would tell of a step back.
+  /// Compares the state of syncing with the previous one. Only one comparison runs at a time, because overlapping ones
+  /// could report a step back.
   private func noteSyncing() {
     let isNews = glance.withLock { glance in
-      // Closed, or busy: the next commit tells.
+      // The store is closed or busy, so the next commit reports the change.
       guard let now = try? Glance(subjects.store) else { return false }
       let moments = now.moments(since: glance, at: subjects.now)
       glance = now
@@ -88,7 +89,7 @@ final class Watch: Service {
     var caches: [[SourceID: StoreTotals]] = []
     var places: [Date?] = []
     var packs: [Date?] = []
-    /// How the last sync ended: one that failed is announced to nobody.
+    /// The end of the last sync. A failed sync sends no notification.
     var sync: SyncRun?
   }
 
@@ -99,12 +100,12 @@ final class Watch: Service {
       [Self.time($0.places.path), Self.time($0.places.path + "-wal")]
     }
     stamps.packs = subjects.packs.flatMap { [Self.time($0), Self.time($0 + "/current")] }
-    // Closed, or busy: the next look tells.
+    // The store is closed or busy, so the next check reports the change.
     stamps.sync = (try? subjects.store.recentSyncs(limit: 1))?.first
     return stamps
   }
 
-  /// Nil where there is no such file.
+  /// Returns `nil` if the file doesn't exist.
   private static func time(_ path: String) -> Date? {
     (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
   }
@@ -128,7 +129,7 @@ final class Watch: Service {
     } while await pause(interval)
   }
 
-  /// False when it is time to stop.
+  /// Returns false if the watch has to stop.
   private func pause(_ interval: Duration) async -> Bool {
     do { try await Task.sleep(for: interval) } catch { return false }
     return true

@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import HTTPTypes
 
-/// What the playground's page asks and does: trips on each device, its network, what the server has.
+/// The requests of the playground's page: trips on each device, its network, and the records of the server.
 struct PlayRoutes: Sendable {
   let devices: [PlayDevice]
   let server: @Sendable () async throws -> [ServerRecord]
@@ -52,7 +52,7 @@ struct PlayRoutes: Sendable {
     return device
   }
 
-  /// `{"device","id"?,"fields":{…}}`: a new trip without an id.
+  /// Saves the trip of `{"device","id"?,"fields":{…}}`. Without an id it is a new one.
   private func put(_ members: [String: JSONValue]) async throws -> Answer {
     let device = try device(members)
     let type = try RecordPage.type("Trip", device.store)

@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import ServiceLifecycle
 
-/// Tells of commits and of what syncing does on any device.
+/// Reports commits and syncing on any device.
 final class PlayWatch: Service {
   let board = Broadcast<InspectorEvent>()
   private let devices: [PlayDevice]

@@ -3,13 +3,13 @@ package import BothySync
 package import Logging
 import ServiceLifecycle
 
-/// A page with two devices side by side, each with a switch for its network, to play with going offline.
+/// A page with two devices side by side, each with a switch for its network, to try working offline.
 package final class Playground: Service {
   private let page: LocalPage
 
   /// - Parameters:
-  ///   - devices: each with its own file; they sync by themselves.
-  ///   - server: what the server holds now.
+  ///   - devices: the devices, each with its own file. They sync by themselves.
+  ///   - server: returns the current records of the server.
   package init(
     _ devices: [PlayDevice], port: Int = 0, logger: Logger,
     server: @escaping @Sendable () async throws -> [ServerRecord]
@@ -20,10 +20,11 @@ package final class Playground: Service {
   /// Listens until the task is cancelled or the service group shuts down. Call it once.
   package func run() async throws { try await page.run() }
 
-  /// The address that opens the page, once, when it listens; nil if it never does. Ask once.
+  /// Waits until the page listens, and returns the address that opens it once, or `nil` if it never listens. Call it
+  /// once.
   package func address() async -> String? { await page.address() }
 
-  /// What its devices keep: trips, whose country the server insists on.
+  /// Returns the schema of the devices: trips, whose country the server requires.
   package static func schema(isStrict: Bool) -> StoreSchema {
     StoreSchema(types: [
       TypeSchema(
@@ -44,7 +45,7 @@ package struct PlayDevice: Sendable {
   package var store: SyncedStore
   package var isOnline: @Sendable () -> Bool
   package var setOnline: @Sendable (Bool) -> Void
-  /// Where its inspector is; nil while that is not open.
+  /// Returns the address of its inspector, or `nil` while it isn't open.
   package var inspector: @Sendable () -> String?
 
   package init(

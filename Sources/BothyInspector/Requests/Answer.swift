@@ -1,11 +1,11 @@
 import BothyStore
 package import HTTPTypes
 
-/// What a request is answered with.
+/// The response to a request.
 package struct Answer: Sendable {
   package enum Body: Sendable {
     case bytes([UInt8])
-    /// The events from now on, until the reader leaves.
+    /// The events from now on, until the client leaves.
     case events
   }
 
@@ -19,14 +19,14 @@ package struct Answer: Sendable {
     self.status = status
   }
 
-  /// The stream of events.
+  /// The response with the stream of events.
   static let events: Answer = {
     var answer = Answer([], type: "text/event-stream")
     answer.body = .events
     return answer
   }()
 
-  /// A JSON object whose members `write` writes.
+  /// Returns a JSON object. `write` writes its members.
   static func object(
     status: HTTPResponse.Status = .ok, _ write: (inout JSONWriter) throws -> Void
   ) rethrows -> Answer {

@@ -2,18 +2,18 @@ import BothyStore
 import Foundation
 package import HTTPTypes
 
-/// One request, taken apart.
+/// One parsed request.
 package struct InspectorCall: Sendable {
   var method: HTTPRequest.Method
   var path: String
   var query: [String: String]
   var headers: HTTPFields
-  /// Host and port as the caller named them.
+  /// The host and port, as the caller wrote them.
   var host: String?
-  /// Reads the body; only of callers that were let in.
+  /// Reads the body. It is called only for admitted callers.
   var body: @Sendable () async throws -> [UInt8]
 
-  /// - Parameter target: path and query as they were sent.
+  /// - Parameter target: the path and query as they were sent.
   package init(
     _ method: HTTPRequest.Method = .get, _ target: String, headers: HTTPFields = [:], host: String? = nil,
     body: @escaping @Sendable () async throws -> [UInt8] = { [] }
@@ -23,7 +23,7 @@ package struct InspectorCall: Sendable {
     self.host = host
     self.body = body
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    // What is not well encoded is no page's address.
+    // A badly encoded path isn't a page's address.
     path = parts.first.map { String($0).removingPercentEncoding ?? String($0) } ?? "/"
     var query: [String: String] = [:]
     for item in parts.count > 1 ? parts[1].split(separator: "&") : [] {
@@ -44,10 +44,10 @@ package struct InspectorCall: Sendable {
     return nil
   }
 
-  /// A parameter that is not empty.
+  /// Returns a parameter that isn't empty, or `nil`.
   func given(_ name: String) -> String? { query[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Throws `Problem` when it is missing.
+  /// Returns a parameter. Throws `Problem` if it is missing.
   func required(_ name: String) throws(Problem) -> String {
     guard let value = given(name) else {
       throw Problem(.badRequest, "missing", "The request lacks '\(name)'. Reload the page.")
@@ -55,12 +55,12 @@ package struct InspectorCall: Sendable {
     return value
   }
 
-  /// A whole number between 1 and `most`; `otherwise` when it is not given.
+  /// Returns a whole number between 1 and `most`, or `otherwise` if it is missing.
   func count(_ name: String, otherwise: Int, most: Int) -> Int {
     min(max(query[name].flatMap(Int.init) ?? otherwise, 1), most)
   }
 
-  /// The members of a body that is a JSON object.
+  /// Returns the members of a body that is a JSON object.
   func members() async throws -> [String: JSONValue] {
     let bytes = try await body()
     do { if let members = try JSONValue(parsing: bytes).objectValue { return members } } catch {

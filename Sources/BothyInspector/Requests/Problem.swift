@@ -7,7 +7,7 @@ import BothySync
 import Foundation
 import HTTPTypes
 
-/// Why a request is not answered with what it asked for: a word to branch on, a sentence with a remedy.
+/// The reason why a request fails: a code for programs, and a sentence with a remedy.
 struct Problem: Error, Equatable {
   var status: HTTPResponse.Status
   var code: String
@@ -40,7 +40,7 @@ struct Problem: Error, Equatable {
   static let notFound = Problem(
     .notFound, "notFound", "There is no such page. Go back to the first one.")
 
-  /// What any error of the rooms below amounts to. Their messages say what to do.
+  /// Creates the failure for any error of the other modules. Their messages say what to do.
   init(_ error: any Error) {
     switch error {
     case let problem as Problem: self = problem

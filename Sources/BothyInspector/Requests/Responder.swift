@@ -4,7 +4,7 @@ import HummingbirdCore
 import NIOCore
 import ServiceLifecycle
 
-/// Carries requests from the socket to the front, and answers back.
+/// Passes requests from the socket to the app, and its responses back.
 struct Responder: HTTPResponder {
   let front: Front
 
@@ -29,7 +29,7 @@ struct Responder: HTTPResponder {
         status: answer.status, headers: headers,
         body: .init { writer in
           try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
-          // The listener stops before the watch does, and waits for its readers: they end by themselves.
+          // The listener stops before the watch does, and waits for its streams. So the streams end by themselves.
           for await event in events.cancelOnGracefulShutdown() {
             try await writer.write(ByteBuffer(string: event.text))
           }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The files of the page. They are compiled in, so the tool stays one file.
+/// The files of the page. They are compiled in, so the tool remains one file.
 enum Assets {
   static func named(_ path: String) -> Answer? {
     guard let (bytes, type) = files[path] else { return nil }
@@ -19,7 +19,7 @@ enum Assets {
     "/assets/play.css": (PackageResources.play_css, "text/css; charset=utf-8"),
     "/assets/play.js": (PackageResources.play_js, script),
     "/assets/icon.svg": (PackageResources.icon_svg, "image/svg+xml"),
-    // Asked for by browsers on the page that exchanges the token.
+    // Browsers request it on the page that exchanges the token.
     "/favicon.ico": (PackageResources.icon_svg, "image/svg+xml"),
     "/assets/app.js": (PackageResources.app_js, script),
     "/assets/api.js": (PackageResources.api_js, script),

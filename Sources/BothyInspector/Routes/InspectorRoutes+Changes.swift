@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import HTTPTypes
 
-/// What the page may change: decisions about pending work, and syncs. Through the same calls as the tool's.
+/// The changes that the page may make: decisions about pending work, and syncs. They use the same calls as the tool.
 extension InspectorRoutes {
   func change(_ call: InspectorCall) async throws -> Answer? {
     switch call.path {
@@ -15,7 +15,7 @@ extension InspectorRoutes {
     }
   }
 
-  /// `{"type","id","resolution","revision"?}`; 409 when the record was edited since that revision.
+  /// Resolves `{"type","id","resolution","revision"?}`. Responds 409 if the record was edited since that revision.
   private func resolve(_ members: [String: JSONValue]) throws -> Answer {
     let store = subjects.store
     guard let type = members["type"]?.stringValue, let id = members["id"]?.stringValue,
@@ -42,7 +42,7 @@ extension InspectorRoutes {
     }
   }
 
-  /// `{"number"}`; 409 when that was restored before, can't be, or is kept no longer.
+  /// Restores the entry of `{"number"}`. Responds 409 if it was restored before, can't be restored, or was deleted.
   private func restore(_ members: [String: JSONValue]) async throws -> Answer {
     guard let number = members["number"]?.intValue else {
       throw Problem(.badRequest, "badDecision", "A restoring names the decision by its number.")

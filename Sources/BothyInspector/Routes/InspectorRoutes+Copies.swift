@@ -3,7 +3,7 @@ import BothyGeo
 import BothyStore
 import HTTPTypes
 
-/// Caches and the map.
+/// The routes of caches and the map.
 extension InspectorRoutes {
   func caches() async throws -> Answer {
     var states: [CacheState] = []
@@ -33,7 +33,7 @@ extension InspectorRoutes {
     return .object { map.write(to: &$0) }
   }
 
-  /// Nil when there is none. Throws `Problem` for a text that is no box.
+  /// Parses a box. Returns `nil` without a text. Throws `Problem` for a text that isn't a box.
   static func box(_ text: String?) throws -> GeoBox? {
     guard let text else { return nil }
     let edges = text.split(separator: ",").compactMap { Double($0) }

@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import HTTPTypes
 
-/// Which answer each address has. Thin: what is answered is made by the values in `Answers`.
+/// The routes of all addresses. They are thin, because the values in `Answers` make the responses.
 struct InspectorRoutes: Sendable {
   let subjects: InspectorSubjects
   let watch: Watch

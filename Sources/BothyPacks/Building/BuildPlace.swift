@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// The folder beside a new pack that it is built in: what is there already stays until the new one is whole.
+/// The temporary folder beside a new pack, in which it is built. An existing pack stays until the new one is complete.
 struct BuildPlace {
-  /// Where there is room for what is thrown away afterwards.
+  /// The path of the temporary folder.
   let path: String
   private let target: String
 
-  /// Where the pack is built.
+  /// The path at which the pack is built.
   var pack: String { path + "/pack" }
 
-  /// Throws `PackError` `.cannotWrite` when something that is no pack has the name.
+  /// Creates the folder. Throws `PackError` `.cannotWrite` if the name belongs to something that isn't a pack.
   init(_ target: String) throws {
     let name = target.count > 1 && target.hasSuffix("/") ? String(target.dropLast()) : target
     self.target = name
@@ -31,7 +31,7 @@ struct BuildPlace {
 
   private static func mayReplace(_ folder: String) -> Bool {
     if FileManager.default.fileExists(atPath: folder + "/" + PackManifest.fileName) { return true }
-    // No folder: not replaced.
+    // Not a folder, so it isn't replaced.
     return (try? FileManager.default.contentsOfDirectory(atPath: folder))?.isEmpty == true
   }
 
@@ -42,6 +42,6 @@ struct BuildPlace {
     try DurableFile.sync(URL(filePath: target).deletingLastPathComponent().path)
   }
 
-  // What stays is removed by the next build.
+  // The next build removes the rest.
   func remove() { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Files and folders that are on the disk before anything says that they are there.
+/// Files and folders that are forced to the disk before other data refers to them.
 enum DurableFile {
   static func write(_ bytes: [UInt8], to path: String) throws {
     try Data(bytes).write(to: URL(filePath: path))
@@ -12,7 +12,7 @@ enum DurableFile {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw unwritable(path) }
     defer { close(descriptor) }
-    // Some file systems can't sync a folder; the names are then theirs to keep.
+    // Some file systems can't sync a folder and store the names on their own.
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw unwritable(path) }
   }
 
@@ -21,12 +21,12 @@ enum DurableFile {
     return attributes[.size] as? Int64 ?? 0
   }
 
-  /// Renames a file, folder or link, in place of what has the name if the system allows that.
+  /// Renames a file, folder or link. Replaces an existing one if the system allows that.
   static func rename(_ path: String, to name: String) throws {
     guard Foundation.rename(path, name) == 0 else { throw unwritable(name) }
   }
 
-  /// What went wrong last, as an error about `path`.
+  /// Returns the last system error as an error about `path`.
   static func unwritable(_ path: String) -> PackError {
     let reason = String(cString: strerror(errno))
     return PackError(

@@ -2,17 +2,19 @@ internal import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// Writes the files of a pack from its staged rows: each is filled in the order of the rows, indexed, and copied by
-/// `VACUUM INTO`, which leaves no free page and nothing of how it came about.
+/// Writes the files of a pack from its staged rows.
+///
+/// Each file is filled in the order of the rows, indexed, and copied by `VACUUM INTO`. The copy has no free pages and
+/// no traces of its creation.
 struct PackAssembly {
-  /// `PRAGMA application_id` of a pack's files: "BPak" in ASCII.
+  /// The `PRAGMA application_id` of a pack's files: "BPak" in ASCII.
   static let applicationID: Int64 = 0x4250_616B
 
   let builder: PackBuilder
   let rows: StagedRows
   let folder: String
 
-  /// A file to be written.
+  /// A file to write.
   private struct Plan {
     var file: PackManifest.File
     var tables: [TypeTable]
@@ -63,7 +65,7 @@ struct PackAssembly {
     var file = plan.file
     let (draft, path) = (rows.path + "-draft", folder + "/" + plan.file.name)
     let queue = try DatabaseQueue(path: draft, configuration: StagedRows.configuration)
-    // Its folder goes in the end, with it if need be.
+    // If this fails, the file is deleted later with its folder.
     defer { try? FileManager.default.removeItem(atPath: draft) }
     try queue.inDatabase { database in
       try database.execute(sql: "ATTACH ? AS staged", arguments: [rows.path])
@@ -98,8 +100,7 @@ struct PackAssembly {
     try statement.run()
   }
 
-  /// Writes where each id of a type that is split is: the number of its shard and its row there, which is how many of
-  /// the shard's rows came before it.
+  /// Writes the positions of the ids of a sharded type: the number of the shard, and the row within it, counted from 1.
   private func write(
     _ table: TypeTable, _ field: String, _ shards: [StagedRows.Shard], _ database: Database
   ) throws {

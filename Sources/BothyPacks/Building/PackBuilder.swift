@@ -2,7 +2,7 @@ public import BothyStore
 public import Foundation
 internal import GRDB
 
-/// Makes packs of rows.
+/// Builds packs from rows.
 ///
 /// ```swift
 /// let builder = PackBuilder(
@@ -11,20 +11,20 @@ internal import GRDB
 /// let manifest = try builder.build(at: folder) { pack in for row in rows { try pack.add(row) } }
 /// ```
 ///
-/// The same rows in the same order give the same bytes: pages of one size, no times, no room between.
+/// Equal rows in equal order give equal bytes: pages have one size, and files have no times and no free space.
 public struct PackBuilder: Sendable {
-  /// What the pack is called. A shelf takes other versions under the same name, and no other pack.
+  /// The name of the pack. A shelf accepts other versions with this name, and no other pack.
   public var name: String
-  /// Which edition it is, in words of one's own; versions are not compared.
+  /// The version, as any text. Versions aren't compared.
   public var version: String
-  /// The types, as the pack has them: nothing in it is synced, sensitive or restricted.
+  /// The types of the pack. None of them is synced, sensitive or restricted.
   public var schema: StoreSchema
-  /// The field whose values each get a file of their own, by type.
+  /// The field by whose values a type is split into files, by type.
   public var shardBy: [String: String]
-  /// The most files a type may be split into.
+  /// The maximum number of files of a type.
   public static let mostShards = 10_000
 
-  /// Describes a pack; `build` checks it. What `schema` says of servers is left out.
+  /// Describes a pack, which `build` checks. Settings of `schema` for servers are ignored.
   public init(name: String, version: String, schema: StoreSchema, shardBy: [String: String] = [:]) {
     self.name = name
     self.version = version
@@ -32,13 +32,17 @@ public struct PackBuilder: Sendable {
     self.shardBy = shardBy
   }
 
-  /// Builds the pack in `folder`, of the rows that `body` adds. What is in the folder is replaced if it is a pack, when
-  /// everything is done; whoever reads the old one then opens it again (`PackShelf` spares them that).
+  /// Builds the pack in `folder` from the rows that `body` adds.
   ///
-  /// Runs on the calling thread. Needs twice the pack's size beside the folder while it works, and the memory of a few
-  /// pages; forces the files to the disk.
-  /// - Throws: `PackError` `.invalidInput` for rows and shard fields that don't fit, `.cannotWrite`; `StoreError`
-  ///   `.invalidSchema`, `.unknownField`, `.invalidValue`; whatever `body` throws. The folder is then as it was.
+  /// An existing pack in the folder is replaced when everything is done. Readers of the old pack must then open it
+  /// again, which `PackShelf` does for them.
+  ///
+  /// Runs on the calling thread. Needs twice the pack's size on disk beside the folder, and the memory of a few pages.
+  /// Forces the files to the disk.
+  ///
+  /// - Throws: `PackError` `.invalidInput` for rows and shard fields that don't fit, or `.cannotWrite`. Throws
+  ///   `StoreError` `.invalidSchema`, `.unknownField` or `.invalidValue`, and the errors of `body`. The folder is then
+  ///   unchanged.
   @discardableResult
   public func build(
     at folder: URL, progress: @escaping (PackProgress) -> Void = { _ in }, _ body: (PackWriter) throws -> Void
@@ -75,7 +79,7 @@ public struct PackBuilder: Sendable {
     }
   }
 
-  /// The schema of rows that are never written again: nothing in it speaks of servers.
+  /// Returns the schema without settings for servers, for rows that never change.
   private static func frozen(_ schema: StoreSchema) -> StoreSchema {
     var schema = schema
     for index in schema.types.indices {
@@ -91,10 +95,10 @@ public struct PackBuilder: Sendable {
   }
 }
 
-/// How far a build is.
+/// The progress of a build.
 public enum PackProgress: Sendable, Hashable {
-  /// So many rows were taken in.
+  /// The number of rows that were added.
   case rows(Int)
-  /// So many files are done, of how many.
+  /// The number of finished files, and the number of all files.
   case files(Int, of: Int)
 }

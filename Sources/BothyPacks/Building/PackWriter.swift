@@ -1,12 +1,12 @@
 public import BothyStore
 internal import GRDB
 
-/// Takes the rows of a pack that is being built. Lives inside the closure it is given to.
+/// Adds the rows of a pack that is being built. It is valid only inside the closure that receives it.
 public final class PackWriter {
   private let database: Database
   private let catalog: Catalog
   private var inserts: [PreparedStatement?]
-  /// How many rows there are.
+  /// The number of rows.
   public private(set) var count = 0
   var progress: (PackProgress) -> Void = { _ in }
 
@@ -16,10 +16,10 @@ public final class PackWriter {
     inserts = Array(repeating: nil, count: catalog.tables.count)
   }
 
-  /// Adds a record. Fields that are not given get the schema's defaults.
+  /// Adds a record. Missing fields get the schema's defaults.
   ///
-  /// Throws `PackError` `.invalidInput` when the type has a record with its id; `StoreError` `.unknownType`,
-  /// `.unknownField`, `.invalidValue`.
+  /// Throws `PackError` `.invalidInput` if the type has a record with its id. Throws `StoreError` `.unknownType`,
+  /// `.unknownField` or `.invalidValue`.
   public func add(_ record: BothyStore.AnyRecord) throws {
     let table = try catalog.table(record.type)
     try insert(record.id, try table.checkedValues(record), table)

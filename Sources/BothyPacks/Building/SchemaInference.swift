@@ -1,11 +1,11 @@
 package import BothyStore
 
-/// Finds out what the columns of some rows hold: the narrowest kind that all values of a column have.
+/// Infers the kinds of columns from rows: the narrowest kind that fits all values of a column.
 ///
-/// Texts of CSV become whole numbers, numbers, true and false, and times where every one of them is such and nothing is
-/// lost: `007` stays text, and so does a day without a time, which is no point in time.
+/// Texts of CSV become whole numbers, numbers, Booleans or times if all values have that form and nothing is lost.
+/// `007` stays text. So does a day without a time, which isn't a point in time.
 package struct SchemaInference: Sendable {
-  /// What a column may still be.
+  /// The kinds that a column may still have.
   private struct Column {
     var name: String
     var kinds = Guess.any
@@ -34,7 +34,7 @@ package struct SchemaInference: Sendable {
   /// The names so far, in the order in which they came.
   package var names: [String] { columns.map(\.name) }
 
-  /// Takes in one row. `isText` says that its values are texts that may stand for something else, as in CSV.
+  /// Adds one row. `isText` is true if its values are texts that may represent another kind, as in CSV.
   package mutating func add(_ row: [(name: String, value: JSONValue)], isText: Bool) {
     rows += 1
     for (name, value) in row {
@@ -53,7 +53,7 @@ package struct SchemaInference: Sendable {
         columns[position].kinds.formIntersection(Self.guesses(value, isText))
       }
     }
-    // A name that is not in the row is null there.
+    // A name that the row doesn't have is null there.
     if row.count < columns.count {
       let present = Set(row.map(\.name))
       for position in columns.indices where !present.contains(columns[position].name) {
@@ -62,7 +62,7 @@ package struct SchemaInference: Sendable {
     }
   }
 
-  /// The type of the rows, without the columns left out.
+  /// Returns the type of the rows, without the columns left out.
   package func type(named name: String, leavingOut left: Set<String>) -> TypeSchema {
     let fields = columns.filter { !left.contains($0.name) }.map { column in
       FieldSchema(column.name, Self.kind(column), optional: column.hasNull || !column.hasValue)
@@ -101,14 +101,14 @@ package struct SchemaInference: Sendable {
     guard isText else { return guesses }
     if text == "true" || text == "false" { guesses.insert(.bool) }
     guard text.utf8.first.map({ $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }) == true,
-      let number = try? JSONValue(parsing: text)  // no JSON number: text
+      let number = try? JSONValue(parsing: text)  // not a JSON number: text
     else { return guesses }
     if let whole = Int64(text), String(whole) == text { guesses.formUnion([.int, .double]) }
     if case .double(let value) = number, value.isFinite { guesses.insert(.double) }
     return guesses
   }
 
-  /// Whether a time says which zone it is in; without one it is nobody's moment.
+  /// Returns true if a time has a time zone. A time without one isn't a point in time.
   private static func hasZone(_ text: String) -> Bool {
     text.hasSuffix("Z") || text.dropFirst(11).contains { $0 == "+" || $0 == "-" }
   }

@@ -2,15 +2,15 @@ internal import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// The rows of a pack in one temporary file, in the order they came, until they are written to the files they belong in:
-/// so neither the rows nor the files need fit in memory.
+/// The rows of a pack in one temporary file, in the order they were added, before they are written to the pack's files.
+/// So neither the rows nor the files must fit in memory.
 struct StagedRows {
   let path: String
   let catalog: Catalog
   private let queue: DatabaseQueue
   private let shardBy: [String: String]
 
-  /// One value that rows are split by, and how many rows have it.
+  /// A value by which rows are split, and the number of its rows.
   struct Shard {
     var key: FieldValue
     var rows: Int
@@ -24,11 +24,11 @@ struct StagedRows {
     try queue.inDatabase { try FileAssembly($0).createTables(of: schema.types) }
   }
 
-  /// A file that is thrown away when anything goes wrong needs no journal.
+  /// The settings of the database. A file that is deleted after any error needs no journal.
   static var configuration: Configuration {
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false
-    // What is thrown in the middle leaves a transaction open, and the file is removed.
+    // An error in between leaves a transaction open, and the file is deleted.
     configuration.allowsUnsafeTransactions = true
     configuration.label = "bothy.pack.build"
     configuration.prepareDatabase { database in
@@ -41,7 +41,7 @@ struct StagedRows {
     return configuration
   }
 
-  /// Takes in what `body` adds; then numbers the rows of the shards.
+  /// Adds the rows from `body`, then indexes those of sharded types.
   func fill(_ body: (PackWriter) throws -> Void) throws {
     try queue.inDatabase { database in
       try database.execute(sql: "BEGIN")
@@ -62,7 +62,7 @@ struct StagedRows {
     try queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table.name)") ?? 0 }
   }
 
-  /// The shards of a type in the order of their keys. Throws `PackError` `.invalidInput` for too many.
+  /// Returns the shards of a type in the order of their keys. Throws `PackError` `.invalidInput` for too many.
   func shards(of table: TypeTable) throws -> [Shard] {
     guard let field = shardBy[table.schema.name].flatMap({ table.schema[$0] }) else { return [] }
     let column = field.name.quotedIdentifier

@@ -2,15 +2,16 @@ package import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// One row of any input: values under their columns' names, in the order of the columns.
+/// A row of any input: values by column name, in the order of the columns.
 package typealias InputRow = [(name: String, value: JSONValue)]
 
-/// The rows of a table in a SQLite file, in the order of the table; the file is only read.
+/// The rows of a table in a SQLite file, in the order of the table. The file is only read.
 package struct TableRows: Sendable {
   private let path: String
   private let table: String
 
-  /// Throws `PackError` `.invalidInput` when there is no such table, or several and none is named.
+  /// Opens a table. Throws `PackError` `.invalidInput` if it doesn't exist, or if `table` is `nil` and the file has
+  /// several.
   package init(_ path: String, table: String?) throws {
     self.path = path
     let tables = try Self.open(path).inDatabase { database in
@@ -28,7 +29,7 @@ package struct TableRows: Sendable {
     self.table = found
   }
 
-  /// Runs `body` with each row. Data becomes base64 text.
+  /// Runs `body` with each row. Data is encoded as base64 text.
   package func forEach(_ body: (InputRow) throws -> Void) throws {
     try Self.open(path).inDatabase { database in
       let rows = try Row.fetchCursor(database, sql: "SELECT * FROM \(table.quotedIdentifier)")

@@ -2,12 +2,14 @@ internal import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// Whether a pack is as it was built.
+/// The verification of a pack.
 extension Pack {
-  /// Reads every file: its length, SHA-256 and structure, and whether it has the rows it should.
+  /// Reads every file and verifies its length, SHA-256, structure and number of rows.
   ///
-  /// Runs on the calling thread, a mebibyte of memory at a time. `progress` is told how many files are done, of how many.
-  /// - Throws: `PackError` `.damagedFile` or `.checksumMismatch` for the first file that is not right; `.cancelled`.
+  /// Runs on the calling thread with about a mebibyte of memory. `progress` receives the numbers of finished and of all
+  /// files.
+  ///
+  /// - Throws: `PackError` `.damagedFile` or `.checksumMismatch` for the first file that isn't valid, or `.cancelled`.
   public func verify(progress: (Int, Int) -> Void = { _, _ in }) throws {
     for (number, file) in manifest.files.enumerated() {
       try Self.check(file, in: folder.path)
@@ -16,13 +18,13 @@ extension Pack {
     }
   }
 
-  /// The same without the checksums.
+  /// Like `verify(progress:)`, but without the checksums.
   func examine() throws { for file in manifest.files { try examine(file) } }
 
-  /// Compares the length and SHA-256 of a file with what the manifest says.
+  /// Compares the length and SHA-256 of a file with the manifest.
   static func check(_ file: PackManifest.File, in folder: String) throws {
     let path = folder + "/" + file.name
-    guard let size = try? DurableFile.size(of: path) else {  // absent: said below
+    guard let size = try? DurableFile.size(of: path) else {  // absent: reported below
       throw PackError(.damagedFile, "The file \(path) of a pack is not there. Get or build the pack again.")
     }
     guard size == file.bytes else {
@@ -43,7 +45,7 @@ extension Pack {
     }
   }
 
-  /// Opens a file by itself and counts its rows.
+  /// Opens a separate connection to a file and counts its rows.
   private func examine(_ file: PackManifest.File) throws {
     let single = PackFile(file, of: manifest, in: folder.path, PackOptions())
     let types = file.type.map { [$0] } ?? manifest.contents.filter { $0.shardedBy == nil }.map(\.type)
@@ -55,7 +57,7 @@ extension Pack {
       var rows = 0
       for type in types {
         let table = try shapes.shape(named: type).table
-        // Every column must be there, too.
+        // Every column must exist, too.
         _ = try database.makeStatement(sql: table.selectByIDSQL)
         rows += try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table.name)") ?? 0
       }

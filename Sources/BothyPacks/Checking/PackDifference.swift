@@ -1,40 +1,40 @@
 internal import BothyStore
 internal import Foundation
 
-/// What differs between two packs.
+/// The differences between two packs.
 public struct PackDifference: Sendable, Hashable {
-  /// What became of the records of one type.
+  /// The differences in the records of one type.
   public struct Records: Sendable, Hashable {
     /// The name of the type.
     public var type: String
-    /// How many records only the second pack has.
+    /// The number of records that only the second pack has.
     public var added = 0
-    /// How many records only the first pack has.
+    /// The number of records that only the first pack has.
     public var removed = 0
-    /// How many records both have with different fields.
+    /// The number of records that both have with different fields.
     public var changed = 0
     /// The ids of up to a hundred of them, added ones first.
     public var examples: [String] = []
 
-    /// Whether both have the same records of the type.
+    /// True if both packs have equal records of the type.
     public var isEmpty: Bool { added + removed + changed == 0 }
   }
 
-  /// Whether both have the same schema; if not, records are compared in the types that both have.
+  /// True if both packs have equal schemas. Otherwise records are compared in the types that both have.
   public var hasSameSchema: Bool
-  /// The types that only one of the two has.
+  /// The types that only one of the packs has.
   public var types: [String]
-  /// One for each type that both have.
+  /// The differences of each type that both packs have.
   public var records: [Records]
-  /// How many of the second pack's files the first one has, by their contents.
+  /// The number of the second pack's files whose content the first pack has.
   public var sameFiles: Int
-  /// Whether the manifests are equal to the byte, and with them all the files.
+  /// True if the manifests are equal to the byte, and so all the files.
   public var isSame: Bool
 }
 
 extension Pack {
-  /// How `newer` differs from this pack. Files with the same contents are not read; of others the memory of a few bytes a
-  /// record is needed. Runs on the calling thread.
+  /// Returns the differences between this pack and `newer`. Skips files with equal contents, and needs a few bytes of
+  /// memory for each record of others. Runs on the calling thread.
   public func difference(from newer: Pack) throws -> PackDifference {
     let (old, new) = (manifest, newer.manifest)
     let known = Set(old.files.map(\.sha256))
@@ -75,7 +75,7 @@ extension Pack {
     return manifest.files.filter { $0.type == (isSplit ? type : nil) }
   }
 
-  /// A hash of each record of a type in the files that are asked for, by its id.
+  /// Returns a hash of each record of a type in the selected files, by its id.
   private func marks(of type: String, where isWanted: (PackManifest.File) -> Bool) throws -> [String: Int] {
     var marks: [String: Int] = [:]
     let shape = try shapes.shape(named: type)

@@ -2,32 +2,33 @@ public import BothyCache
 public import BothyStore
 public import Foundation
 
-/// What an installation did.
+/// The result of an installation.
 public struct PackInstallation: Sendable, Hashable {
   /// The name of the pack.
   public var name: String
-  /// The edition that is installed now.
+  /// The version that is installed now.
   public var version: String
-  /// False when this very pack was installed already and is as it should be.
+  /// True if the pack was installed, or false if it already was and is valid.
   public var isNew: Bool
-  /// The files that were fetched, and those that the version before has with the same contents.
+  /// The number of fetched files.
   public var fetched: Int
-  /// The files that were there with the same contents: linked, or copied where that can't be. All of them when
-  /// nothing is new.
+  /// The number of files that the earlier version has with equal content. They were linked, or copied if that isn't
+  /// possible. If nothing is new, these are all files.
   public var reused: Int
 }
 
-/// Installing: nothing takes the place of the pack that is there before every byte of it was checked.
+/// Installing: a pack is replaced only after every byte of the new one was verified.
 extension PackShelf {
   /// Installs the pack in a folder.
   ///
-  /// Copies what the installed version does not have, checks length, SHA-256, structure and rows of every file and the
-  /// types that are expected, forces it all to the disk and replaces one link. Ended at any moment, the old or the new
-  /// version is installed.
+  /// Copies the files that the installed version lacks. Verifies the length, SHA-256, structure and rows of every file,
+  /// and the expected types. Then forces everything to the disk and replaces one link. If interrupted at any moment,
+  /// either the old or the new version is installed.
+  ///
   /// - Parameters:
   ///   - schema: types that the pack must have besides those that the shelf expects.
-  ///   - progress: told how many files are there, of how many.
-  /// - Throws: `PackError`; what was installed is as it was.
+  ///   - progress: called with the numbers of available and of all files.
+  /// - Throws: `PackError`. The installed version is then unchanged.
   @discardableResult
   public func install(
     from folder: URL, expecting schema: StoreSchema? = nil,
@@ -36,10 +37,10 @@ extension PackShelf {
     try await install(FolderSupply(folder: folder.path), schema, progress)
   }
 
-  /// Installs the pack below the address of a source, through the cache: a download that broke off goes on where it
-  /// was. What came is removed from the cache when it is installed.
+  /// Installs the pack at the address of a source, through the cache. An interrupted download continues where it was.
+  /// After the installation, the files are removed from the cache.
   ///
-  /// - Throws: `PackError`, `.download` when the cache has no answer.
+  /// - Throws: `PackError`, such as `.download` if the cache returns an error.
   @discardableResult
   public func install(
     from source: ResourceSource, through cache: ResourceCache, expecting schema: StoreSchema? = nil,
@@ -56,12 +57,12 @@ extension PackShelf {
     defer { withExtendedLifetime(lock) {} }
     versions.clean()
     let manifest = try await supply.manifest()
-    // One that is damaged has nothing to be reused and may be replaced by any pack.
+    // A damaged pack has no files to reuse, and any pack may replace it.
     let installed = versions.current.flatMap { try? Pack(at: URL(filePath: $0)) }
     try accept(manifest, schema, supply.name, after: installed)
     var done = PackInstallation(
       name: manifest.name, version: manifest.version, isNew: true, fetched: 0, reused: 0)
-    // Damaged: installed again.
+    // A damaged pack is installed again.
     if let installed, installed.manifest == manifest, (try? installed.verify()) != nil {
       done.isNew = false
       done.reused = manifest.files.count
@@ -96,7 +97,7 @@ extension PackShelf {
     return done
   }
 
-  /// Whether this is the pack that belongs here and has what the app needs; nothing of it was fetched yet.
+  /// Checks that this is the right pack with the types that the app needs, before anything is fetched.
   private func accept(
     _ manifest: PackManifest, _ schema: StoreSchema?, _ place: String, after installed: Pack?
   ) throws(PackError) {
@@ -111,7 +112,7 @@ extension PackShelf {
     try agreement.check(expected, against: manifest.schema)
   }
 
-  /// Takes a file that the installed version has over, without a copy where the file system can.
+  /// Reuses a file of the installed version. If the file system supports links, it isn't copied.
   private static func reuse(_ file: PackManifest.File, of installed: Pack?, in folder: String) -> Bool {
     guard let installed, let known = installed.manifest.files.first(where: { $0.sha256 == file.sha256 })
     else {
@@ -122,7 +123,7 @@ extension PackShelf {
     if link(old, new) != 0, (try? FileManager.default.copyItem(atPath: old, toPath: new)) == nil {
       return false
     }
-    if (try? Pack.check(file, in: folder)) != nil { return true }  // damaged where it is: fetched instead
+    if (try? Pack.check(file, in: folder)) != nil { return true }  // otherwise damaged: fetched instead
     unlink(new)
     return false
   }

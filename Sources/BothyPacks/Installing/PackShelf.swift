@@ -2,8 +2,8 @@ public import BothyStore
 public import Foundation
 internal import Synchronization
 
-/// The place where an app keeps the newest version of one pack: installs it whole or not at all, and gives it to
-/// whoever asks.
+/// The folder with the newest version of one pack. It installs a version completely or not at all, and opens it for
+/// readers.
 ///
 /// ```swift
 /// let shelf = PackShelf(at: folder, bundled: Bundle.main.url(forResource: "times", withExtension: "pack"),
@@ -12,9 +12,9 @@ internal import Synchronization
 /// try await shelf.install(from: source, through: cache)
 /// ```
 ///
-/// Ask for `pack()` each time: it is the same object until a newer version is there. Who still reads the old one
-/// finishes undisturbed; its files go when nobody reads them any more, in this process or another. The folder may be
-/// shared by processes.
+/// Call `pack()` each time: it returns the same object until a newer version is installed. Readers of the old version
+/// finish undisturbed. Its files are deleted after its last reader, in this process or another. Processes may share the
+/// folder.
 public final class PackShelf: Sendable {
   let versions: PackVersions
   let expecting: [any Entity.Type]
@@ -22,12 +22,12 @@ public final class PackShelf: Sendable {
   private let options: PackOptions
   private let kept = Mutex<Pack?>(nil)
 
-  /// Describes a shelf; reads nothing.
+  /// Describes a shelf without reading anything.
   ///
   /// - Parameters:
-  ///   - folder: made by the first installation.
-  ///   - bundled: the folder of the pack that came with the app, for as long as none is installed.
-  ///   - types: what the app will ask for; a pack that does not have it is not installed.
+  ///   - folder: the folder, which the first installation creates.
+  ///   - bundled: the folder of the pack that came with the app, used until one is installed.
+  ///   - types: the types that the app needs. A pack without them isn't installed.
   public init(
     at folder: URL, bundled: URL? = nil, expecting types: [any Entity.Type] = [],
     options: PackOptions = PackOptions()
@@ -38,12 +38,12 @@ public final class PackShelf: Sendable {
     self.options = options
   }
 
-  /// The newest version: installed, else the one that came with the app.
+  /// Returns the newest version: the installed one, else the one that came with the app.
   ///
-  /// Costs one look at a link when it is open already, else what `Pack.init` costs and throws. Throws `.notFound` when
-  /// there is none.
+  /// If it is open, this costs one look-up of a link. Otherwise it costs and throws like `Pack.init`. Throws
+  /// `.notFound` if neither exists.
   public func pack() throws -> Pack {
-    // Between the look at the link and the lease the version may go; then there is a newer one.
+    // The version may be deleted before the lease is acquired. Then a newer version exists.
     for _ in 0..<100 {
       let current = versions.current
       let folder = current.map { URL(filePath: $0) } ?? bundled
@@ -62,10 +62,10 @@ public final class PackShelf: Sendable {
     throw PackError(.busy, "The pack in \(versions.root) is replaced again and again. Try again.")
   }
 
-  /// Removes old versions that nobody reads. Installing does it, too.
+  /// Deletes old versions without readers. Installing does this too.
   public func removeUnused() { versions.sweep() }
 
-  /// Lets go of a version that is not the newest any more.
+  /// Releases a version that isn't the newest.
   func letGo() {
     let current = versions.current
     let old = kept.withLock { kept -> Pack? in
@@ -76,7 +76,7 @@ public final class PackShelf: Sendable {
     _ = old
   }
 
-  /// Keeps the pack for the next who asks; the one kept before is released outside of the lock.
+  /// Stores the pack for later calls. The one stored before is released outside of the lock.
   private func keep(_ pack: Pack) -> Pack {
     let (old, result) = kept.withLock { kept -> (Pack?, Pack) in
       if let known = kept, known.folder == pack.folder { return (nil, known) }

@@ -1,17 +1,17 @@
 internal import BothyCache
 internal import Foundation
 
-/// Where a pack is installed from. What it brings is not believed before it was checked.
+/// A source of packs to install. Its data is verified before use.
 protocol PackSupply: Sendable {
   var name: String { get }
   func manifest() async throws -> PackManifest
-  /// Brings one file into a folder, under its name.
+  /// Fetches one file into a folder, under its name.
   func fetch(_ file: PackManifest.File, into folder: String) async throws
-  /// All of it is installed.
+  /// Called after the complete installation.
   func finish(_ manifest: PackManifest) async
 }
 
-/// A folder.
+/// A folder with a pack.
 struct FolderSupply: PackSupply {
   let folder: String
 
@@ -38,7 +38,7 @@ struct FolderSupply: PackSupply {
   func finish(_ manifest: PackManifest) async {}
 }
 
-/// What lies below an address, through a cache.
+/// A pack at an address, loaded through a cache.
 struct CacheSupply: PackSupply {
   private let source: ResourceSource
   private let cache: ResourceCache
@@ -55,7 +55,7 @@ struct CacheSupply: PackSupply {
     try PackManifest(parsing: await bytes(PackManifest.fileName, .networkElseCache), of: name)
   }
 
-  /// A copy in the cache that is of another version gives way to what the server has now.
+  /// Fetches one file. If the cache has another version of it, requests the current one from the server.
   func fetch(_ file: PackManifest.File, into folder: String) async throws {
     var bytes = try await bytes(file.name, .cacheElseNetwork)
     if Checksum.sha256(of: Array(bytes)) != file.sha256 {
@@ -70,7 +70,7 @@ struct CacheSupply: PackSupply {
 
   func finish(_ manifest: PackManifest) async {
     for file in manifest.files {
-      // What stays is bounded by the cache's limits.
+      // The cache's limits bound the rest.
       if let key = try? source.key(path: file.name) { try? await cache.remove(key) }
     }
   }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The files of a shelf: `versions/<name>/` for each version, `versions/<name>.lock` that its readers share, and the
-/// link `current`. Whoever renames a new link onto it has installed.
+/// link `current`. Renaming a new link onto it installs a version.
 struct PackVersions: Sendable {
   let root: String
 
@@ -9,17 +9,17 @@ struct PackVersions: Sendable {
 
   private var folder: String { root + "/versions" }
   private var link: String { root + "/current" }
-  /// Where versions are put together, with names that nobody reads.
+  /// The folder in which versions are staged. Readers ignore it.
   var incoming: String { root + "/incoming" }
 
-  /// The folder of the installed version; nil when there is none.
+  /// The folder of the installed version, or `nil`.
   var current: String? {
-    // No link: nothing is installed.
+    // Without the link, no version is installed.
     guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: link) else { return nil }
     return root + "/" + target
   }
 
-  /// Makes the folders. Throws `PackError` `.cannotWrite`.
+  /// Creates the folders. Throws `PackError` `.cannotWrite`.
   func prepare() throws(PackError) {
     do {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -31,12 +31,13 @@ struct PackVersions: Sendable {
     }
   }
 
-  /// Keeps a version while it is read; nil when it has gone. When the last reader of an old version is done, it goes.
+  /// Acquires a lease on a version, or returns `nil` if the version was deleted. An old version is deleted after its
+  /// last reader.
   func lease(on version: String) -> VersionLease? {
     VersionLease(version) { [self] in if current != version { _ = VersionLease.removeIfUnused(version) } }
   }
 
-  /// Makes what was put together in `staged` the installed version: its files are on the disk already. Returns its folder.
+  /// Makes the version in `staged`, whose files are on the disk already, the installed one. Returns its folder.
   func adopt(_ staged: String, named name: String) throws -> String {
     let version = folder + "/" + name
     guard FileManager.default.createFile(atPath: version + ".lock", contents: nil) else {
@@ -51,14 +52,14 @@ struct PackVersions: Sendable {
     return version
   }
 
-  /// Removes what was not put together to the end; only for whoever holds the lock.
+  /// Deletes unfinished versions. The caller must have the lock.
   func clean() {
     for name in names(in: incoming) {
-      try? FileManager.default.removeItem(atPath: incoming + "/" + name)  // what stays goes the next time
+      try? FileManager.default.removeItem(atPath: incoming + "/" + name)  // the next call deletes the rest
     }
   }
 
-  /// Removes old versions that nobody reads.
+  /// Deletes old versions without readers.
   func sweep() {
     let current = current
     for name in Set(names(in: folder).map { $0.hasSuffix(".lock") ? String($0.dropLast(5)) : $0 }) {
@@ -68,15 +69,15 @@ struct PackVersions: Sendable {
   }
 
   private func names(in folder: String) -> [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []  // no folder: nothing in it
+    (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []  // no folder: no names
   }
 }
 
-/// The right to install on a shelf: one at a time among all processes. The system takes it back from the dead.
+/// The lock for installing on a shelf, which one process has at a time. The system releases it when the process dies.
 final class ShelfLock: Sendable {
   private let descriptor: Int32
 
-  /// Throws `PackError` `.busy` when somebody else has it.
+  /// Acquires the lock. Throws `PackError` `.busy` if another installation has it.
   init(_ root: String) throws(PackError) {
     descriptor = open(root + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw DurableFile.unwritable(root + "/lock") }

@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// Keeps an installed version from being removed while somebody reads it.
+/// A lease that protects an installed version from deletion while it is read.
 ///
-/// A shared lock of the system (`flock`) on a file beside the version; it is taken back when the process ends, however
-/// it ends. Who wants to remove a version needs the lock alone.
+/// It is a shared lock of the system (`flock`) on a file beside the version. The system releases it when the process
+/// ends in any way. Deleting a version needs an exclusive lock.
 final class VersionLease: Sendable {
   private let descriptor: Int32
   private let version: String
   private let onEnd: @Sendable () -> Void
 
-  /// Nil when the version has gone meanwhile.
+  /// Acquires a lease, or returns `nil` if the version was deleted in the meantime.
   init?(_ version: String, onEnd: @escaping @Sendable () -> Void) {
     self.version = version
     self.onEnd = onEnd
@@ -23,7 +23,7 @@ final class VersionLease: Sendable {
     onEnd()
   }
 
-  /// Removes a version that nobody reads; false when somebody does.
+  /// Deletes a version and returns true, or returns false if it has readers.
   static func removeIfUnused(_ version: String) -> Bool {
     let descriptor = open(version + ".lock", O_RDONLY | O_CLOEXEC)
     if descriptor >= 0 {
@@ -34,7 +34,7 @@ final class VersionLease: Sendable {
     return remove(version)
   }
 
-  /// The folder first: a lock without its version is found to be nobody's.
+  /// Deletes the folder first. A lock without its version has no owner.
   private static func remove(_ version: String) -> Bool {
     let files = FileManager.default
     do {
@@ -46,7 +46,7 @@ final class VersionLease: Sendable {
     }
   }
 
-  /// Whether the path still names the open file.
+  /// Returns true if the path still names the open file.
   private static func isNamed(_ descriptor: Int32, _ path: String) -> Bool {
     var (mine, named) = (stat(), stat())
     return fstat(descriptor, &mine) == 0 && stat(path, &named) == 0 && mine.st_ino == named.st_ino

@@ -6,7 +6,8 @@ internal import Foundation
 enum Checksum {
   static func sha256(of bytes: [UInt8]) -> String { SHA256.hash(data: bytes).hexadecimal }
 
-  /// Reads the file once, a mebibyte at a time. Throws what the file system throws; stops when the task is cancelled.
+  /// Reads the file once, in parts of a mebibyte. Throws the errors of the file system, and stops if the task is
+  /// cancelled.
   static func sha256(ofFile path: String) throws -> String {
     let file = try FileHandle(forReadingFrom: URL(filePath: path))
     defer { try? file.close() }  // read only: nothing is lost

@@ -1,49 +1,49 @@
-/// What can go wrong with a pack: a code to branch on, a sentence that says what to do, and the cause.
+/// An error of a pack: a code to compare, a message that says what to do, and the cause.
 ///
-/// Whatever is thrown while one is opened or installed, what was there before is as it was. A query that does not fit the
-/// schema throws `StoreError`, as everywhere.
+/// If opening or installing a pack throws, the earlier state is unchanged. A query that doesn't fit the schema throws
+/// `StoreError`, like other queries.
 public struct PackError: Error, Sendable {
-  /// What kind of failure it is. New codes may be added; compare, don't switch exhaustively.
+  /// The kind of an error. New codes may be added, so compare codes and don't switch exhaustively.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private let name: String
     private init(_ name: String) { self.name = name }
     public var description: String { name }
 
-    /// There is no pack in that folder.
+    /// The folder has no pack.
     public static let notFound = Code("notFound")
-    /// The manifest is no manifest.
+    /// The manifest isn't valid.
     public static let corruptManifest = Code("corruptManifest")
-    /// The manifest is of a later format than this version of Bothy knows.
+    /// The manifest has a later format than this version of Bothy supports.
     public static let newerFormat = Code("newerFormat")
     /// The manifest names a file outside of its folder.
     public static let unsafeName = Code("unsafeName")
-    /// The pack does not have the fields that the app's types need.
+    /// The pack lacks fields that the app's types need.
     public static let schemaMismatch = Code("schemaMismatch")
-    /// A file is missing, of another length than the manifest says, or no database of this pack.
+    /// A file is missing, has another length than in the manifest, or isn't a database of this pack.
     public static let damagedFile = Code("damagedFile")
-    /// A file has other bytes than the manifest says.
+    /// A file has other bytes than the manifest states.
     public static let checksumMismatch = Code("checksumMismatch")
-    /// Another pack than the one that is installed there, or than the one that was asked for.
+    /// The pack isn't the one that is installed or was requested.
     public static let wrongPack = Code("wrongPack")
-    /// The rows that a pack is built of are no such rows.
+    /// The rows for building a pack aren't valid.
     public static let invalidInput = Code("invalidInput")
     /// The pack could not be loaded.
     public static let download = Code("download")
-    /// Another process installs there.
+    /// Another process is installing in the folder.
     public static let busy = Code("busy")
     /// A folder or file can't be written.
     public static let cannotWrite = Code("cannotWrite")
-    /// The task was cancelled; what was installed before is as it was.
+    /// The task was cancelled. The installed version is unchanged.
     public static let cancelled = Code("cancelled")
-    /// The pack was closed, and the read needs a file that is not open any more.
+    /// The pack was closed, and the read needs a file that is no longer open.
     public static let closed = Code("closed")
   }
 
-  /// What kind of failure it is.
+  /// The kind of error.
   public var code: Code
   /// One or two sentences: what happened, to which pack or file, and what to do.
   public var message: String
-  /// The error that caused it, as the store, the system or the network gave it; nil when the pack itself is at fault.
+  /// The error of the store, the system or the network that caused it, or `nil` if the pack itself is the cause.
   public var underlying: (any Error)?
 
   init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {

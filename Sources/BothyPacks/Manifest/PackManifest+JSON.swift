@@ -1,8 +1,8 @@
 package import BothyStore
 
-/// The manifest as a JSON document, and back: nothing of it is believed before it was looked at.
+/// The manifest as a JSON document. Parsing validates all of its content.
 extension PackManifest {
-  /// The bytes of `manifest.json`: the same manifest has the same ones.
+  /// The bytes of `manifest.json`. Equal manifests have equal bytes.
   package var text: [UInt8] {
     var writer = JSONWriter()
     json.write(to: &writer)
@@ -17,7 +17,7 @@ extension PackManifest {
     ]
   }
 
-  /// Reads the bytes of a manifest. Throws `PackError` `.corruptManifest`, `.newerFormat` or `.unsafeName`.
+  /// Parses the bytes of a manifest. Throws `PackError` `.corruptManifest`, `.newerFormat` or `.unsafeName`.
   package init(parsing bytes: some ContiguousBytesSource, of pack: String) throws(PackError) {
     let document: JSONValue
     do { document = try JSONValue(parsing: bytes) } catch {
@@ -50,7 +50,7 @@ extension PackManifest {
     try check(document, of: pack)
   }
 
-  /// What must hold between the parts.
+  /// Checks that the parts are consistent.
   private func check(_ document: JSONValue, of pack: String) throws(PackError) {
     guard document["fingerprint"]?.stringValue == fingerprint else {
       throw Self.corrupt(pack, "its fingerprint is not that of its schema")
@@ -107,11 +107,11 @@ extension PackManifest {
     return file
   }
 
-  /// The most rows or bytes that a manifest is believed, 2^40, and the most files: their sums are numbers then.
+  /// The largest accepted number of rows, bytes or files, 2^40, so that sums don't overflow.
   private static let largest: Int64 = 1 << 40
   private static let mostFiles = 1 << 20
 
-  /// Whether a text is shown as it is: nothing in it moves the cursor of a terminal.
+  /// Returns true if a text can be printed safely: it doesn't control the terminal.
   private static func isPrintable(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { scalar in
       switch scalar.properties.generalCategory {
@@ -126,7 +126,7 @@ extension PackManifest {
       && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
-  /// Letters, digits, `-`, `_` and dots, none of these first: a name and never a path.
+  /// Returns true for letters, digits, `-`, `_` and dots, none of these first. Such a name is never a path.
   private static func isSafe(_ name: String) -> Bool {
     let allowed = name.utf8.allSatisfy { byte in
       switch byte {
@@ -171,7 +171,7 @@ extension PackManifest.File {
 }
 
 extension FieldKind {
-  /// Whether the values of such a field can tell the shards of a pack.
+  /// True if a type can be split by the values of such a field.
   var canShard: Bool {
     switch self {
     case .bool, .int, .text, .date, .uuid, .reference: true

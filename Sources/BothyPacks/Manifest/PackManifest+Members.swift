@@ -1,6 +1,6 @@
 package import BothyStore
 
-/// A manifest as tools show it.
+/// The JSON form of a manifest for command-line tools.
 extension PackManifest {
   /// Writes the members of the manifest, then `digest, rows, bytes`.
   package func writeMembers(to writer: inout JSONWriter) {

@@ -1,32 +1,32 @@
 public import BothyStore
 
-/// What a pack says of itself: its name and version, its schema, and each of its files with length and SHA-256.
+/// The description of a pack: its name and version, its schema, and each of its files with length and SHA-256.
 ///
 /// It is the file `manifest.json` of the pack's folder.
 public struct PackManifest: Sendable, Hashable {
-  /// The format this version of Bothy writes, and the highest it reads.
+  /// The format that this version of Bothy writes, and the highest that it reads.
   public static let format = 1
   /// The name of the file in a pack's folder.
   public static let fileName = "manifest.json"
 
-  /// What the pack is called: the same for all its editions.
+  /// The name of the pack, which all its versions share.
   public var name: String
-  /// Which edition it is, in the words of whoever built it.
+  /// The version, in the form that the pack's author chose.
   public var version: String
-  /// The types with their fields, as they stand in the files.
+  /// The types with their fields, as in the files.
   public var schema: StoreSchema
-  /// One for each type, in the order of the schema.
+  /// The contents of each type, in the order of the schema.
   public var contents: [Contents]
   /// The index first, then the shards in the order of types and keys.
   public var files: [File]
 
-  /// What there is of one type.
+  /// The contents of one type.
   public struct Contents: Sendable, Hashable {
     /// The name of the type.
     public var type: String
-    /// How many records there are, in all files together.
+    /// The number of records in all files.
     public var rows: Int
-    /// The field whose values each have a file of their own; nil when all rows are in the index.
+    /// The field whose values each have their own file, or `nil` if all rows are in the index.
     public var shardedBy: String?
 
     package init(type: String, rows: Int, shardedBy: String? = nil) {
@@ -40,15 +40,15 @@ public struct PackManifest: Sendable, Hashable {
   public struct File: Sendable, Hashable {
     /// The name in the pack's folder.
     public var name: String
-    /// The type whose rows it has; nil for the index.
+    /// The type whose rows it has, or `nil` for the index.
     public var type: String?
-    /// The value that its rows have in the field they are sharded by.
+    /// The value of its rows in the field by which the type is split.
     public var key: FieldValue
-    /// How many records are in it.
+    /// The number of its records.
     public var rows: Int
-    /// Its length.
+    /// The length in bytes.
     public var bytes: Int64
-    /// In hexadecimal.
+    /// The SHA-256 in hexadecimal.
     public var sha256: String
 
     package init(
@@ -71,15 +71,15 @@ public struct PackManifest: Sendable, Hashable {
     self.files = files
   }
 
-  /// The rows of all types.
+  /// The number of rows of all types.
   public var rows: Int { contents.reduce(0) { $0.addingClamped($1.rows) } }
 
-  /// The bytes of all files.
+  /// The number of bytes of all files.
   public var bytes: Int64 { files.reduce(0) { $0.addingClamped($1.bytes) } }
 
-  /// SHA-256 of the schema's canonical JSON: two packs with the same one are read by the same code.
+  /// The SHA-256 of the schema's canonical JSON. The same code can read packs with equal fingerprints.
   public var fingerprint: String { Checksum.sha256(of: Array(schema.json.canonicalText.utf8)) }
 
-  /// SHA-256 of the manifest, and so of all there is in the pack.
+  /// The SHA-256 of the manifest, and so of the complete pack.
   public var digest: String { Checksum.sha256(of: text) }
 }

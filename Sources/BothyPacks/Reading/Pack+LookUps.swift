@@ -2,8 +2,10 @@ public import BothyStore
 
 /// Single records by id.
 extension Pack {
-  /// The record with `id`, or nil. One row by its key; of a type that is split, two: where the id is, from the index, and
-  /// the row from its shard. A few microseconds on the calling thread.
+  /// Returns the record with `id`, or `nil`.
+  ///
+  /// Reads one row by its key, or two for a sharded type: the position of the id from the index, and the row from its
+  /// shard. Takes a few microseconds on the calling thread.
   public func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
     let shape = try shapes.shape(of: E.self)
     return try row(shape, id) { statement in
@@ -12,13 +14,13 @@ extension Pack {
     }
   }
 
-  /// The record of any type, or nil.
+  /// Returns the record of any type, or `nil`.
   public func record(_ id: RecordID) throws -> AnyRecord? {
     let shape = try shapes.shape(named: id.type)
     return try row(shape, id.id) { AnyRecord(id: id.id, try StoredRow(from: $0, shape.table), shape.table) }
   }
 
-  /// The record that a reference names, or nil.
+  /// Returns the record that a reference names, or `nil`.
   public func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
     try fetch(Target.self, id: reference.id)
   }
@@ -39,7 +41,7 @@ extension Pack {
     }
   }
 
-  /// Which shard of the type has the id, and in which row.
+  /// Returns the shard and the row of an id, or `nil`.
   func locate(_ shape: TypeShape, _ id: String) throws -> (shard: Int, row: Int64)? {
     let found: (shard: Int64, row: Int64)? = try files.index.lookUp(shape.mapSlot, sql: shape.mapSQL) {
       statement in

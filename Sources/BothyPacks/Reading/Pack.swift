@@ -1,7 +1,7 @@
 public import BothyStore
 public import Foundation
 
-/// Read-only records that an app ships with or downloads: a folder of SQLite files, made by `bothy pack build`.
+/// Read-only records that an app ships with or downloads: a folder of SQLite files, built by `bothy pack build`.
 ///
 /// ```swift
 /// let pack = try Pack(at: folder, expecting: [City.self, PrayerTime.self])
@@ -10,28 +10,28 @@ public import Foundation
 /// let one = try pack.fetch(PrayerTime.self, id: "Kuwait City/2026-11-21/fajr")
 /// ```
 ///
-/// A type may be split by the values of one field: then each value has a file of its own, and reading one opens the
-/// index and that file, no other. Files are opened at the first use, without locks and with nothing left beside them,
-/// so that a folder that may not be written will do. What is returned are plain values: they outlive the pack and its
-/// files, on any thread.
+/// A type may be split by the values of one field. Then each value has its own file, and reading one opens only the
+/// index and that file.
 ///
-/// May be used from any thread; reads of one file run one after another. The files must not change while they are
-/// open; `PackShelf` replaces a pack by a newer one under those who read.
+/// Files are opened at the first use, without locks and without other files beside them, so a read-only folder
+/// suffices. The results are plain values, which outlive the pack and its files on any thread.
+///
+/// Calls are safe from any thread. Reads of one file run one after another. The files must not change while they are
+/// open. `PackShelf` replaces a pack by a newer one while it is read.
 public final class Pack: Sendable {
-  /// Where the files are; of an installed pack, the folder of its version.
+  /// The folder of the files. For an installed pack, it is the folder of its version.
   public let folder: URL
-  /// What the pack says of itself, read once when it was opened.
+  /// The manifest, read once when the pack was opened.
   public let manifest: PackManifest
   let files: PackFiles
   let shapes: TypeShapes
-  /// What keeps the files from being removed, for a pack that is installed.
+  /// The lease that protects the files of an installed pack from deletion.
   let lease: VersionLease?
 
-  /// Opens the pack in a folder. Reads the manifest and opens the index; no shard.
+  /// Opens the pack in a folder. Reads the manifest and opens the index, but no shard.
   ///
-  /// - Parameter expecting: the types that the app will ask for: whether the pack has their fields is found out now, and
-  ///   not at the first query of each.
-  /// - Throws: `PackError` `.notFound`, `.corruptManifest`, `.newerFormat`, `.unsafeName`, `.schemaMismatch`,
+  /// - Parameter expecting: the types that the app needs. Their fields are checked now, not at the first query of each.
+  /// - Throws: `PackError` `.notFound`, `.corruptManifest`, `.newerFormat`, `.unsafeName`, `.schemaMismatch`, or
   ///   `.damagedFile`.
   public convenience init(
     at folder: URL, expecting types: [any Entity.Type] = [], options: PackOptions = PackOptions()
@@ -51,7 +51,7 @@ public final class Pack: Sendable {
     try files.index.read { _ in }
   }
 
-  /// The manifest in a folder, nothing else of which is looked at.
+  /// Returns the manifest in a folder, and reads no other file.
   static func manifest(in folder: String) throws(PackError) -> PackManifest {
     try PackManifest(parsing: manifestBytes(in: folder), of: folder)
   }
@@ -69,12 +69,13 @@ public final class Pack: Sendable {
   /// The types of the pack with their fields, which may be more than the app knows.
   public var schema: StoreSchema { manifest.schema }
 
-  /// The values that the files of a type are split by, in their order; none for a type that is not.
+  /// Returns the values by which the files of a type are split, in their order. Returns none for a type that isn't
+  /// split.
   public func shardKeys(of type: String) -> [FieldValue] {
     manifest.files.filter { $0.type == type }.map(\.key)
   }
 
-  /// Closes the shards as soon as nobody reads them; what needs one from now on throws `.closed`. Releasing the pack does
-  /// the same, and closes the index.
+  /// Closes the shards as soon as no read uses them. Later reads of shards throw `.closed`. Releasing the pack does
+  /// this too, and closes the index.
   public func close() { files.close() }
 }

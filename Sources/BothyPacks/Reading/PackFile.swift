@@ -2,13 +2,13 @@ internal import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// One file of a pack: opened at the first use with `immutable=1`, so that SQLite takes no lock and makes nothing beside
-/// it, and closed when nobody holds this object any more.
+/// One file of a pack, opened at the first use and closed with the last reference to this object. It is opened with
+/// `immutable=1`, so that SQLite takes no lock and creates no files beside it.
 ///
-/// One connection, used by one thread at a time. Look-ups step kept statements under the same lock, without the queue
-/// of the connection, which would cost more than they do.
+/// It has one connection, used by one thread at a time. Look-ups run cached statements under the same lock. They bypass
+/// the queue of the connection, which costs more than a look-up.
 ///
-/// `lock` guards all that changes.
+/// `lock` guards all mutable state.
 final class PackFile: @unchecked Sendable {
   private let path: String
   private let file: PackManifest.File
@@ -32,7 +32,7 @@ final class PackFile: @unchecked Sendable {
     options.onEvent?(.closed(file: file.name))
   }
 
-  /// Runs `body` with a statement that is kept under `slot`, ready for its binds.
+  /// Runs `body` with a statement that is cached under `slot`, ready for binding.
   func lookUp<Result>(
     _ slot: Int, sql: String, _ body: (PreparedStatement) throws -> Result
   ) throws -> Result {
@@ -58,10 +58,10 @@ final class PackFile: @unchecked Sendable {
     do { return try connection().inDatabase(body) } catch { throw known(error) }
   }
 
-  /// The open connection; opens it when need be. The lock is held.
+  /// Returns the connection, and opens it if needed. The caller has the lock.
   private func connection() throws -> DatabaseQueue {
     if let queue { return queue }
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)  // absent: said below
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)  // absent: reported below
     guard let size = attributes?[.size] as? Int64 else { throw damaged("it is not there") }
     guard size == file.bytes else { throw damaged("it has \(size) bytes in place of \(file.bytes)") }
     let opened = try DatabaseQueue(path: Self.address(of: path), configuration: configuration())
@@ -95,14 +95,14 @@ final class PackFile: @unchecked Sendable {
     return configuration
   }
 
-  /// The path as the URI of a file that nobody writes (SQLite documentation, "Uniform Resource Identifiers").
+  /// Returns the path as a URI of an immutable file (SQLite documentation, "Uniform Resource Identifiers").
   private static func address(of path: String) -> String {
     var allowed = CharacterSet.urlPathAllowed
     allowed.remove(charactersIn: "?#%")
     return "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
   }
 
-  /// The error as one of the pack's, where SQLite says that the file is at fault.
+  /// Returns the error as a `PackError` if SQLite reports that the file is damaged.
   private func known(_ error: any Error) -> any Error {
     guard let failure = error as? DatabaseError else { return error }
     switch failure.resultCode {
@@ -120,7 +120,7 @@ final class PackFile: @unchecked Sendable {
   }
 }
 
-/// What a file of a pack says of itself, so that no file of another pack is taken for it.
+/// The identity in a file of a pack, which detects files of other packs.
 struct PackNote {
   let text: String
 

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The files of a pack that are open: the index, and the shards used last.
+/// The open files of a pack: the index, and the shards used last.
 final class PackFiles: Sendable {
   private struct Entry {
     let file: PackFile
@@ -26,10 +26,10 @@ final class PackFiles: Sendable {
     index = PackFile(manifest.files[0], of: manifest, in: folder, options)
   }
 
-  /// The shard at a position among the manifest's files. One beyond the limit takes the place of the one not used for
-  /// longest, which is closed as soon as nobody uses it.
+  /// Returns the shard at a position among the manifest's files. Above the limit, it replaces the least recently used
+  /// shard, which is closed as soon as no read uses it.
   func shard(_ position: Int) throws -> PackFile {
-    // What is let go of is released outside of the lock, because it closes a file.
+    // The replaced shard is released outside of the lock, because that closes a file.
     let (file, _) = state.withLock { state -> (PackFile?, PackFile?) in
       guard !state.isClosed else { return (nil, nil) }
       state.use += 1
@@ -51,7 +51,7 @@ final class PackFiles: Sendable {
     return file
   }
 
-  /// Lets go of the shards; from now on there are none.
+  /// Releases the shards. Later calls of `shard(_:)` throw.
   func close() {
     let leaving = state.withLock { state in
       state.isClosed = true

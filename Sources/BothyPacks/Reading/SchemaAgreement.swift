@@ -1,7 +1,9 @@
 internal import BothyStore
 
-/// Whether a pack has what an app's type needs: each of its fields, of the same kind, and null nowhere that the app does
-/// not expect it. A pack may have more fields, in any order; which are indexed is the pack's business.
+/// The check that a pack has the fields that an app's type needs.
+///
+/// Each field must have the same kind, and may be null only if the app expects it. A pack may have more fields, in any
+/// order, and any indexes.
 struct SchemaAgreement {
   private let pack: String
 
@@ -9,9 +11,9 @@ struct SchemaAgreement {
     pack = "\(manifest.name) \(manifest.version) in \(folder)"
   }
 
-  /// The type with the app's fields first, in the app's order, as the pack has them.
+  /// Returns the type with the app's fields first, in the app's order, as the pack has them.
   ///
-  /// Throws `PackError` `.schemaMismatch` naming every difference.
+  /// Throws `PackError` `.schemaMismatch`, which names every difference.
   func merged(_ wanted: TypeSchema, _ found: TypeSchema) throws(PackError) -> TypeSchema {
     let differences = wanted.fields.compactMap { difference($0, found[$0.name], of: wanted.name) }
     guard differences.isEmpty else {

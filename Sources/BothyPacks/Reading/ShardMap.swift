@@ -1,6 +1,6 @@
 internal import BothyStore
 
-/// Which shard has which key, and which shards a condition needs.
+/// The shards of a type by key. Selects the shards that a condition needs.
 struct ShardMap: Sendable {
   private let type: TypeSchema
   private let field: String
@@ -9,7 +9,7 @@ struct ShardMap: Sendable {
   private let keys: [FieldValue]
   private let byKey: [FieldValue: Int]
 
-  /// Nil for a type whose rows are all in the index.
+  /// Returns `nil` for a type whose rows are all in the index.
   init?(of type: TypeSchema, _ manifest: PackManifest) {
     guard let field = manifest.contents.first(where: { $0.type == type.name })?.shardedBy else { return nil }
     self.type = type
@@ -19,16 +19,17 @@ struct ShardMap: Sendable {
     byKey = Dictionary(zip(keys, 0...), uniquingKeysWith: { first, _ in first })
   }
 
-  /// The quoted table of the index that says in which shard and row an id is.
+  /// Returns the quoted name of the index's table with the shard and row of each id.
   static func table(of type: String) -> String { "bothy_ids_\(type)".quotedIdentifier }
 
-  /// The shards that may have records which meet the condition, as indexes into `files`; the condition's values are of
-  /// the kinds of their fields. `locate` says where an id is.
+  /// Returns the shards that may have records matching the condition, as indexes into `files`.
+  ///
+  /// The condition's values have the kinds of their fields. `locate` returns the shard of an id.
   func shards(for filter: Condition, locate: (String) throws -> Int?) rethrows -> [Int] {
     try needed(filter, locate).map { $0.sorted() } ?? Array(files.indices)
   }
 
-  /// Nil where all of them may.
+  /// Returns `nil` if all shards may have matching records.
   private func needed(_ filter: Condition, _ locate: (String) throws -> Int?) rethrows -> Set<Int>? {
     switch filter {
     case .none: return []
@@ -52,7 +53,7 @@ struct ShardMap: Sendable {
     case .compare(field, .equal, let key): return Set([byKey[key]].compactMap { $0 })
     case .oneOf(field, let wanted): return Set(wanted.compactMap { byKey[$0] })
     case .compare(field, _, _), .contains(field, _, _), .beginsWith(field, _, _):
-      // A condition on the key alone holds for all rows of a shard or for none.
+      // A condition on the key alone is true for all rows of a shard or for none.
       return Set(keys.indices.filter { position in filter.evaluate(type) { _ in keys[position] } })
     default: return nil
     }

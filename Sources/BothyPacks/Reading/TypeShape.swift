@@ -1,11 +1,11 @@
 internal import BothyStore
 internal import Synchronization
 
-/// How the rows of one type are read: into records, or into an entity whose fields may be fewer and in another order.
+/// The way to read the rows of one type: into records, or into an entity that may have fewer fields in another order.
 ///
-/// A class, so that handing it down a hot path is one reference.
+/// It is a class, so that passing it on a hot path costs one reference.
 final class TypeShape: Sendable {
-  /// The numbers of its kept statements: of the rows by id or by position, and of where an id is.
+  /// The numbers of its cached statements, for rows by id or by position, and for the positions of ids.
   let slot: Int
   let mapSlot: Int
   let catalog: Catalog
@@ -28,7 +28,7 @@ final class TypeShape: Sendable {
   }
 }
 
-/// The shapes in use: one for each type of the pack, one for each entity that asked.
+/// The shapes in use: one for each type of the pack, and one for each requested entity.
 final class TypeShapes: Sendable {
   private let manifest: PackManifest
   private let folder: String
@@ -46,7 +46,7 @@ final class TypeShapes: Sendable {
     self.byName = byName
   }
 
-  /// Throws `StoreError` `.unknownType` naming the types there are.
+  /// Returns the shape of a type. Throws `StoreError` `.unknownType`, which names the existing types.
   func shape(named name: String) throws(StoreError) -> TypeShape {
     guard let shape = byName[name] else {
       let known = byName.keys.sorted().joined(separator: ", ")
@@ -56,7 +56,7 @@ final class TypeShapes: Sendable {
     return shape
   }
 
-  /// Throws `PackError` `.schemaMismatch` naming every difference.
+  /// Returns the shape of an entity. Throws `PackError` `.schemaMismatch`, which names every difference.
   func shape(of entity: any Entity.Type) throws -> TypeShape {
     let id = ObjectIdentifier(entity)
     if let known = entities.withLock({ $0[id] }) { return known }

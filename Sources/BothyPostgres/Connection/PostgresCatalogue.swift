@@ -1,8 +1,8 @@
 import BothyStore
 
-/// Looks at a database from outside of any ledger: what is in its catalogue, who is connected.
+/// Reads the catalog and the sessions of a database, independent of any storage.
 package enum PostgresCatalogue {
-  /// The rows of a statement, all columns text or names, in one session of its own.
+  /// Returns the rows of a statement whose columns are all texts or names, in a session of its own.
   package static func rows(_ address: String, _ sql: String) throws -> [[String]] {
     do {
       let rows = try PostgresConnection(to: address).run(.command(sql))

@@ -1,10 +1,10 @@
 import CPostgres
 import Foundation
 
-/// One session with PostgreSQL through libpq: kept statements, several statements in one round trip.
+/// One session with PostgreSQL through libpq, with prepared statements and several statements in one round trip.
 ///
-/// libpq blocks, so a connection belongs to one thread. Every method throws `PostgresFailure`; after one whose
-/// remedy is `.reconnect` the connection is of no use.
+/// libpq blocks, so a connection belongs to one thread. Every method throws `PostgresFailure`. After one with the
+/// remedy `.reconnect` the connection is useless.
 final class PostgresConnection {
   private let handle: OpaquePointer
   /// The names of prepared statements by their SQL.
@@ -12,15 +12,15 @@ final class PostgresConnection {
   private var nameCount = 0
   private let trace: (@Sendable (String) -> Void)?
 
-  /// Settings of every session, which an address may override: a server that does not answer is given up after half
-  /// a minute, in place of hours.
+  /// The settings of every session, which an address may override. A silent server is given up after half a minute
+  /// instead of hours.
   private static let defaults = [
     ("application_name", "bothy"), ("connect_timeout", "5"), ("keepalives_idle", "10"),
     ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
     ("target_session_attrs", "read-write"),
   ]
 
-  /// Connects. `address` is a URL or a connection string as libpq knows them; several hosts are tried in order.
+  /// Connects. `address` is a URL or a connection string of libpq. Several hosts are tried in order.
   init(to address: String, trace: (@Sendable (String) -> Void)? = nil) throws(PostgresFailure) {
     guard let connection = Self.open(address) else { throw PostgresFailure(message: "Out of memory.") }
     guard PQstatus(connection) == CONNECTION_OK else {
@@ -52,7 +52,7 @@ final class PostgresConnection {
   }
   var isInTransaction: Bool { PQtransactionStatus(handle) != PQTRANS_IDLE }
 
-  /// Runs statements that have no parameters, in one transaction unless they say otherwise.
+  /// Runs statements without parameters, in one transaction unless they contain others.
   func execute(_ sql: String) throws(PostgresFailure) {
     guard let result = PQexec(handle, sql) else { throw lost() }
     let answer = PostgresResult(owning: result)
@@ -67,9 +67,10 @@ final class PostgresConnection {
     return result
   }
 
-  /// Runs statements in order and one round trip. What follows a refused one is not run, and its refusal thrown.
+  /// Runs statements in order and in one round trip. The statements after a failed one aren't run, and its error is
+  /// thrown.
   ///
-  /// All but the last should give few rows: the server stops reading while what it answers is not taken.
+  /// All but the last should return few rows, because the server stops reading until its results are read.
   func run(_ statements: [PostgresStatement]) throws(PostgresFailure) -> [PostgresResult] {
     guard PQenterPipelineMode(handle) == 1 else { throw lost() }
     var prepared: [String?] = []
@@ -101,7 +102,7 @@ final class PostgresConnection {
     return results
   }
 
-  /// Sends a statement, and before it, if it is to be kept and is not yet, the wish to prepare it: under which name.
+  /// Sends a statement, and before it a request to prepare it, if it is kept and new. Returns the new name.
   private func send(_ statement: PostgresStatement) throws(PostgresFailure) -> String? {
     trace?(statement.sql)
     var newName: String?
@@ -130,7 +131,7 @@ final class PostgresConnection {
     return newName
   }
 
-  /// The result of the next command, with the null behind it.
+  /// Returns the result of the next command, and reads the null after it.
   private func next() throws(PostgresFailure) -> PostgresResult {
     guard let result = PQgetResult(handle) else { throw lost() }
     let answer = PostgresResult(owning: result)
@@ -144,7 +145,7 @@ final class PostgresConnection {
 
   private func refusal(_ result: PostgresResult) -> PostgresFailure {
     var failure = result.failure
-    // What the server said before it hung up is kept; what libpq says by itself has no code.
+    // The server's message before it closed the connection is kept. A message of libpq itself has no code.
     if PQstatus(handle) != CONNECTION_OK, failure.remedy == .none { failure.code = nil }
     return failure
   }
@@ -160,10 +161,10 @@ final class PostgresConnection {
 }
 
 extension PostgresConnection {
-  /// What stops the statement under way, from any thread; nil on a connection that is lost.
+  /// Returns the canceller of the running statement, for any thread, or `nil` if the connection is lost.
   func canceller() -> PostgresCanceller? { PQgetCancel(handle).map { PostgresCanceller(owning: $0) } }
 
-  /// Reads what has come without a question. Throws when the connection is lost.
+  /// Reads the notifications that have arrived. Throws if the connection is lost.
   func takeNotifications() throws(PostgresFailure) -> [(payload: String, processID: Int32)] {
     guard PQconsumeInput(handle) == 1 else { throw lost() }
     var found: [(payload: String, processID: Int32)] = []
@@ -175,8 +176,8 @@ extension PostgresConnection {
   }
 }
 
-/// Asks the server to stop what a connection does. May be used on any thread: the key of the connection, all that libpq
-/// keeps here, does not change.
+/// Cancels the running statement of a connection. Any thread may use it, because the connection's key, libpq's only
+/// data here, doesn't change.
 final class PostgresCanceller: @unchecked Sendable {
   private let key: OpaquePointer
 
@@ -184,7 +185,8 @@ final class PostgresCanceller: @unchecked Sendable {
 
   deinit { PQfreeCancel(key) }
 
-  /// Makes a connection of its own and waits for it. That it fails is no matter: the statement ends by its time.
+  /// Makes a connection of its own and waits for it. A failure doesn't matter, because the statement ends by its time
+  /// limit.
   func cancel() {
     var message = [CChar](repeating: 0, count: 256)
     _ = PQcancel(key, &message, Int32(message.count))

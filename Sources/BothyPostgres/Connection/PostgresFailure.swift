@@ -1,44 +1,46 @@
 import BothyStore
 import BothySyncService
 
-/// What PostgreSQL or the way to it answered in place of a result: its SQLSTATE, if it got so far, and its message.
+/// An error of PostgreSQL or of the connection to it: the SQLSTATE, if it has one, and the message.
 struct PostgresFailure: Error, CustomStringConvertible {
-  /// Five characters of PostgreSQL's appendix A; nil when the connection was lost or never made.
+  /// Five characters of PostgreSQL's appendix A; `nil` if the connection was lost or never made.
   var code: String?
   var message: String
 
   var description: String { code.map { "\(message) (SQLSTATE \($0))" } ?? message }
 
-  /// What to do about it.
+  /// The remedy for an error.
   enum Remedy {
-    /// The connection is of no use any more: make another one and do the whole again.
+    /// The connection is useless. Make another one and repeat everything.
     case reconnect
-    /// The transaction was in the way of another one: do the whole again.
+    /// The transaction conflicted with another one. Repeat everything.
     case again
-    /// Doing it again leads to the same.
+    /// Repeating it gives an equal error.
     case none
   }
 
   var remedy: Remedy {
     guard let code else { return isRefusal ? .none : .reconnect }
     switch code {
-    // Serialization failure, deadlock, a lock or a statement that took too long.
+    // Serialization failure, deadlock, or a lock or a statement that took too long.
     case "40001", "40P01", "55P03", "57014": return .again
-    // Shut down, crashed, starting up, idle for too long, too many connections, a standby after a failover; a plan or a
-    // statement of a session that is no more, or of tables that have changed since.
+    // The server was shut down, crashed, is starting up, was idle for too long, has too many connections, or is a
+    // standby after a failover. Or a plan or statement belongs to a session that has ended, or to tables that have
+    // changed since.
     case "57P01", "57P02", "57P03", "57P05", "25P03", "25006", "53300", "26000", "0A000": return .reconnect
     default: return code.hasPrefix("08") ? .reconnect : .none
     }
   }
 
-  /// Whether a connection was refused for good: a wrong password, an unknown user or database.
+  /// True if a connection was refused permanently, such as for a wrong password, an unknown user or an unknown
+  /// database.
   private var isRefusal: Bool {
     code == nil
       && ["authentication failed", "does not exist", "no pg_hba.conf entry", "invalid connection option"]
         .contains { message.contains($0) }
   }
 
-  /// As others see it.
+  /// The error for callers outside of this module.
   var storeError: StoreError {
     switch code {
     case nil: StoreError(.cannotOpen, "PostgreSQL refuses the connection. \(message)", underlying: self)
@@ -52,11 +54,11 @@ struct PostgresFailure: Error, CustomStringConvertible {
     }
   }
 
-  /// Why a ledger could not do its work in the time it had.
+  /// The reason why the storage could not do its work in time.
   var unavailability: LedgerUnavailable {
     let reason: LedgerUnavailable.Reason =
       switch code {
-      // While connecting, the server's answer comes as text alone.
+      // While connecting, the server's answer is only a text.
       case nil where message.contains("the database system is"): .restarting
       case nil where message.contains("too many clients") || message.contains("connection slots"): .crowded
       case nil where message.contains("read-only"): .readOnly

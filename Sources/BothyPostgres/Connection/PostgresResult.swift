@@ -1,17 +1,17 @@
 import CPostgres
 
-/// The rows that a statement gave, in PostgreSQL's binary formats. Used on the thread of its connection only.
+/// The rows of a statement, in PostgreSQL's binary formats. Used only on the thread of its connection.
 final class PostgresResult {
   private let handle: OpaquePointer
 
-  /// Takes over a result of libpq.
+  /// Takes ownership of a result of libpq.
   init(owning handle: OpaquePointer) { self.handle = handle }
 
   deinit { PQclear(handle) }
 
   var status: ExecStatusType { PQresultStatus(handle) }
 
-  /// The SQLSTATE and the message of a result that is an error.
+  /// The SQLSTATE and the message of an error result.
   var failure: PostgresFailure {
     let code = PQresultErrorField(handle, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
     let primary = PQresultErrorField(handle, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
@@ -39,7 +39,7 @@ final class PostgresResult {
     return bytes.isEmpty && isNull(row, column) ? nil : String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The bytes of a text column.
+  /// Returns the bytes of a text column.
   func bytes(_ row: Int, _ column: Int32) -> [UInt8] { Array(raw(row, column)) }
 
   private func raw(_ row: Int, _ column: Int32) -> UnsafeRawBufferPointer {

@@ -3,26 +3,27 @@ import CPostgres
 /// One statement with its parameters, as bytes in PostgreSQL's binary formats.
 struct PostgresStatement {
   private(set) var sql: String
-  /// Whether it is worth keeping prepared: statements of endless variety are not.
+  /// True if the statement stays prepared. Statements that vary endlessly don't.
   var isKept = true
   private(set) var types: [Oid] = []
-  /// Begins with a byte that nobody reads, so that an empty text has an address: one without is null to libpq.
+  /// The bytes of the parameters. They begin with an unused byte so that an empty text has an address, which libpq
+  /// otherwise takes for null.
   private(set) var bytes: [UInt8] = [0]
-  /// Where each parameter is in `bytes`; nil for null.
+  /// The range of each parameter in `bytes`; `nil` for null.
   private(set) var ranges: [Range<Int>?] = []
 
   init(_ sql: String) { self.sql = sql }
 
-  /// A statement whose first parameter is the space.
+  /// Makes a statement whose first parameter is the space.
   init(_ sql: String, in space: String) {
     self.sql = sql
     bind(space)
   }
 
-  /// A command that has no parameters and is not worth preparing.
+  /// Makes a command without parameters that isn't prepared.
   static func command(_ sql: String) -> PostgresStatement { PostgresStatement("").saying(sql) }
 
-  /// The same parameters for SQL that was made with them, and that is not worth keeping.
+  /// Returns a statement with this SQL and the present parameters that isn't prepared.
   func saying(_ sql: String) -> PostgresStatement {
     var statement = self
     statement.sql = sql
@@ -32,7 +33,7 @@ struct PostgresStatement {
 
   var parameterCount: Int { types.count }
 
-  /// The types that are sent, by the numbers of `pg_type`.
+  /// The types of parameters, by the numbers of `pg_type`.
   enum Kind: Oid {
     case bool = 16
     case int = 20
@@ -56,7 +57,7 @@ struct PostgresStatement {
 
   mutating func bind(_ texts: [String]) { bind(texts.map { Optional($0) }) }
   mutating func bind(_ texts: [String?]) { addArray(.text, texts) { $0.append(utf8: $1) } }
-  /// Texts as their UTF-8.
+  /// Binds texts as their UTF-8.
   mutating func bind(utf8 texts: [[UInt8]]) { addArray(.text, texts) { $0.append(contentsOf: $1) } }
   mutating func bind(_ numbers: [Int64]) { bind(numbers.map { Optional($0) }) }
   mutating func bind(_ numbers: [Int64?]) { addArray(.int, numbers) { $0.append(bigEndian: $1) } }
@@ -73,8 +74,8 @@ struct PostgresStatement {
     ranges.append(start..<bytes.count)
   }
 
-  /// An array of one dimension: dimensions, whether there are nulls, the element's type, its length and first index;
-  /// then each element with its length.
+  /// Adds an array of one dimension. It has the number of dimensions, a flag for nulls, the element's type, its length
+  /// and its first index. After them each element follows with its length.
   private mutating func addArray<Value>(
     _ kind: Kind, _ values: [Value?], _ write: (inout [UInt8], Value) -> Void
   ) {

@@ -2,13 +2,13 @@ import BothyStore
 import BothySyncService
 import Foundation
 
-/// Threads that each hold one connection and do one job after another: libpq waits for answers by blocking.
+/// Threads that each have one connection and run one job after another, because libpq blocks while it waits.
 final class WorkerPool: @unchecked Sendable {
   typealias Job = @Sendable (Worker) -> Void
 
   private let settings: SessionSettings
   private let limit: Int
-  /// Guards all below; signalled for each job and when the pool closes.
+  /// Guards the properties below. Signaled for each job and when the pool closes.
   private let condition = NSCondition()
   private var jobs: [Job] = []
   private var idle = 0
@@ -20,7 +20,7 @@ final class WorkerPool: @unchecked Sendable {
     self.limit = limit
   }
 
-  /// Adds a job; those before it are done first. A closed pool does what was added before it closed.
+  /// Adds a job, which runs after earlier ones. A closed pool still runs the jobs that were added before.
   func add(_ job: @escaping Job) {
     condition.lock()
     defer { condition.unlock() }
@@ -35,14 +35,14 @@ final class WorkerPool: @unchecked Sendable {
     condition.signal()
   }
 
-  /// Adds a job and waits for what it gives.
+  /// Adds a job and waits for its result.
   func run<Result: Sendable>(_ body: @escaping @Sendable (Worker) throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       add { worker in continuation.resume(with: Swift.Result { try body(worker) }) }
     }
   }
 
-  /// Lets the threads end when their jobs are done.
+  /// Ends the threads after their jobs.
   func close() {
     condition.lock()
     isClosed = true
@@ -71,17 +71,17 @@ final class WorkerPool: @unchecked Sendable {
   }
 }
 
-/// What every session of a ledger begins with.
+/// The settings of every session of a storage.
 struct SessionSettings: Sendable {
   let address: String
   let schema: String
-  /// How long one call may take, with all its repetitions, before it is answered that the database is not there.
+  /// The longest time one call may take, with all repetitions, before the database counts as unavailable.
   let patience: Duration
-  /// Sees the SQL of each statement, for tests.
+  /// Receives the SQL of each statement, for tests.
   let trace: (@Sendable (String) -> Void)?
 
-  /// Opens a session. Whoever stops in the middle of a transaction loses it after ten seconds, so that no process can
-  /// keep a space locked.
+  /// Opens a session. A transaction that is idle for ten seconds is ended, so that a stopped process can't keep a space
+  /// locked.
   func open() throws(PostgresFailure) -> PostgresConnection {
     let connection = try PostgresConnection(to: address, trace: trace)
     try connection.execute(
@@ -93,18 +93,18 @@ struct SessionSettings: Sendable {
   }
 }
 
-/// One thread's connection, made when it is needed and made again when it is lost.
+/// One thread's connection, made on demand and remade when it is lost.
 final class Worker {
   private let settings: SessionSettings
   private var connection: PostgresConnection?
 
   init(_ settings: SessionSettings) { self.settings = settings }
 
-  /// Runs `body` until it succeeds, fails for good, or patience is at an end; with a new connection where the old one
-  /// is lost. `body` must begin anew each time, and leave nothing behind when it throws.
+  /// Runs `body` until it succeeds, fails permanently, or the time is over. Uses a new connection if the old one is
+  /// lost. `body` must restart each time, and leave no effect when it throws.
   ///
-  /// Throws `LedgerUnavailable` when it could not be done in time, `StoreError` for what PostgreSQL refuses, and what
-  /// `body` throws.
+  /// Throws `LedgerUnavailable` if the time is over, `StoreError` if PostgreSQL refuses a statement, and errors of
+  /// `body`.
   func attempt<Result>(
     patiently: Bool = true, _ body: (PostgresConnection) throws -> Result
   ) throws -> Result {
@@ -134,14 +134,14 @@ final class Worker {
     return new
   }
 
-  /// No transaction outlives its attempt.
+  /// Rolls back an open transaction, so that none outlives its attempt.
   private func cleanUp(_ connection: PostgresConnection) {
     guard connection.isInTransaction else { return }
     do { try connection.execute("ROLLBACK") } catch { self.connection = nil }
   }
 }
 
-/// Waits that double, each cut by chance between nothing and its whole ("full jitter", Marc Brooker, "Exponential Backoff
+/// Waits that double, each reduced at random to a part of its length ("full jitter", Marc Brooker, "Exponential Backoff
 /// And Jitter", 2015).
 struct Backoff {
   private var bound = Duration.milliseconds(20)

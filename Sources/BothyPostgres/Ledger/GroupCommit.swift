@@ -1,7 +1,7 @@
 import BothyStore
 import BothySyncService
 
-/// The writes to one space that share a transaction, through as many attempts as it takes.
+/// The writes to one space that share a transaction, with as many attempts as needed.
 struct GroupCommit {
   private let writes: [JoinedWrite]
   private let space: String
@@ -12,7 +12,7 @@ struct GroupCommit {
   /// An attempt whose commit was sent and not answered.
   private var doubtful: Attempt?
 
-  /// Whether it is not known if the transaction was committed.
+  /// True if the transaction may have been committed or not.
   var isInDoubt: Bool { doubtful != nil }
 
   private struct Attempt {
@@ -27,11 +27,11 @@ struct GroupCommit {
     self.writer = writer
   }
 
-  /// Tells the callers, after the attempt that succeeded.
+  /// Answers the callers, after the attempt that succeeded.
   func answer() { for answer in answers { answer() } }
 
-  /// Does all of it in one transaction, or finds that an attempt before did. Throws `PostgresFailure` when there is to
-  /// be another attempt, or when the transaction cannot be committed.
+  /// Does all writes in one transaction, or finds that an earlier attempt did. Throws `PostgresFailure` if another
+  /// attempt is needed, or if the transaction cannot be committed.
   mutating func attempt(_ number: Int64, on connection: PostgresConnection) throws {
     let row = try begin(connection)
     if let doubtful, try isCommitted(doubtful, connection) {
@@ -75,7 +75,7 @@ struct GroupCommit {
     return try connection.run([insert, state])[1]
   }
 
-  /// The lock is held: whoever committed has done so, and the other session of a commit in doubt has ended.
+  /// Returns true if the attempt was committed. The lock is held, so the session of a commit in doubt has ended.
   private func isCommitted(_ attempt: Attempt, _ connection: PostgresConnection) throws -> Bool {
     var look = PostgresStatement(LedgerSQL.signature, in: space)
     look.bind(writer)
@@ -83,7 +83,7 @@ struct GroupCommit {
     return found.count > 0 && found.int(0, 0) == attempt.number
   }
 
-  /// Where there are others, the work has a savepoint around it.
+  /// Does the work of a write. If several share the transaction, it has a savepoint.
   private func work(_ write: JoinedWrite, _ part: PostgresTransaction) throws -> @Sendable () -> Void {
     guard writes.count > 1 else { return try write.work(part) }
     part.command("SAVEPOINT work")
@@ -96,7 +96,7 @@ struct GroupCommit {
     var sign = PostgresStatement(LedgerSQL.sign, in: space)
     sign.bind(writer)
     sign.bind(number)
-    // Those of processes that are gone.
+    // The signatures of ended processes are deleted occasionally.
     return number % 1024 == 1 ? [sign, PostgresStatement(LedgerSQL.clearSignatures, in: space)] : [sign]
   }
 

@@ -1,4 +1,4 @@
-/// The statements of a ledger. Each but `spaces` names the space, which is its first parameter.
+/// The statements of a storage. Each but `spaces` has the space as its first parameter.
 enum LedgerSQL {
   static let columns =
     "position, type, id, container, modified, owner, deleted, fields, sharing, created"
@@ -7,7 +7,7 @@ enum LedgerSQL {
   static let beginReading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
   static let state = "SELECT epoch, head, floor FROM space WHERE space = $1"
-  /// The row's lock is what makes the order of positions that of commits.
+  /// The row's lock makes the order of positions the order of commits.
   static let lockedState = state + " FOR UPDATE"
   static let newSpace =
     "INSERT INTO space (space, epoch, head, floor) VALUES ($1, $2, 0, 0) ON CONFLICT (space) DO NOTHING"
@@ -34,8 +34,8 @@ enum LedgerSQL {
     ON CONFLICT (space, position, type, id, container) DO NOTHING
     """
 
-  /// What the condition on a container asks of the path in `$2`; all paths below one begin with it and a slash, and `0`
-  /// is the character after `/`.
+  /// The condition on a container for the path in `$2`. All paths below one begin with it and a slash, and `0` is the
+  /// character after `/`.
   enum Scope: CaseIterable {
     case all
     case one
@@ -50,7 +50,7 @@ enum LedgerSQL {
     }
   }
 
-  /// Those with which the fields have at most so many bytes, and the one that goes beyond.
+  /// Returns the changes whose fields have at most `$5` bytes, and the one that exceeds them.
   static func changes(_ scope: Scope) -> String {
     """
     SELECT \(columns) FROM (
@@ -72,7 +72,7 @@ enum LedgerSQL {
     "SELECT coalesce(max(position), 0) FROM record WHERE space = $1 AND \(scope.condition)"
   }
 
-  /// Read in pieces through a cursor, whose name follows from the number of those before it in the transaction.
+  /// Reads in pieces through a cursor. Its name has the number of earlier cursors in the transaction.
   static func visit(_ scope: Scope, cursor: Int) -> String {
     """
     DECLARE visit\(cursor) NO SCROLL CURSOR FOR
@@ -108,7 +108,7 @@ enum LedgerSQL {
     SELECT $1, $2, *, $5::bigint FROM unnest($3::text[], $4::text[])
     ON CONFLICT (space, device, id) DO UPDATE SET outcome = excluded.outcome, at = excluded.at
     """
-  /// A thousand at a time: more than a request brings, so that what is remembered does not pile up.
+  /// A thousand at a time, which is more than a request has, so that outcomes don't accumulate.
   static let forget = """
     DELETE FROM operation WHERE space = $1 AND device = $2 AND at < $4 AND id IN (
       SELECT id FROM operation WHERE space = $1 AND device = $2 AND id < $3 ORDER BY id LIMIT 1000)
@@ -154,7 +154,7 @@ enum LedgerSQL {
     ON CONFLICT (space, principal, type, id) DO UPDATE SET position = excluded.position
     """
 
-  /// What a writer leaves in each transaction, so that it can see afterwards whether a commit that it got no answer to
+  /// The signature that a writer leaves in each transaction. After a commit without an answer, it shows if the commit
   /// was made.
   static let sign = """
     INSERT INTO writer (space, writer, serial, at) VALUES ($1, $2, $3, now())
@@ -199,7 +199,7 @@ enum LedgerSQL {
       SELECT principal, 0, count(*) FROM member WHERE space = $1 GROUP BY principal) AS counted
     GROUP BY name ORDER BY name
     """
-  /// The row of the space goes last: it holds the lock.
+  /// The row of the space is deleted last, because it has the lock.
   static let removal = [
     "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device", "writer",
     "unique_value", "unique_mark", "space",
@@ -207,7 +207,7 @@ enum LedgerSQL {
 
   static let hasUncommon = "SELECT EXISTS (SELECT FROM record WHERE space = $1 AND type = $2 AND NOT plain)"
 
-  /// All but those of queries, which are made from them.
+  /// All statements except those of queries, which are made from them.
   static let all: [String] =
     [
       state, lockedState, newSpace, moveHead, spaces, heads, records, putRecords, putDepartures, putHistory,

@@ -1,12 +1,12 @@
 import BothyStore
 
-/// The tables of a ledger in PostgreSQL, and how an older form becomes this one.
+/// The tables of a storage in PostgreSQL, and the steps from an older form to this one.
 ///
-/// The key and each index of every table begin with the space, but for the one row of `server`, and no table refers to another by a foreign key: the
-/// tables can be partitioned or distributed by it as they stand. Texts sort by their bytes (`COLLATE "C"`), as they do
-/// in SQLite and in Swift.
+/// The key and each index of every table begin with the space, except for the one row of `server`, and foreign keys
+/// aren't used. So the tables can be partitioned or distributed by the space. Texts sort by their bytes
+/// (`COLLATE "C"`), like in SQLite and in Swift.
 enum LedgerTables {
-  /// The steps from one version to the next; the first makes the tables. A step that was released is never changed.
+  /// The steps from one version to the next. The first creates the tables. A released step never changes.
   static let steps: [String] = [
     """
     CREATE TABLE space (
@@ -81,8 +81,8 @@ enum LedgerTables {
     "ALTER TABLE record ADD COLUMN created bigint;",
   ]
 
-  /// Makes the schema and its tables where they are missing and takes the steps that are not yet taken. Processes that
-  /// start at the same time wait for each other. Throws `StoreError` for tables of a newer version.
+  /// Creates the schema and its tables if they are missing, and runs the missing steps. Processes that start at one
+  /// time wait for each other. Throws `StoreError` for tables of a newer version.
   static func install(in schema: String, on connection: PostgresConnection) throws {
     guard connection.serverEncoding == "UTF8" else {
       throw StoreError(
@@ -111,7 +111,7 @@ enum LedgerTables {
       try connection.execute("COMMIT")
     } catch {
       if connection.isInTransaction {
-        // What went wrong is what counts; a connection that is gone has nothing to roll back.
+        // The first error is thrown. A lost connection doesn't need a rollback.
         try? connection.execute("ROLLBACK")
       }
       throw error

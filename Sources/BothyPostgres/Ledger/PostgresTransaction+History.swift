@@ -1,7 +1,7 @@
 import BothyStore
 import BothySyncService
 
-/// What changed, by whom and when: appended with each change, dropped past a number.
+/// The history of changes with user and time, appended with each change and dropped beyond a number.
 extension PostgresTransaction {
   func put(_ entries: [HistoryEntry], keeping limit: Int) throws {
     guard limit > 0, !entries.isEmpty else { return }
@@ -16,7 +16,7 @@ extension PostgresTransaction {
     insert.bind(entries.map(\.time))
     insert.bind(entries.map { JSONValue.array($0.fields.map { .string($0) }).canonicalText })
     write(insert)
-    // Now and then, not with each change: finding where to cut costs a walk over what is kept.
+    // It is cut occasionally, not with each change, because finding the limit scans the kept entries.
     guard entries.contains(where: { $0.position % 256 == 0 }) else { return }
     var delete = statement(LedgerSQL.cutHistory)
     delete.bind(Int64(limit))

@@ -1,7 +1,7 @@
 import BothyStore
 import BothySyncService
 
-/// Lists, what is shared with them, and notices.
+/// Lists, the records that are shared with them, and notices.
 extension PostgresTransaction {
   func lists(of principal: String) throws -> Set<String> { try texts(LedgerSQL.lists, principal) }
 

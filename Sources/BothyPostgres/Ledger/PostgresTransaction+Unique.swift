@@ -1,7 +1,7 @@
 import BothyStore
 import BothySyncService
 
-/// Who has which values of unique fields.
+/// The records that have values of unique fields.
 extension PostgresTransaction {
   func holders(of values: [UniqueFieldValue], marked mark: String) throws -> UniqueHolders {
     var noted = statement(LedgerSQL.uniqueMark)

@@ -1,11 +1,11 @@
 import BothyStore
 import BothySyncService
 
-/// Records, their departures and the outcomes of operations, as they are stored.
+/// Records, their departures and the outcomes of operations, in their stored form.
 extension PostgresTransaction {
   func put(_ entries: [LedgerRecord]) throws {
     guard let last = entries.map(\.position).max() else { return }
-    // One statement changes a row once: of several states of a record the last is stored.
+    // One statement changes a row once, so only the last version of a record is stored.
     var latest: [RecordID: Int] = [:]
     for (index, entry) in entries.enumerated() { latest[entry.record.id] = index }
     let stored = entries.enumerated().filter { latest[$1.record.id] == $0 }.map(\.element)
@@ -67,7 +67,7 @@ extension PostgresTransaction {
 }
 
 extension [UInt8] {
-  /// Whether JSON of these bytes may have a zero character in a text: PostgreSQL's `jsonb` takes none.
+  /// True if JSON of these bytes may have a zero character in a text, which PostgreSQL's `jsonb` refuses.
   var holdsEscapedZero: Bool {
     guard var index = firstIndex(of: UInt8(ascii: "\\")) else { return false }
     let escape = Array("\\u0000".utf8)

@@ -1,11 +1,11 @@
 import BothyStore
 import BothySyncService
 
-/// One transaction of a `PostgresLedger`, or the part of one that belongs to one of several writes.
+/// One transaction of a `PostgresLedger`, or the part of it for one of several writes.
 ///
-/// Writes are kept back and travel with the next reading or with the commit: a round trip for many.
+/// Writes are held back and travel with the next read or with the commit, in one round trip.
 final class PostgresTransaction: LedgerTransaction {
-  /// How many records are read at a time where all are visited.
+  /// The number of records that are read at a time in a visit of all.
   private static let piece = 500
 
   let connection: PostgresConnection
@@ -13,11 +13,11 @@ final class PostgresTransaction: LedgerTransaction {
   let epoch: String
   private(set) var head: Int64
   let floor: Int64
-  /// The end of a search; nil for what takes its time.
+  /// The end of a search; `nil` for reads without a time limit.
   var watch: SearchWatch?
   private var cursors = 0
   private var waiting: [PostgresStatement] = []
-  /// Whether anything was sent.
+  /// True if anything was sent.
   private var isSent = false
   private(set) var hasWritten = false
 
@@ -30,7 +30,7 @@ final class PostgresTransaction: LedgerTransaction {
     self.floor = floor
   }
 
-  /// From the space's row, if there is one.
+  /// Makes a transaction from the space's row, if it exists.
   convenience init(_ connection: PostgresConnection, space: String, row: PostgresResult) {
     if row.count == 0 {
       self.init(connection, space: space)
@@ -40,10 +40,10 @@ final class PostgresTransaction: LedgerTransaction {
     }
   }
 
-  /// A statement whose first parameter is the space.
+  /// Returns a statement whose first parameter is the space.
   func statement(_ sql: String) -> PostgresStatement { PostgresStatement(sql, in: space) }
 
-  /// Reads, after all that was to be written before.
+  /// Reads, after all waiting writes.
   func read(_ statement: PostgresStatement) throws -> PostgresResult {
     isSent = true
     let statements = takeWaiting() + [statement]
@@ -53,23 +53,23 @@ final class PostgresTransaction: LedgerTransaction {
     return result
   }
 
-  /// Writes with the next reading.
+  /// Writes with the next read.
   func write(_ statement: PostgresStatement) {
     hasWritten = true
     waiting.append(statement)
   }
 
-  /// The same for what changes nothing.
+  /// Adds a command without effect on data.
   func command(_ sql: String) { waiting.append(.command(sql)) }
 
-  /// What was not sent yet; the caller sends it.
+  /// Returns the statements that were not sent yet. The caller sends them.
   func takeWaiting() -> [PostgresStatement] {
     isSent = true
     defer { waiting = [] }
     return waiting
   }
 
-  /// Takes back all since the savepoint that was the first command.
+  /// Rolls back to the savepoint, which was the first command.
   func undo(to savepoint: String) throws {
     waiting = []
     guard isSent else { return }
@@ -85,7 +85,7 @@ final class PostgresTransaction: LedgerTransaction {
     write(update)
   }
 
-  /// A statement whose second parameter is the path of a scope.
+  /// Returns a statement whose second parameter is the path of a scope.
   private func scoped(_ scope: PullScope, _ sql: (LedgerSQL.Scope) -> String) -> PostgresStatement {
     var statement = statement(sql(LedgerSQL.Scope(scope)))
     statement.bind(scope.container)

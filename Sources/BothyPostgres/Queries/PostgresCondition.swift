@@ -2,13 +2,13 @@ import BothyStore
 
 import struct Foundation.Data
 
-/// Compiles a checked condition to SQL over a record's fields as `jsonb`, true exactly where `Condition.evaluate` is.
+/// Compiles a checked condition to SQL over a record's fields as `jsonb`, true exactly if `Condition.evaluate` is.
 ///
-/// A field that holds JSON of another type than its kind counts as null. Every condition is true or false, never null,
-/// so that `NOT` means what it says. Texts compare by their bytes; `lower` and `strpos` do so too under `COLLATE "C"`.
+/// A field with JSON of another type than its kind counts as null. Every condition is true or false, never null, so
+/// that `NOT` is exact. Texts compare by their bytes, also in `lower` and `strpos` under `COLLATE "C"`.
 struct PostgresCondition {
   let type: TypeSchema
-  /// Takes the arguments, in the order of their numbers.
+  /// The statement, which gets the arguments in the order of their numbers.
   private(set) var statement: PostgresStatement
 
   init(_ type: TypeSchema, _ statement: PostgresStatement) {
@@ -16,7 +16,7 @@ struct PostgresCondition {
     self.statement = statement
   }
 
-  /// Whether PostgreSQL can decide the condition: it folds no diacritics, and keeps no text with a zero byte.
+  /// Returns true if PostgreSQL can decide the condition. It doesn't fold diacritics or store texts with a zero byte.
   static func isExact(_ predicate: Condition) -> Bool {
     switch predicate {
     case .matches: false
@@ -127,9 +127,10 @@ struct PostgresCondition {
     return sql + "))"
   }
 
-  /// The metres between a field and a place, by the formula of `Coordinate.distance`, in the same order of operations.
+  /// Returns the meters between a field and a place, by the formula of `Coordinate.distance` with its order of
+  /// operations.
   ///
-  /// PostgreSQL refuses products too small for a number, which Swift takes for 0.
+  /// PostgreSQL refuses products that are too small for a number, which Swift rounds to 0.
   mutating func distance(_ name: String, _ centre: Coordinate) throws(StoreError) -> String {
     let (latitude, longitude) = try position(name)
     let radians = argument(Double.pi / 180)
@@ -154,7 +155,8 @@ struct PostgresCondition {
     return (part("lat"), part("lon"))
   }
 
-  /// The value of a field or pseudo-field, null where there is none of its kind; of a coordinate, its latitude.
+  /// Returns the value of a field or pseudo-field, or null if it has none of its kind. For a coordinate it is the
+  /// latitude.
   func expression(_ name: String) throws(StoreError) -> String {
     switch try type.queryField(name) {
     case .id: return "id"
@@ -194,7 +196,7 @@ struct PostgresCondition {
     return "$\(statement.parameterCount)"
   }
 
-  /// Data stands in a document as base64 text.
+  /// Adds an argument. Data has the form of base64 text in documents.
   private mutating func argument(_ value: FieldValue) -> String? {
     switch value {
     case .bool(let flag): statement.bind(flag)
@@ -207,7 +209,7 @@ struct PostgresCondition {
     return "$\(statement.parameterCount)"
   }
 
-  /// Values of one kind as an array.
+  /// Adds values of one kind as an array.
   private mutating func array(_ values: [FieldValue]) -> String? {
     guard let first = values.first else { return nil }
     var cast = ""

@@ -3,10 +3,10 @@ import BothySyncService
 
 /// Queries over the records' fields.
 ///
-/// What PostgreSQL cannot decide as Swift does is decided here: full-text conditions, the order of distances, which the
-/// last bit of a number decides among places around a pole, and all of a query where a document of the type has a text
-/// with a zero character. Then the records that the rest of the condition leaves are read and the reference evaluator
-/// answers.
+/// Some conditions can't be decided in PostgreSQL as in Swift, so they are decided here. These are full-text
+/// conditions, and the order of distances, which depends on the last bit of a number for places around a pole. It also
+/// concerns a whole query if a document of the type has a text with a zero character. The reference evaluator then
+/// decides the records that the rest of the condition selects.
 extension PostgresTransaction {
   func query(_ query: AnyQuery, schema: StoreSchema?, _ body: (LedgerRecord) throws -> Bool) throws {
     for entry in try found(query, schema) { guard try body(entry) else { return } }
@@ -34,7 +34,7 @@ extension PostgresTransaction {
     return try rows.map { Int($0.int(0, 0)) } ?? evaluate(plan).count
   }
 
-  /// The rows of a query; nil where a document of the type is not what `jsonb` can hold. One round trip.
+  /// Returns the rows of a query, or `nil` if a document of the type doesn't fit in `jsonb`. Uses one round trip.
   private func decide(
     _ plan: QueryPlan, _ start: PostgresCondition, _ columns: String, isSorted: Bool
   ) throws -> PostgresResult? {
@@ -50,7 +50,7 @@ extension PostgresTransaction {
     return results[results.count - 2].bool(0, 0) ? nil : rows
   }
 
-  /// The second parameter is the type. The documents are parsed once for each row.
+  /// Returns the SQL of the query, whose second parameter is the type. Each row's document is parsed once.
   private static func select(
     _ columns: String, _ query: AnyQuery, _ filter: Condition, _ condition: inout PostgresCondition
   ) throws -> String {
@@ -68,7 +68,7 @@ extension PostgresTransaction {
       }
       sql += ")"
     }
-    // OFFSET 0 keeps the planner from writing the parse into every place where `d` is used.
+    // OFFSET 0 keeps the planner from repeating the parse in every place where `d` is used.
     return sql + " OFFSET 0) AS found WHERE \(try condition.sql(filter))"
   }
 
@@ -110,7 +110,7 @@ extension PostgresTransaction {
   }
 }
 
-/// A query that fits its type, and which parts of it PostgreSQL can decide.
+/// A query that fits its type, and its parts that PostgreSQL can decide.
 private struct QueryPlan {
   let type: TypeSchema
   let query: AnyQuery
@@ -125,7 +125,7 @@ private struct QueryPlan {
     PostgresCondition.isExact(query.filter) && query.order.allSatisfy { $0.origin == nil }
   }
 
-  /// Conditions that every record of the answer meets.
+  /// The conditions that every record of the answer meets.
   var exactParts: [Condition] {
     let parts: [Condition] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
     return parts.filter(PostgresCondition.isExact)
@@ -133,14 +133,14 @@ private struct QueryPlan {
 }
 
 extension AnyRecord {
-  /// The fields as they are of the type; those of another kind count as null.
+  /// Makes a record with the fields of the type. Fields of another kind count as null.
   fileprivate init(_ record: ServerRecord, _ type: TypeSchema) throws {
     self.init(record.id.type, id: record.id.id, container: record.container, version: record.version)
     origin.metadata = RecordMetadata(
       created: record.created, modified: record.modified, owner: record.owner)
     for (name, json) in try record.fields.members() {
       guard let kind = type[name]?.kind else { continue }
-      // Not of the kind: null.
+      // A value of another kind counts as null.
       self[name] = (try? FieldValue(json: json, kind: kind)) ?? .null
     }
   }

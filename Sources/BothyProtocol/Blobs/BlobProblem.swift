@@ -1,27 +1,27 @@
-/// Why a server refuses a request for a blob.
+/// The reason why a server refuses a request for a blob.
 public struct BlobProblem: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What was wrong. The raw value is the word that the answer has as its code.
+  /// The kind of problem. The raw value is the code of the answer.
   public enum Code: String, Sendable, Hashable {
     /// The name is not a SHA-256 in lower-case hexadecimal, or the part does not fit the size.
     case invalid = "invalidBlob"
-    /// The space has no such blob, or not all of it yet.
+    /// The space doesn't have the blob, or not all of it yet.
     case notFound
-    /// It has more bytes than `BlobLimits.largest`.
+    /// The blob has more bytes than `BlobLimits.largest`.
     case tooLarge = "blobTooLarge"
-    /// The space has no room for it.
+    /// The space has no room for the blob.
     case quotaExceeded
     /// The bytes do not have the checksum that names them.
     case checksumMismatch
-    /// The server keeps no blobs.
+    /// The server stores no blobs.
     case unsupported = "blobsUnsupported"
   }
 
-  /// What callers branch on; over HTTP it decides the status of the answer.
+  /// The code that callers branch on. Over HTTP it decides the status of the answer.
   public var code: Code
-  /// What was wrong and what to do, for people; goes out with the answer.
+  /// A message for people, with what was wrong and what to do. It is sent with the answer.
   public var message: String
 
-  /// - Parameter message: a sentence that may be told to whoever sent the request.
+  /// - Parameter message: a sentence that the sender of the request may read.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

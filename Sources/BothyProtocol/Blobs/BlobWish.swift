@@ -1,6 +1,6 @@
-/// The name by which a server asks for a blob that it lacks: a checksum of the blob's own name.
+/// The name by which a server requests a blob that it lacks: a checksum of the blob's own name.
 ///
-/// Who knows the name of a blob may read it. This one is recognised by those alone who have the blob.
+/// A client that knows the name of a blob may read it. Only devices that have the blob recognize this one.
 package enum BlobWish {
   package static func name(of sha256: String) -> String {
     String(ContentFile.sha256(of: Array("wanted \(sha256)".utf8)).prefix(32))

@@ -2,18 +2,18 @@ import BothyStore
 import Crypto
 package import Foundation
 
-/// Files that are named by what is in them: hashing, whole-or-nothing writes, reads at an offset. Knows neither
-/// devices nor servers.
+/// Files named by their content: hashing, atomic writes and reads at an offset. It is independent of devices and
+/// servers.
 ///
-/// Everything here blocks the calling thread; `FileWork` keeps it off the threads of tasks.
+/// Every function blocks the calling thread. `FileWork` runs them outside of the threads of tasks.
 package enum ContentFile {
-  /// How many bytes are held in memory at a time.
+  /// The number of bytes that are held in memory at a time.
   package static let pieceSize = 256 << 10
 
-  /// SHA-256 of `bytes`, 64 lower-case hexadecimal digits.
+  /// Returns the SHA-256 of `bytes`, in 64 lower-case hexadecimal digits.
   package static func sha256(of bytes: some DataProtocol) -> String { SHA256.hash(data: bytes).hexadecimal }
 
-  /// SHA-256 and size of a file. Reads all of it.
+  /// Returns the SHA-256 and size of a file. Reads all of it.
   package static func digest(of path: String) throws -> (sha256: String, size: Int64) {
     let file = try OpenFile(path, O_RDONLY)
     var hash = SHA256()
@@ -26,21 +26,21 @@ package enum ContentFile {
     }
   }
 
-  /// The size of a file, nil when there is none.
+  /// Returns the size of a file, or `nil` if it doesn't exist.
   package static func size(of path: String) -> Int64? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     return Int64(status.st_size)
   }
 
-  /// When a file was last used, in milliseconds since 1970.
+  /// Returns the time when a file was last used, in milliseconds since 1970.
   package static func used(_ path: String) -> Int64? {
-    // Gone: nil.
+    // `nil` if the file was deleted.
     let date = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
     return date.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) }
   }
 
-  /// Notes that a file was used. A file that is gone by now needs no note.
+  /// Notes that a file was used. Does nothing if the file was deleted.
   package static func touch(_ path: String, at milliseconds: Int64) {
     let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
     try? FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
@@ -48,21 +48,21 @@ package enum ContentFile {
 
   package static func remove(_ path: String) { unlink(path) }
 
-  /// Makes a complete, durable file known by its final name: after a crash it is there whole or not at all.
+  /// Renames a complete, durable file to its final name. After a crash that file is complete or doesn't exist.
   package static func publish(_ temporary: String, as path: String) throws {
     guard rename(temporary, path) == 0 else { throw failure(path) }
     let folder = (path as NSString).deletingLastPathComponent
     let file = try OpenFile(folder, O_RDONLY)
-    // Some file systems cannot sync a folder; the name is durable with the next sync of the journal then.
+    // Some file systems cannot sync a folder. The name is then durable with the next sync of their journal.
     _ = fsync(file.descriptor)
   }
 
-  /// The names in a folder; none when there is no folder.
+  /// Returns the names in a folder, or none if the folder doesn't exist.
   package static func names(in folder: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
   }
 
-  /// The error for `errno`.
+  /// Returns the error for `errno`.
   package static func failure(_ path: String) -> StoreError {
     let number = errno
     let reason = String(cString: strerror(number))
@@ -75,7 +75,7 @@ package enum ContentFile {
   }
 }
 
-/// An open file that is closed when it goes out of scope.
+/// An open file, closed when it leaves its scope.
 package struct OpenFile: ~Copyable {
   package let descriptor: Int32
   package let path: String
@@ -93,7 +93,7 @@ package struct OpenFile: ~Copyable {
     return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
   }
 
-  /// Up to `count` bytes from `offset`; fewer only at the end of the file.
+  /// Returns up to `count` bytes from `offset`, fewer only at the end of the file.
   package func read(at offset: Int64, count: Int) throws -> [UInt8] {
     var failed = false
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

@@ -1,14 +1,14 @@
 public import BothyStore
 import Crypto
 
-/// Adds up the hashes of records, in any order, for a `ScopeDigest`; where asked, also those of each part.
+/// Adds up the hashes of records, in any order, for a `ScopeDigest`, and optionally those of each part.
 public struct DigestSum: Sendable {
-  /// How many records were added.
+  /// The number of added records.
   public private(set) var count = 0
   private var sum: UInt64 = 0
   private var parts: [(count: Int, sum: UInt64)]
 
-  /// - Parameter parts: into how many parts records are sorted; 0 adds up the whole alone.
+  /// - Parameter parts: the number of parts that records are divided into; 0 adds up the whole alone.
   public init(parts: Int = 0) { self.parts = Array(repeating: (0, 0), count: parts) }
 
   /// Adds a live record. `fields` are the bytes of its canonical document.
@@ -22,7 +22,7 @@ public struct DigestSum: Sendable {
     parts[part].sum &+= hash
   }
 
-  /// The first eight bytes, big-endian, of the record's SHA-256.
+  /// Returns the first eight bytes, big-endian, of the record's SHA-256.
   package static func hash(_ id: RecordID, fields: [UInt8]) -> UInt64 {
     var hash = SHA256()
     hash.update(data: Array(id.type.utf8))
@@ -33,7 +33,7 @@ public struct DigestSum: Sendable {
     return hash.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// The sum so far. `scope` and `position` are passed on: which records were added is for the caller to say.
+  /// Returns the sum so far. `scope` and `position` are passed on, as the caller chose the records.
   public func digest(of scope: PullScope, position: Int64? = nil) -> ScopeDigest {
     ScopeDigest(
       scope: scope, count: count, digest: sum.hexadecimal, position: position,

@@ -1,15 +1,15 @@
 public import BothyStore
 
-/// What tells whether two copies of a record are equal, without its fields.
+/// The data to compare two copies of a record, without its fields.
 public struct RecordStamp: Sendable, Hashable {
   /// The record by type and id.
   public var id: RecordID
-  /// The server's stamp of its last change.
+  /// The server's version of the record.
   public var version: String
   /// The first eight bytes of the record's hash, as in `ScopeDigest`.
   public var hash: UInt64
 
-  /// What servers answer with; `hash` is made as for a `ScopeDigest`.
+  /// Makes a stamp, for servers' answers. `hash` is computed as for a `ScopeDigest`.
   public init(id: RecordID, version: String, hash: UInt64) {
     self.id = id
     self.version = version
@@ -18,8 +18,8 @@ public struct RecordStamp: Sendable, Hashable {
 }
 
 extension RecordID {
-  /// Which of `count` parts of a scope the record belongs to, for comparing part by part: the 64 bits of FNV-1a over
-  /// the type, a zero byte and the id, modulo `count`.
+  /// Returns the number of the part of a scope that the record belongs to, out of `count`, for comparing part by part.
+  /// It is the 64 bits of FNV-1a over the type, a zero byte and the id, modulo `count`.
   package func part(of count: Int) -> Int {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in type.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -44,7 +44,7 @@ extension RecordStamp {
     writer.endObject()
   }
 
-  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
+  /// Reads the output of `write`, and skips unknown members. Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
     var stamp = RecordStamp(id: RecordID(type: "", id: ""), version: "", hash: 0)
     try reader.object { name, reader in
@@ -63,7 +63,7 @@ extension RecordStamp {
     self = stamp
   }
 
-  /// Parses the answer `{"records":[…]}`; unknown members are skipped. Throws `JSONError`.
+  /// Parses the answer `{"records":[…]}`, and skips unknown members. Throws `JSONError`.
   public static func list(decoding bytes: some ContiguousBytesSource) throws -> [RecordStamp] {
     var found: [RecordStamp]?
     try JSONReader.read(bytes) { reader in
@@ -80,7 +80,7 @@ extension RecordStamp {
 }
 
 extension UInt64 {
-  /// 16 digits.
+  /// The number in 16 hexadecimal digits.
   package var hexadecimal: String {
     let digits = String(self, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits

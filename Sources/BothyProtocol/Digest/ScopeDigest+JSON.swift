@@ -1,7 +1,7 @@
 public import BothyStore
 
 extension ScopeDigest {
-  /// Writes the members `container`, `children`?, `count`, `digest`, `position`?, `parts`? into the object that is open.
+  /// Writes the members `container`, `children`?, `count`, `digest`, `position`?, `parts`? into the open object.
   public func writeMembers(to writer: inout JSONWriter) {
     scope.writeMembers(to: &writer)
     writer.key("count")
@@ -26,7 +26,7 @@ extension ScopeDigest {
     writer.endArray()
   }
 
-  /// Reads the object that `writeMembers` fills; unknown members are skipped. Throws `JSONError`.
+  /// Reads the object with these members, and skips unknown ones. Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
     var found = ScopeDigest(scope: PullScope(container: ""), count: 0, digest: "")
     try reader.object { name, reader in

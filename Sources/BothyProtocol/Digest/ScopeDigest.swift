@@ -1,32 +1,32 @@
-/// Proof of equality: the number of live records of a scope and the sum of their hashes.
+/// A proof of equality: the number of live records of a scope and the sum of their hashes.
 public struct ScopeDigest: Sendable, Hashable {
-  /// What was added up.
+  /// The scope whose records were added up.
   public var scope: PullScope
-  /// The live records in it.
+  /// The number of live records in it.
   public var count: Int
-  /// 16 hexadecimal digits: the sum modulo 2^64 over all live records of the first eight bytes, big-endian,
-  /// of SHA-256 over `type`, a zero byte, `id`, a zero byte and the canonical fields.
+  /// The sum of the records' hashes modulo 2^64, in 16 hexadecimal digits. The hash of a live record is the first eight
+  /// bytes, big-endian, of SHA-256 over `type`, a zero byte, `id`, a zero byte and the canonical fields.
   public var digest: String
-  /// The server's position when it was computed; nil on a device.
+  /// The server's position when it computed the digest; `nil` on a device.
   public var position: Int64?
-  /// The same of each part of the scope; empty unless asked for.
+  /// The digests of the parts of the scope, empty unless requested.
   public var parts: [Part]
 
-  /// The records of a scope whose ids fall into one of so many parts.
+  /// The digest of the records of a scope whose ids belong to one part.
   public struct Part: Sendable, Hashable {
-    /// The live records in the part.
+    /// The number of live records in the part.
     public var count: Int
-    /// Made as that of the scope, of these records alone.
+    /// The digest, computed like that of the scope, of these records alone.
     public var digest: String
 
-    /// What `DigestSum` makes, and remotes of an answer.
+    /// Makes a part, for `DigestSum` and remotes.
     public init(count: Int, digest: String) {
       self.count = count
       self.digest = digest
     }
   }
 
-  /// What `DigestSum` makes, and remotes of an answer.
+  /// Makes a digest, for `DigestSum` and remotes.
   public init(scope: PullScope, count: Int, digest: String, position: Int64? = nil, parts: [Part] = []) {
     self.scope = scope
     self.count = count

@@ -1,13 +1,13 @@
 import BothyStore
 
-/// A place in a space's history, handed to devices as an opaque token: epoch, position and a mark of what the
-/// principal may see in the scope.
+/// A place in a space's history, given to devices as an opaque token. It has the epoch, the position and a mark of what
+/// the user may see in the scope.
 package struct Cursor: Equatable {
   package var epoch: String
   package var position: Int64
   package var scopeMark: String
-  /// Of a snapshot that goes on: the head when it began. What was deleted before is in none of its pages, so it may go
-  /// on for as long as deletions since then are remembered.
+  /// The head of the history when an unfinished snapshot began. Records that were deleted before are in none of its
+  /// pages. So it may continue while the server remembers the deletions since then.
   package var began: Int64?
 
   package var token: String { "\(epoch).\(position).\(scopeMark)" + (began.map { ".\($0)" } ?? "") }
@@ -19,7 +19,7 @@ package struct Cursor: Equatable {
     self.began = began
   }
 
-  /// Nil for text that no server of this kind gave out.
+  /// Returns `nil` for text that no server of this kind issued.
   package init?(token: String) {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard (3...4).contains(parts.count), let position = Int64(parts[1]), position >= 0 else { return nil }

@@ -2,26 +2,26 @@ public import BothyStore
 
 /// The fields of one record as the server has them: one canonical JSON object, kept as bytes.
 ///
-/// The same bytes are stored by the server, sent, staged on the device and hashed for digests, so a record is
-/// parsed only where its fields are needed. Members are sorted by name, nulls are left out.
+/// Equal bytes are stored by the server, sent, staged on the device and hashed for digests. A record is parsed only if
+/// its fields are needed. Members are sorted by name, and nulls are left out.
 public struct FieldsDocument: Sendable, Hashable {
-  /// The object's text, UTF-8.
+  /// The object's text, in UTF-8.
   public private(set) var bytes: [UInt8]
 
-  /// `{}`: no field has a value; what tombstones have.
+  /// The document `{}`, without values. Tombstones have it.
   public static let empty = FieldsDocument(canonical: Array("{}".utf8))
 
-  /// Takes bytes that are canonical already: from a ledger, or from a peer that is trusted to send such.
+  /// Takes bytes that are canonical already, from a server's storage or a trusted peer.
   public init(canonical bytes: [UInt8]) { self.bytes = bytes }
 
-  /// From members in any order; nulls are dropped.
+  /// Makes a document from members in any order, without nulls.
   public init(_ members: [String: JSONValue]) {
     var writer = JSONWriter(reserving: 64 * members.count)
     JSONValue.write(members, leavingOutNulls: true, to: &writer)
     bytes = writer.bytes
   }
 
-  /// Parses the members. Throws `JSONError` when the bytes are no JSON object.
+  /// Parses the members. Throws `JSONError` if the bytes aren't a JSON object.
   public func members() throws -> [String: JSONValue] {
     var members: [String: JSONValue] = [:]
     try JSONReader.read(bytes) { reader in
@@ -31,7 +31,7 @@ public struct FieldsDocument: Sendable, Hashable {
   }
 }
 
-/// Encoded as the text of its JSON.
+/// Encodes the document as the text of its JSON.
 extension FieldsDocument: Codable {
   public init(from decoder: any Decoder) throws {
     self.init(canonical: Array(try decoder.singleValueContainer().decode(String.self).utf8))

@@ -1,15 +1,15 @@
 import BothyStore
 import Foundation
 
-/// Whose file a question comes from: the server and space that it was synced with, and the principal whose it is. A remote
-/// looks it up in the task that calls it, and the server refuses the question of another file.
+/// The identity of the file that a request comes from: the server and space that it was synced with, and its user. A
+/// remote reads it from the calling task, and the server refuses a request of another file.
 package struct FileIdentity: Sendable, Hashable {
   @TaskLocal package static var current: FileIdentity?
 
-  /// The name of the header that carries it.
+  /// The name of the header with the identity.
   package static let header = "Bothy-File"
 
-  /// The server's identity, and the name of the space; nil for a file that no server has answered yet.
+  /// The server's identity; `nil` for a file that no server has answered yet. `space` is the name of the space.
   package var server: String?
   package var space: String?
   package var principal: String?
@@ -21,7 +21,7 @@ package struct FileIdentity: Sendable, Hashable {
   private static let allowed = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
-  /// `server/space/principal`, each percent-encoded, empty where it is not known; nil where nothing is.
+  /// The text `server/space/principal`, each percent-encoded, or empty if unknown. `nil` if all are unknown.
   package var field: String? {
     let parts = [server, space, principal]
     guard parts.contains(where: { $0 != nil }) else { return nil }
@@ -29,7 +29,7 @@ package struct FileIdentity: Sendable, Hashable {
       .joined(separator: "/")
   }
 
-  /// Reads what `field` gives; nil for anything else.
+  /// Reads the text of `field`. Returns `nil` for other text.
   package init?(field: String) {
     let parts = field.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 3 else { return nil }

@@ -1,25 +1,25 @@
 public import BothyStore
 
-/// One change of one record as the server remembers it: who made it, when, of what.
+/// One change of one record as the server remembers it, with its user, time and fields.
 public struct HistoryEntry: Sendable, Hashable {
-  /// Where it is in the order of the space's changes.
+  /// The position of the change in the space's history.
   public var position: Int64
-  /// Whether it made the record, changed it or deleted it.
+  /// The kind of change: an insert, an update or a deletion.
   public var kind: SyncOperation.Kind
-  /// The record that was changed; it may be gone since.
+  /// The record that was changed. It may have been deleted since.
   public var record: RecordID
-  /// Where the record was after the change.
+  /// The container of the record after the change.
   public var container: String
-  /// Where it was before, if it was moved.
+  /// The container before the change, if the record was moved.
   public var movedFrom: String?
-  /// Who made it; nil for somebody who gave no token.
+  /// The user who made the change; `nil` for a request without a token.
   public var principal: String?
-  /// When the server made it, by its clock, in milliseconds since 1970.
+  /// The time when the server made the change, by its clock, in milliseconds since 1970.
   public var time: Int64
-  /// The fields that were set or cleared, by name.
+  /// The names of the fields that were set or cleared.
   public var fields: [String]
 
-  /// What the server's rule makes, and ledgers of a stored row.
+  /// Makes an entry, for the server and its storage.
   public init(
     position: Int64, kind: SyncOperation.Kind, record: RecordID, container: String, movedFrom: String? = nil,
     principal: String? = nil, time: Int64, fields: [String] = []
@@ -37,19 +37,19 @@ public struct HistoryEntry: Sendable, Hashable {
 
 /// A page of changes, newest first.
 public struct ChangeHistory: Sendable, Hashable {
-  /// Those that the principal may see: none, perhaps, though `next` says that there are more.
+  /// The changes that the user may see. There may be none although `next` has a position.
   public var entries: [HistoryEntry]
-  /// Ask for what is before this position for the next page; nil when there is no more.
+  /// The position that the next page ends before; `nil` if this is the last page.
   public var next: Int64?
 
-  /// An answer; without `next` it is the last page.
+  /// Makes a page. Without `next` it is the last one.
   public init(entries: [HistoryEntry] = [], next: Int64? = nil) {
     self.entries = entries
     self.next = next
   }
 }
 
-/// Which changes are asked for.
+/// A description of the requested changes.
 public struct HistoryQuery: Sendable, Hashable {
   /// Only changes that left the record in one of these containers.
   public var scope: PullScope
@@ -60,7 +60,7 @@ public struct HistoryQuery: Sendable, Hashable {
   /// The most entries in one answer.
   public var limit: Int
 
-  /// The last hundred changes of the whole space, unless told otherwise.
+  /// Makes a query, by default for the last hundred changes of the whole space.
   public init(scope: PullScope = .space, record: RecordID? = nil, before: Int64? = nil, limit: Int = 100) {
     self.scope = scope
     self.record = record
@@ -104,7 +104,7 @@ extension HistoryEntry {
     writer.endArray()
   }
 
-  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
+  /// Reads the output of `write`, and skips unknown members. Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
     var entry = HistoryEntry(
       position: 0, kind: .update, record: RecordID(type: "", id: ""), container: "", time: 0)
@@ -127,7 +127,7 @@ extension HistoryEntry {
 }
 
 extension ChangeHistory {
-  /// Writes the members `changes` and `next`? into the object that is open.
+  /// Writes the members `changes` and `next`? into the open object.
   public func writeMembers(to writer: inout JSONWriter) {
     writer.key("changes")
     writer.beginArray()

@@ -44,7 +44,7 @@ extension Outcome {
     }
   }
 
-  /// Reads what `write` writes. Throws `JSONError`.
+  /// Reads the output of `write`. Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
     var id: String?
     var outcome: String?
@@ -82,7 +82,7 @@ extension Outcome {
 }
 
 extension Rejection {
-  /// Writes the members `code`, `message` and `fields` into the object that is open.
+  /// Writes the members `code`, `message` and `fields` into the open object.
   public func writeMembers(to writer: inout JSONWriter) {
     writer.key("code")
     writer.value(code)
@@ -110,7 +110,7 @@ extension Rejection {
     writer.endArray()
   }
 
-  /// Reads one member; unknown ones are skipped.
+  /// Reads one member, and skips unknown ones.
   package mutating func read(_ name: String, _ reader: inout JSONReader) throws {
     switch name {
     case "code": code = try reader.string()
@@ -146,7 +146,7 @@ extension Rejection {
     return writer.string
   }
 
-  /// Reads what `json` gives. Throws `JSONError`.
+  /// Reads the text of `json`. Throws `JSONError`.
   public init(json: String) throws {
     self.init(code: "rejected", message: "")
     var copy = self

@@ -1,20 +1,21 @@
 public import BothyStore
 
-/// A named group of principals that records can be shared with: a list of friends. It belongs to the principal
-/// that made it, lives on the server, and is seen by its owner alone.
+/// A named set of users that records can be shared with, such as friends. It belongs to the user who created it, is
+/// stored on the server, and its owner alone can see it.
 ///
-/// On the wire and in ledgers it is a record of the type `bothy_list`, which every server knows.
+/// In messages and in the server's storage it is a record of the type `bothy_list`, which every server knows.
 public struct PrincipalList: Sendable, Hashable, Identifiable {
-  /// What records are shared with: the id of the list's record.
+  /// The id of the list's record, which records are shared with.
   public var id: String
-  /// What the owner calls it; two lists may have the same.
+  /// The owner's name for it. Two lists may have one name.
   public var name: String
-  /// The names of the principals, in the order the owner gave them.
+  /// The names of the users, in the owner's order.
   public var members: [String]
-  /// The stamp of the server's last change; nil for a list that the server has not seen.
+  /// The server's version of the list; `nil` for a list that the server has not received.
   public var version: String?
 
-  /// Makes no request: `SyncedStore.create` brings it to the server, which takes ten thousand members at most.
+  /// Makes a list, without a request. `SyncedStore.create` sends it to the server, which accepts ten thousand members
+  /// at most.
   public init(id: String = UUIDv7.make(), name: String, members: [String] = [], version: String? = nil) {
     self.id = id
     self.name = name
@@ -24,10 +25,10 @@ public struct PrincipalList: Sendable, Hashable, Identifiable {
 }
 
 extension PrincipalList {
-  /// The name of the type; no app can declare one that begins so.
+  /// The name of the type. Apps can't declare a type with this prefix.
   public static let typeName = "bothy_list"
 
-  /// How servers check such records.
+  /// The schema by which servers check such records.
   package static let schema = TypeSchema(
     typeName, fields: [FieldSchema("name", .text), FieldSchema("members", .json)], writeMode: .remoteOnly,
     permissions: Permissions(
@@ -36,7 +37,7 @@ extension PrincipalList {
   /// The most members of one list.
   package static let memberLimit = 10_000
 
-  /// The list as a record: its type is `typeName`.
+  /// The list as a record of the type `typeName`.
   public var recordID: RecordID { RecordID(type: Self.typeName, id: id) }
 
   package static func recordID(_ id: String) -> RecordID { RecordID(type: typeName, id: id) }
@@ -46,7 +47,7 @@ extension PrincipalList {
     ["name": .string(name), "members": .array(members.map { .string($0) })]
   }
 
-  /// The list in a live record. Throws `JSONError` for a record of another shape.
+  /// Reads the list in a live record. Throws `JSONError` for a record of another shape.
   public init(_ record: ServerRecord) throws {
     let fields = try record.fields.members()
     guard record.id.type == Self.typeName, !record.isDeleted, let name = fields["name"]?.stringValue else {
@@ -63,7 +64,7 @@ extension PrincipalList {
     writer.endObject()
   }
 
-  /// Writes these members into the object that is open.
+  /// Writes these members into the open object.
   public func writeMembers(to writer: inout JSONWriter) {
     writer.key("id")
     writer.value(id)
@@ -83,7 +84,7 @@ extension PrincipalList {
     fields["members"]?.arrayValue?.compactMap(\.stringValue) ?? []
   }
 
-  /// What is wrong with the fields beyond their kinds.
+  /// Returns the first problem with the fields beyond their kinds.
   package static func problem(with fields: [String: JSONValue]) -> Rejection.FieldError? {
     let given = fields["members"]?.arrayValue
     let members = members(in: fields)

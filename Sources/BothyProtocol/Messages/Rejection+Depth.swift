@@ -1,7 +1,8 @@
 import BothyStore
 
 extension Rejection {
-  /// The refusal of fields whose values are nested deeper than any server or device takes; nil where none is.
+  /// Makes the rejection of fields whose values are nested too deeply for servers and devices. Returns `nil` if none
+  /// is.
   package init?(tooDeep fields: [String: JSONValue], of type: String) {
     let names = fields.filter { $0.value.nests(deeperThan: JSONReader.maximumValueDepth) }.keys.sorted()
     guard !names.isEmpty else { return nil }

@@ -1,41 +1,41 @@
-/// Why a remote could not do what it was asked, by what the caller can do about it (rule R9 of the sync rules).
+/// An error of a remote, classified by what the caller can do about it.
 public struct RemoteError: Error, Sendable, Hashable {
-  /// The class decides: only `.rejected`, `.forbidden`, `.notFound` and `.conflict` are about the data.
+  /// The class of an error. Only `.rejected`, `.forbidden`, `.notFound` and `.conflict` are about the data.
   public enum Class: String, Sendable, Hashable {
-    /// No answer came: not connected, name not found, refused, lost, timed out, TLS aborted. If the request was
-    /// sent, whether it was carried out is unknown.
+    /// No answer arrived: not connected, name not found, refused, lost, timed out, or TLS aborted. If the request was
+    /// sent, the server may have carried it out or not.
     case unreachable
-    /// 401: sign in again; nothing is wrong with the data.
+    /// 401: the user must sign in again. The data is valid.
     case unauthenticated
-    /// 403: the principal may not do this.
+    /// 403: the user may not do this.
     case forbidden
-    /// 404 or 410: it is not there, or may not be seen.
+    /// 404 or 410: the record doesn't exist, or the user may not see it.
     case notFound
-    /// 409 or 412: it has changed since.
+    /// 409 or 412: the record has changed since.
     case conflict
-    /// Another 4xx: the request will never be accepted as it is.
+    /// Another 4xx: the server never accepts the request unchanged.
     case rejected
     /// 429, or 503 with Retry-After.
     case throttled
-    /// Another 5xx; whether the request was carried out is unknown.
+    /// Another 5xx. The server may have carried out the request or not.
     case serverError
   }
 
-  /// What the caller can do about it.
+  /// The class, which decides what the caller can do.
   public var errorClass: Class
-  /// A sentence for people.
+  /// A message for people.
   public var message: String
-  /// The HTTP status, where there was one.
+  /// The HTTP status, if the error has one.
   public var status: Int?
-  /// How long the server asks to wait, in seconds, an hour at most.
+  /// The time the server asked to wait, in seconds, an hour at most.
   public var retryAfter: Double?
-  /// The server's own word for what is wrong.
+  /// The server's own code of the problem.
   public var code: String?
 
-  /// The longest that a server may have its clients wait, in seconds: an hour. What stands between may ask for years.
+  /// The longest time a server may ask its clients to wait, in seconds: an hour. Intermediaries may ask for years.
   package static let longestWait = 3600.0
 
-  /// For remotes of other protocols; `init(status:…)` finds the class of an HTTP status.
+  /// Makes an error, for remotes of other protocols. `init(status:…)` finds the class of an HTTP status.
   public init(
     _ errorClass: Class, _ message: String, status: Int? = nil, retryAfter: Double? = nil, code: String? = nil
   ) {
@@ -46,10 +46,10 @@ public struct RemoteError: Error, Sendable, Hashable {
     self.code = code
   }
 
-  /// The error for an HTTP status, nil for a status below 400.
+  /// Makes the error for an HTTP status, or `nil` for a status below 400.
   ///
-  /// 407, 502, 504, 511 and 503 without Retry-After come from a gateway that did not reach the server; 408 and 425 say
-  /// that the request did not come as it should. All count as unreachable.
+  /// 407, 502, 504, 511 and 503 without Retry-After come from a gateway that did not reach the server. 408 and 425 mean
+  /// that the request did not arrive properly. All count as unreachable.
   public init?(status: Int, message: String, retryAfter: Double? = nil, code: String? = nil) {
     let errorClass: Class
     switch status {
@@ -60,9 +60,9 @@ public struct RemoteError: Error, Sendable, Hashable {
     case 409, 412: errorClass = .conflict
     case 429: errorClass = .throttled
     case 503 where retryAfter != nil: errorClass = .throttled
-    // What the server will never do, or has no room for: the request is refused as it is.
+    // The server never accepts the request, or has no room for it, so it is rejected unchanged.
     case 501, 507: errorClass = .rejected
-    // Nothing has judged the request: it did not come whole or in time, or a gateway's own page is the answer.
+    // No server has judged the request. It arrived late or incomplete, or a gateway's own page is the answer.
     case 407, 408, 425, 502, 503, 504, 511: errorClass = .unreachable
     case 500...: errorClass = .serverError
     default: errorClass = .rejected
@@ -70,7 +70,7 @@ public struct RemoteError: Error, Sendable, Hashable {
     self.init(errorClass, message, status: status, retryAfter: retryAfter, code: code)
   }
 
-  /// Whether trying again later, with nothing changed, can help.
+  /// True if trying again later, without a change, can help.
   public var isTransient: Bool {
     switch errorClass {
     case .unreachable, .throttled, .serverError: true

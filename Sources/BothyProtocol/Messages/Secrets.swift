@@ -1,12 +1,12 @@
-/// Values of sensitive fields on their way to the server, by field. They are in no description.
+/// The values of sensitive fields in an operation, by field. Descriptions don't contain them.
 public struct Secrets: Sendable, Hashable {
-  /// By the fields' names.
+  /// The values by the names of fields.
   public var values: [String: String]
 
-  /// None unless told otherwise.
+  /// Makes secrets, empty by default.
   public init(_ values: [String: String] = [:]) { self.values = values }
 
-  /// Whether there is no value.
+  /// True if it has no values.
   public var isEmpty: Bool { values.isEmpty }
 }
 

@@ -1,19 +1,20 @@
 import BothyStore
 
-/// A history of changes: the server that keeps it, the space that it is of, and its mark.
+/// A history of changes: its server, its space and its mark.
 ///
-/// A device keeps the one that its file was synced with, sends it with each exchange, and compares it with each answer.
+/// A device stores the history that its file was synced with, sends it with each exchange, and compares it with each
+/// answer.
 public struct ServerHistory: Sendable, Hashable, Codable {
-  /// The identity of the server's database: made with it, and the same in every copy of it.
+  /// The identity of the server's database, created with it and equal in every copy of it.
   public var server: String
   /// The name of the space.
   public var space: String
-  /// The mark of the history, another one after a restore; empty for a space that was never written to.
+  /// The mark of the history. A restore changes it, and a space without writes has an empty one.
   public var epoch: String
-  /// The highest position known of the history: on a server that of the last change.
+  /// The highest known position of the history. On a server it is that of the last change.
   public var position: Int64
 
-  /// What servers tell of themselves, and devices of what they know.
+  /// Makes a history: the own one of a server, or the known one of a device.
   public init(server: String, space: String, epoch: String, position: Int64 = 0) {
     self.server = server
     self.space = space
@@ -21,7 +22,7 @@ public struct ServerHistory: Sendable, Hashable, Codable {
     self.position = position
   }
 
-  /// True if `later` goes on from this history: the same mark, and a position that is not lower.
+  /// Returns true if `later` continues this history: it has an equal mark, and a position that isn't lower.
   package func isContinued(by later: ServerHistory) -> Bool {
     if epoch.isEmpty && position == 0 { return true }
     return epoch == later.epoch && position <= later.position
@@ -43,7 +44,7 @@ extension ServerHistory {
     writer.endObject()
   }
 
-  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
+  /// Reads the output of `write`, and skips unknown members. Throws `JSONError`.
   package init(from reader: inout JSONReader) throws {
     var history = ServerHistory(server: "", space: "", epoch: "")
     try reader.object { name, reader in
@@ -60,7 +61,7 @@ extension ServerHistory {
 }
 
 extension ServerHistory {
-  /// Says that `found` is another server or another space than this.
+  /// Returns the message that `found` is another server or another space than this.
   package func refusal(_ found: ServerHistory) -> String {
     let other =
       server == found.server

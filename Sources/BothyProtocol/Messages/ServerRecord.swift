@@ -1,31 +1,31 @@
 public import BothyStore
 
-/// A record as the server has it: what pulls bring, what conflicts show, what ledgers keep.
+/// A record as the server has it: in pulls, in conflicts and in the server's storage.
 public struct ServerRecord: Sendable, Hashable {
-  /// Its type and its id within that.
+  /// The record's type and its id within that.
   public var id: RecordID
-  /// The path of the container it is in.
+  /// The path of its container.
   public var container: String
-  /// The opaque stamp of the last change. Bothy's own server gives its change position in decimal digits.
+  /// The opaque version of the last change. Bothy's own server uses the change's position in decimal digits.
   public var version: String
-  /// When the record was last edited, in milliseconds since 1970: the editor's server-corrected time, never
-  /// later than the server's own at that moment.
+  /// The time when the record was last edited, in milliseconds since 1970. It is the editor's server-corrected time,
+  /// never later than the server's own at that moment.
   public var modified: Int64
-  /// When the record was made, in milliseconds since 1970: its first editor's server-corrected time. Nil where the server
-  /// does not tell.
+  /// The time when the record was created, in milliseconds since 1970: its first editor's server-corrected time. `nil`
+  /// if the server doesn't send it.
   public var created: Int64?
-  /// The principal that created the record, where the server knows one.
+  /// The user who created the record, if the server knows one.
   public var owner: String?
-  /// True for a tombstone: the record was deleted at `version`; `fields` is empty.
+  /// True for a tombstone: the record was deleted at `version`, and `fields` is empty.
   public var isDeleted: Bool
-  /// Its fields without those that have no value; of sensitive fields nothing.
+  /// Its fields without nulls and without sensitive fields.
   public var fields: FieldsDocument
-  /// Whom the owner, or who else may, has let in. A tombstone keeps it: those who saw the record hear of its end.
+  /// The record's audience. A tombstone keeps it, so that users who saw the record receive its deletion.
   public var sharing: Sharing
 
   /// - Parameters:
-  ///   - container: nil stands for the type's own.
-  ///   - isDeleted: true makes a tombstone; give no fields then.
+  ///   - container: `nil` means the type's own.
+  ///   - isDeleted: true makes a tombstone, which must not have fields.
   public init(
     id: RecordID, container: String? = nil, version: String, modified: Int64, created: Int64? = nil,
     owner: String? = nil, isDeleted: Bool = false, fields: FieldsDocument = .empty, sharing: Sharing = .nobody
@@ -43,7 +43,7 @@ public struct ServerRecord: Sendable, Hashable {
 }
 
 extension ServerRecord {
-  /// A record as it is known here.
+  /// Makes a record from this device's copy.
   package init(
     id: RecordID, container: String?, version: String, metadata: RecordMetadata, fields: FieldsDocument,
     sharing: Sharing = .nobody
@@ -53,7 +53,7 @@ extension ServerRecord {
       created: metadata.createdTime, owner: metadata.owner, fields: fields, sharing: sharing)
   }
 
-  /// A time of 0 is one that is not known.
+  /// The record's metadata. A time of 0 counts as unknown.
   package var metadata: RecordMetadata {
     RecordMetadata(created: created, modified: modified == 0 ? nil : modified, owner: owner)
   }
@@ -93,7 +93,7 @@ extension ServerRecord {
     writer.endObject()
   }
 
-  /// Reads what `write` writes; unknown members are skipped, and the fields are not looked into. Throws `JSONError`.
+  /// Reads the output of `write`, and skips unknown members. Doesn't parse the fields. Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
     var type: String?
     var id: String?
@@ -134,8 +134,8 @@ extension ServerRecord {
 }
 
 extension String {
-  /// Whether this version is newer than `other`. Versions that are decimal numbers are ordered; of others all
-  /// that is known is whether they differ.
+  /// Returns true if this version is newer than `other`. Versions that are decimal numbers are ordered. Other versions
+  /// count as newer if they differ.
   package func isNewer(than other: String) -> Bool {
     if let mine = Int64(self), let theirs = Int64(other) { return mine > theirs }
     return self != other

@@ -1,85 +1,85 @@
 public import BothyStore
 
-/// Whom a record is shared with: principals by name, lists by id.
+/// The audience of a record: users by name, lists by id.
 public struct Sharing: Sendable, Hashable {
-  /// Names of principals, and of groups behind `Principal.groupPrefix`.
+  /// Names of users, and of groups with the prefix `Principal.groupPrefix`.
   public var principals: Set<String>
-  /// Ids of lists: whoever is a member at the time may see the record.
+  /// Ids of lists. Their members at the time may see the record.
   public var lists: Set<String>
 
-  /// Nobody unless told otherwise.
+  /// Makes an audience, empty by default.
   public init(principals: Set<String> = [], lists: Set<String> = []) {
     self.principals = principals
     self.lists = lists
   }
 
-  /// Shared with nobody. A type's permissions may let in others all the same.
+  /// The empty audience. A type's permissions may let in others nevertheless.
   public static let nobody = Sharing()
 
-  /// Shared with principals, by name.
+  /// Makes an audience of users, by name.
   public static func principals(_ names: String...) -> Sharing { Sharing(principals: Set(names)) }
 
-  /// Shared with lists, by id.
+  /// Makes an audience of lists, by id.
   public static func lists(_ ids: String...) -> Sharing { Sharing(lists: Set(ids)) }
 
-  /// Whether it is shared with nobody.
+  /// True if the audience is empty.
   public var isEmpty: Bool { principals.isEmpty && lists.isEmpty }
 
-  /// How many names and lists; a list counts once, whatever its members.
+  /// The number of names and lists. A list counts once, for any number of members.
   public var count: Int { principals.count + lists.count }
 
-  /// Whoever is in one of both.
+  /// Returns the users and lists that are in at least one of both.
   public func union(_ other: Sharing) -> Sharing {
     Sharing(principals: principals.union(other.principals), lists: lists.union(other.lists))
   }
 
-  /// Whoever is here and not in `other`; the members of lists are not looked at.
+  /// Returns the users and lists that are not in `other`. The members of lists aren't considered.
   public func subtracting(_ other: Sharing) -> Sharing {
     Sharing(principals: principals.subtracting(other.principals), lists: lists.subtracting(other.lists))
   }
 }
 
-/// A change of whom a record is shared with. Changes of several people add up in any order: each names only
-/// those whom it lets in or shuts out.
+/// A change of a record's audience. Changes of several users add up in any order, because each has only the users and
+/// lists that it adds or removes.
 public struct SharingChange: Sendable, Hashable {
-  /// Whom it lets in, whether or not they are in already.
+  /// The users and lists that it adds, including those that are in the audience already.
   public private(set) var add: Sharing
-  /// Whom it shuts out; nobody who is let in.
+  /// The users and lists that it removes. None of them is in `add`.
   public private(set) var remove: Sharing
 
-  /// Who is in both is added.
+  /// Makes a change. A name that is in both parameters is added.
   public init(add: Sharing = .nobody, remove: Sharing = .nobody) {
     self.add = add
     self.remove = remove.subtracting(add)
   }
 
-  /// The change that makes `new` of `old`.
+  /// Makes the change from `old` to `new`.
   public init(from old: Sharing, to new: Sharing) {
     self.init(add: new.subtracting(old), remove: old.subtracting(new))
   }
 
-  /// Whether it changes nothing.
+  /// True if it changes nothing.
   public var isEmpty: Bool { add.isEmpty && remove.isEmpty }
 
-  /// This change and then a later one, as one.
+  /// Returns this change and a later one as one change.
   public func then(_ later: SharingChange) -> SharingChange {
     SharingChange(
       add: add.subtracting(later.remove).union(later.add),
       remove: remove.subtracting(later.add).union(later.remove))
   }
 
-  /// What of this change is still to be made once `sent` is.
+  /// Returns the part of this change that is left after `sent`.
   package func remaining(after sent: SharingChange?) -> SharingChange {
     guard let sent else { return self }
     return SharingChange(add: add.subtracting(sent.add), remove: remove.subtracting(sent.remove))
   }
 
-  /// What `sharing` is after this change.
+  /// Returns the audience after this change.
   public func applied(to sharing: Sharing) -> Sharing { sharing.union(add).subtracting(remove) }
 }
 
 extension Sharing {
-  /// Writes `{"principals"?,"lists"?}`, names sorted.
+  /// Writes `{"principals"?,"lists"?}`, with sorted names.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     for (name, values) in [("principals", principals), ("lists", lists)] where !values.isEmpty {
@@ -91,7 +91,7 @@ extension Sharing {
     writer.endObject()
   }
 
-  /// Reads what `write` writes. Throws `JSONError`, also for an unknown member.
+  /// Reads the output of `write`. Throws `JSONError`, also for an unknown member.
   public init(from reader: inout JSONReader) throws {
     self.init()
     var copy = self
@@ -116,7 +116,7 @@ extension Sharing {
 }
 
 extension SharingChange {
-  /// The part of the change that is still to be made of what the server has; nil where it has all of it.
+  /// Returns the part of the change that the server's audience lacks, or `nil` if it has all of it.
   package func rest(over known: Sharing) -> SharingChange? {
     let rest = SharingChange(from: known, to: applied(to: known))
     return rest.isEmpty ? nil : rest
@@ -132,7 +132,7 @@ extension SharingChange {
     writer.endObject()
   }
 
-  /// Reads what `write` writes. Throws `JSONError`, also for an unknown member.
+  /// Reads the output of `write`. Throws `JSONError`, also for an unknown member.
   public init(from reader: inout JSONReader) throws {
     var add = Sharing.nobody
     var remove = Sharing.nobody

@@ -1,60 +1,62 @@
 public import BothyStore
 
-/// One conditional change that a device asks the server to make.
+/// One conditional change that a device requests from the server.
 ///
-/// Its `id` is fixed before the first send and reused on every retry: the server applies an operation once and
-/// answers a repetition with the first outcome.
+/// Its `id` is fixed before the first send and reused on every retry. The server applies an operation once and answers
+/// a repetition with the first outcome.
 public struct SyncOperation: Sendable, Hashable {
-  /// What is to be done to the record; the raw values are those of the wire.
+  /// The kind of change. The raw values are those of the messages.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Make it: a conflict if there is a live record of that id.
+    /// Inserts the record. A conflict if a live record has its id.
     case insert
-    /// Change it: a conflict unless it is at `base`.
+    /// Updates the record. A conflict unless it is at `base`.
     case update
-    /// Delete it: a conflict unless it is at `base`.
+    /// Deletes the record. A conflict unless it is at `base`.
     case delete
   }
 
-  /// 1 to 128 bytes, unlike any other of the device; those made later sort behind.
+  /// The operation's id: 1 to 128 bytes, unique for the device. Later ids sort after earlier ones.
   public var id: String
-  /// Whether the record is to be made, changed or deleted.
+  /// The kind of change.
   public var kind: Kind
-  /// The record it is about, by type and id.
+  /// The changed record, by type and id.
   public var record: RecordID
-  /// The container of a new record; nil means the type's own.
+  /// The container of a new record; `nil` means the type's own.
   public var container: String?
-  /// The version that the change was made against; nil for a record that the server has never acknowledged.
+  /// The version that the change was made against; `nil` for a record that the server has never acknowledged.
   public var base: String?
-  /// The operation of the same request that the change was made on top of, by its id; its result takes the place of `base`.
-  /// Where the server does not apply that one, this one waits.
+  /// The id of the operation in this request that the change was made on top of. That operation's result replaces
+  /// `base`. If the server doesn't apply it, this one waits.
   public var after: String?
   /// The fields to set. A null clears the field.
   public var fields: [String: JSONValue]
-  /// When the user made the change, in milliseconds, corrected to the server's clock; nil lets the server say.
+  /// The time when the user made the change, in milliseconds, corrected to the server's clock. With `nil` the server
+  /// sets it.
   public var modified: Int64?
-  /// Values of sensitive fields, which are no part of the record.
+  /// The values of sensitive fields, which are not part of the record.
   public var secrets = Secrets()
-  /// Whom to let in or shut out, with the change or by itself.
+  /// The change of the record's audience, with the other changes or alone.
   public var sharing: SharingChange?
 
-  /// The together-write it belongs to; nil for an operation that stands for itself.
+  /// The group of the operation's transaction; `nil` for an operation of its own.
   public var group: Group?
 
-  /// Operations that the server applies together or not at all. They stand next to each other in one request.
+  /// Operations that the server applies together or not at all. They are adjacent in one request.
   public struct Group: Sendable, Hashable {
     /// A name that is unique in the request.
     public var id: String
-    /// How many operations the group has. The server applies none of a group that came with fewer.
+    /// The number of operations in the group. The server applies none of a group that has fewer.
     public var size: Int
 
-    /// - Parameter size: all of them, this one included.
+    /// - Parameter size: the number of operations, this one included.
     public init(id: String, size: Int) {
       self.id = id
       self.size = size
     }
   }
 
-  /// - Parameter base: nil for an insert, unless it gives back what the server lost; an update or a deletion without it is a conflict.
+  /// - Parameter base: `nil` for an insert, unless it restores a record that the server lost. An update or a deletion
+  ///   without it is a conflict.
   public init(
     id: String, kind: Kind, record: RecordID, container: String? = nil, base: String? = nil,
     fields: [String: JSONValue] = [:], modified: Int64? = nil, sharing: SharingChange? = nil,
@@ -74,7 +76,7 @@ public struct SyncOperation: Sendable, Hashable {
 
 extension SyncOperation {
   /// Writes `{"id","kind","type","record","container"?,"base"?,"after"?,"fields"?,"cleared"?,"modified"?,"sharing"?,
-  /// "group"?,"secrets"?}`: set fields in `fields`, cleared ones by name in `cleared`; a group is `{"id","size"}`.
+  /// "group"?,"secrets"?}`. Set fields are in `fields`, cleared ones by name in `cleared`. A group is `{"id","size"}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("id")
@@ -134,7 +136,7 @@ extension SyncOperation {
     }
   }
 
-  /// Reads what `write` writes. Throws `JSONError` for a missing or unknown member or kind.
+  /// Reads the output of `write`. Throws `JSONError` for a missing or unknown member or kind.
   public init(from reader: inout JSONReader) throws {
     var members = Members()
     try reader.object { name, reader in try members.read(name, &reader) }

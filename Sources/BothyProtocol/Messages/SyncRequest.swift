@@ -1,42 +1,43 @@
 public import BothyStore
 
-/// What one exchange carries to the server: operations, and the places to pull from.
+/// The content of one exchange to the server: operations, and the scopes to pull from.
 ///
-/// The version of the wire is part of the URL. Ledger: 1 — first version.
+/// The version of the protocol is part of the URL. Versions: 1 — first version.
 public struct SyncRequest: Sendable, Hashable {
   /// The random id of this installation's database file.
   public var device: String
-  /// The app's schema version, which the server compares with the lowest it takes.
+  /// The app's schema version, which the server compares with the lowest accepted one.
   public var schemaVersion: Int
-  /// In the order they are to be applied.
+  /// The operations, in the order of their application.
   public var operations: [SyncOperation]
-  /// The places to pull from: each gets a page in the answer, in this order.
+  /// The scopes to pull from. Each gets a page in the answer, in this order.
   public var pulls: [Pull]
-  /// The most changes wanted in the pages of the answer together.
+  /// The most changes in all pages of the answer.
   public var limit: Int
-  /// The smallest id of this device's operations whose outcome it does not know: the server may forget those
-  /// before it.
+  /// The smallest id of this device's operations without a known outcome. The server may forget the ones before it.
   public var oldestOpen: String?
-  /// Whose work this is, where the device knows; a server that knows the sender as somebody else refuses all of it.
+  /// The user of the changes, if the device knows it. A server that knows the sender as another user refuses the
+  /// request.
   public var principal: String?
-  /// The history that the device has followed: another server, or one that can't go on from it, refuses the operations.
+  /// The history that the device was synced with. Another server, or one that doesn't continue it, refuses the
+  /// operations.
   public var history: ServerHistory?
 
-  /// One place to pull changes from.
+  /// One scope to pull changes from.
   public struct Pull: Sendable, Hashable {
     /// The container, with or without those below it.
     public var scope: PullScope
-    /// The token of the last pull; nil pulls from the start.
+    /// The token of the last pull; `nil` pulls from the start.
     public var cursor: String?
 
-    /// - Parameter cursor: nil brings everything, from the start.
+    /// - Parameter cursor: `nil` pulls all records, from the start.
     public init(_ scope: PullScope, cursor: String? = nil) {
       self.scope = scope
       self.cursor = cursor
     }
   }
 
-  /// Carries nothing unless told otherwise, and asks for a thousand changes at most.
+  /// Makes a request, empty by default and for a thousand changes at most.
   public init(
     device: String, schemaVersion: Int = 1, operations: [SyncOperation] = [], pulls: [Pull] = [],
     limit: Int = 1000, oldestOpen: String? = nil, principal: String? = nil, history: ServerHistory? = nil
@@ -54,40 +55,40 @@ public struct SyncRequest: Sendable, Hashable {
 
 /// A container, with or without the containers below it. The root `""` with its children is the whole space.
 public struct PullScope: Sendable, Hashable, Codable {
-  /// A path, its parts divided by `/`; empty for the root.
+  /// A path whose parts are divided by `/`, empty for the root.
   public var container: String
-  /// Whether the containers below it belong to it.
+  /// True if the containers below it belong to it.
   public var includesChildren: Bool
 
-  /// The container alone, unless told otherwise.
+  /// Makes a scope, by default of the container alone.
   public init(container: String, includesChildren: Bool = false) {
     self.container = container
     self.includesChildren = includesChildren
   }
 
-  /// Everything that the principal may read.
+  /// All records that the user may read.
   public static let space = PullScope(container: "", includesChildren: true)
 
-  /// Whether records of `container` belong to the scope.
+  /// Returns true if records of `container` belong to the scope.
   public func contains(_ container: String) -> Bool {
     if container == self.container { return true }
     guard includesChildren else { return false }
     return self.container.isEmpty || container.hasPrefix(self.container + "/")
   }
 
-  /// Whether every container of `other` belongs to this scope.
+  /// Returns true if every container of `other` belongs to this scope.
   public func contains(_ other: PullScope) -> Bool {
     self == other || (includesChildren && contains(other.container))
   }
 
-  /// Whether some container may belong to both scopes.
+  /// Returns true if a container may belong to both scopes.
   public func overlaps(_ other: PullScope) -> Bool {
     contains(other.container) || other.contains(container)
   }
 }
 
 extension SyncRequest {
-  /// The request as JSON, UTF-8.
+  /// Returns the request as JSON, in UTF-8.
   public func encoded() -> [UInt8] {
     var writer = JSONWriter(reserving: 256 + operations.count * 256)
     writer.beginObject()
@@ -129,7 +130,7 @@ extension SyncRequest {
     return writer.bytes
   }
 
-  /// Parses a request. Throws `JSONError` that names what is missing, unknown or of the wrong type.
+  /// Parses a request. Throws `JSONError`, with the member that is missing, unknown or of the wrong type.
   public init(decoding bytes: some ContiguousBytesSource) throws {
     var request = SyncRequest(device: "")
     try JSONReader.read(bytes) { reader in
@@ -170,7 +171,7 @@ extension SyncRequest.Pull {
 }
 
 extension PullScope {
-  /// Writes the members `container` and, if set, `children` into the object that is open.
+  /// Writes the members `container` and, if set, `children` into the open object.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.key("container")
     writer.value(container)

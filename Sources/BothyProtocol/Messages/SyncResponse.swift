@@ -1,42 +1,42 @@
 public import BothyStore
 
-/// What one exchange brings back: an outcome for each operation, and a page of changes for each pull.
+/// The content of one exchange from the server: an outcome for each operation, and a page of changes for each pull.
 public struct SyncResponse: Sendable, Hashable {
-  /// One for each operation, in the order of the request.
+  /// One outcome for each operation, in the order of the request.
   public var outcomes: [Outcome]
-  /// One for each pull, in the order of the request.
+  /// One page for each pull, in the order of the request.
   public var pages: [Page]
   /// The server's clock, in milliseconds since 1970.
   public var serverTime: Int64
-  /// The history that the answer is of; nil from a server that has no identity.
+  /// The history of the answer; `nil` from a server without an identity.
   public var history: ServerHistory?
-  /// The name that the server knows the sender by; nil where it knows nobody.
+  /// The server's name for the sender; `nil` if the server doesn't identify users.
   public var principal: String?
-  /// Blobs that the server lacks, each by a checksum of its name; a device that holds one uploads it.
+  /// Blobs that the server lacks, each by a checksum of its name. A device that has one uploads it.
   public var wantedBlobs: [String] = []
 
-  /// Changes of one scope, in position order.
+  /// The changes of one scope, in the order of their positions.
   public struct Page: Sendable, Hashable {
-    /// The scope as it was asked for, by which the pages are told apart.
+    /// The requested scope, which identifies the page.
     public var scope: PullScope
-    /// Records made or changed, as they are now, and tombstones.
+    /// Inserted or updated records in their present state, and tombstones.
     public var changes: [ServerRecord]
-    /// Records that left the scope or that the principal may no longer see; not deletions.
+    /// Records that left the scope or that the user may no longer see, without deletions.
     public var outOfScope: [RecordID]
-    /// Where the next pull goes on.
+    /// The cursor of the next pull.
     public var cursor: String
-    /// Whether there is more now.
+    /// True if more changes are available now.
     public var more: Bool
-    /// The cursor that was sent could not be used (another epoch, below the tombstone floor, other rights):
-    /// this page starts a complete snapshot of the scope.
+    /// True if this page starts a complete snapshot of the scope. The server could not use the cursor, because of
+    /// another epoch, the tombstone floor or other rights.
     public var reset: Bool
-    /// Records of the page that can't be read. No server tells of them: whoever reads the page notes them.
+    /// Records of the page that can't be read. Servers don't send this; the reader of the page notes them.
     public var unreadable: [UnreadableRecord] = []
-    /// The cursor that was sent is of another history, or ahead of this one: the server was replaced, restored or
-    /// emptied. Comes with `reset`.
+    /// True if the cursor belongs to another history, or is ahead of this one. The server was replaced, restored or
+    /// emptied. It is set with `reset`.
     public var isOtherHistory = false
-    /// Types of which the sender sees other records than when the cursor was given out: what a device that declares one has
-    /// of it is to be asked for anew.
+    /// The types of which the sender sees other records than at the time of the cursor. A device that declares one must
+    /// request its records again.
     public var types: [String] = []
 
     /// - Parameter cursor: a token that the server alone can read.
@@ -53,7 +53,7 @@ public struct SyncResponse: Sendable, Hashable {
     }
   }
 
-  /// Answers nothing unless told otherwise.
+  /// Makes a response, empty by default.
   public init(outcomes: [Outcome] = [], pages: [Page] = [], serverTime: Int64) {
     self.outcomes = outcomes
     self.pages = pages
@@ -62,7 +62,7 @@ public struct SyncResponse: Sendable, Hashable {
 }
 
 extension SyncResponse {
-  /// The response as JSON, UTF-8.
+  /// Returns the response as JSON, in UTF-8.
   public func encoded() -> [UInt8] {
     var writer = JSONWriter(reserving: 256 + pages.reduce(0) { $0 + $1.changes.count } * 300)
     writer.beginObject()
@@ -94,8 +94,8 @@ extension SyncResponse {
     return writer.bytes
   }
 
-  /// Parses a response; unknown members are skipped, so that a newer server can say more. Throws `JSONError`, also for
-  /// a document that lacks what each answer has.
+  /// Parses a response. Skips unknown members, so that a newer server can send more. Throws `JSONError`, also for a
+  /// document that lacks a required member.
   public init(decoding bytes: some ContiguousBytesSource) throws {
     var response = SyncResponse(serverTime: 0)
     var needed: Set = ["serverTime", "outcomes", "pages"]
@@ -121,7 +121,8 @@ extension SyncResponse {
 }
 
 extension SyncResponse.Page {
-  /// Writes `{"container","children"?,"cursor","more"?,"reset"?,"otherHistory"?,"changes","outOfScope"?,"types"?,"unreadable"?}`.
+  /// Writes `{"container","children"?,"cursor","more"?,"reset"?,"otherHistory"?,"changes","outOfScope"?,"types"?,
+  /// "unreadable"?}`.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
     scope.writeMembers(to: &writer)
@@ -171,7 +172,7 @@ extension SyncResponse.Page {
     writer.endObject()
   }
 
-  /// Reads what `write` writes; unknown members are skipped. A change that can't be read is noted in `unreadable`.
+  /// Reads the output of `write`, and skips unknown members. A change that can't be read is noted in `unreadable`.
   /// Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
     var page = SyncResponse.Page(scope: PullScope(container: ""), cursor: "")

@@ -1,19 +1,19 @@
 public import BothyStore
 
-/// A record that the server has and that can't be read here. It was set aside and stops no other record.
+/// A record of the server that can't be read on this device. It was quarantined and doesn't stop other records.
 ///
-/// What is here of the record stays as it was, and edits of it wait in the inbox. A version that can be read ends this.
+/// The local version of the record stays unchanged, and edits of it count as rejected. A readable version ends this.
 public struct UnreadableRecord: Sendable, Hashable, Codable {
-  /// Its type and id; a part that could not be read either is empty.
+  /// Its type and id. A part that could not be read is empty.
   public var record: RecordID
-  /// The server's stamp of that version, which for Bothy's own server is the position; empty where it is unknown.
+  /// The server's version, which for Bothy's own server is the position. Empty if it is unknown.
   public var version: String
-  /// The container that it is in; empty where it is unknown.
+  /// Its container, empty if it is unknown.
   public var container: String
-  /// What is wrong with it, in a sentence.
+  /// The problem with the record, in a sentence.
   public var reason: String
 
-  /// What pulls note, and tests and previews make for themselves.
+  /// Makes a note of a record, for pulls, tests and previews.
   public init(record: RecordID, version: String = "", container: String = "", reason: String) {
     self.record = record
     self.version = version
@@ -30,7 +30,8 @@ extension UnreadableRecord {
       reason: "Its fields can't be read: \(reason).")
   }
 
-  /// Goes over a record that is none, and keeps what it says of itself. Throws `JSONError` where its end can't be found.
+  /// Skips a value that isn't a record, and keeps the members that can be read. Throws `JSONError` if its end can't be
+  /// found.
   package init(skipping reader: inout JSONReader, _ error: JSONError) throws {
     self.init(record: RecordID(type: "", id: ""), reason: "It is no record: \(error.reason).")
     guard try reader.peek() == .object else {
@@ -63,7 +64,7 @@ extension UnreadableRecord {
     writer.endObject()
   }
 
-  /// Reads what `write` writes; unknown members are skipped. Throws `JSONError`.
+  /// Reads the output of `write`, and skips unknown members. Throws `JSONError`.
   package init(from reader: inout JSONReader) throws {
     var found: [String: String] = [:]
     try reader.object { name, reader in

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Decides what a token opens: by a tokens file, by JSON Web Tokens, or by both.
 ///
-/// What it reads from files is read again when they change, without a restart; a file that cannot be used then leaves
-/// everything as it was. Whoever is connected by a token that no longer holds is disconnected.
+/// Files are read again when they change, without a restart. If a changed file can't be used, the access read before
+/// stays in force. A caller whose token no longer holds is disconnected.
 public final class AccessControl: Sendable {
   private let files: AccessFiles?
   private let state: Mutex<State>
@@ -12,7 +12,7 @@ public final class AccessControl: Sendable {
   private struct State: Sendable {
     var keys: Keys
     var stamps: [FileStamp?]
-    /// Counts the changes, for those who keep a grant.
+    /// The number of changes so far, for callers that hold a grant.
     var generation = 0
   }
 
@@ -21,10 +21,10 @@ public final class AccessControl: Sendable {
     var verifier: JWTVerifier?
   }
 
-  /// Tokens of a table that does not change.
+  /// Creates access control by the tokens of a table that doesn't change.
   public convenience init(tokens: TokenTable) { self.init(Keys(tokens: tokens)) }
 
-  /// JSON Web Tokens, and tokens of a table where one is given.
+  /// Creates access control by JSON Web Tokens, and by the tokens of `tokens` if it is given.
   public convenience init(jwt keys: JWTKeys, rules: JWTRules = JWTRules(), tokens: TokenTable? = nil) {
     self.init(Keys(tokens: tokens, verifier: JWTVerifier(keys: keys, rules: rules)))
   }
@@ -34,7 +34,8 @@ public final class AccessControl: Sendable {
     state = Mutex(State(keys: keys, stamps: []))
   }
 
-  /// Reads the files. Throws `StoreError` or `JSONError` for one that cannot be used.
+  /// Creates access control from files, and reads them. Throws `StoreError` or `JSONError` for a file that can't be
+  /// used.
   public init(reading files: AccessFiles) async throws {
     let stamps = files.stamps()
     let keys = try await files.read()
@@ -42,12 +43,12 @@ public final class AccessControl: Sendable {
     state = Mutex(State(keys: keys, stamps: stamps))
   }
 
-  /// How many tokens stand in clear in the tokens file.
+  /// The number of entries in the tokens file that hold their tokens in clear text.
   public var plainTokens: Int { state.withLock { $0.keys.tokens?.plainTokens ?? 0 } }
 
-  /// Reads the files again where one of them has changed since the last look; says whether that was so.
+  /// Reads the files again if one of them has changed since the last check. Returns true if so.
   ///
-  /// Throws, once for each change, when the new files cannot be used; what was read before stays in force.
+  /// Throws, once for each change, if the new files can't be used. The access read before then stays in force.
   @discardableResult
   public func reload() async throws -> Bool {
     guard let files, case let stamps = files.stamps(), state.withLock({ $0.stamps != stamps }) else {
@@ -68,7 +69,7 @@ public final class AccessControl: Sendable {
 
   var generation: Int { state.withLock { $0.generation } }
 
-  /// What a token opens at `now`, in milliseconds since 1970.
+  /// Returns what a token opens at `now`, in milliseconds since 1970.
   func grant(for token: Substring, at now: Int64) async throws(TokenRefusal) -> Grant {
     let keys = state.withLock { $0.keys }
     if let tokens = keys.tokens {
@@ -81,15 +82,16 @@ public final class AccessControl: Sendable {
   }
 }
 
-/// The files that say who may enter.
+/// The files that define access.
 public struct AccessFiles: Sendable {
-  /// The path of a tokens file (`TokenFile`); nil for none.
+  /// The path of a tokens file (`TokenFile`), or `nil`.
   public var tokens: String?
-  /// The path of a key set, or of a PEM public key, for JSON Web Tokens; nil for none.
+  /// The path of a key set or of a PEM public key for JSON Web Tokens, or `nil`.
   public var jwtKeys: String?
-  /// The path of the shared secret of HS256 tokens, all bytes of the file but a last line end; nil for none.
+  /// The path of the shared secret of HS256 tokens, or `nil`. The secret is all bytes of the file except a last line
+  /// end.
   public var jwtSecret: String?
-  /// What JSON Web Tokens have to say; comes from no file and does not change when files do.
+  /// The rules for JSON Web Tokens. They come from no file and don't change when files do.
   public var rules: JWTRules
   private let read: @Sendable (String) throws -> [UInt8]
 

@@ -1,9 +1,9 @@
 import BothySyncService
 import Synchronization
 
-/// That a caller was let into a space, for as long as the call lasts: what an event stream asks before each line.
+/// The admission of a caller to a space, for as long as the call lasts. An event stream checks it before each line.
 ///
-/// Costs two comparisons, and a look at the token only after the files of access have changed.
+/// A check costs two comparisons. The token is evaluated again only after the files of access have changed.
 final class Admission: Sendable {
   private let access: AccessControl
   private let token: String
@@ -27,14 +27,14 @@ final class Admission: Sendable {
     state = Mutex(State(grant: grant, generation: generation))
   }
 
-  /// Whether the token still opens the space, for the same principal and groups.
+  /// Returns true if the token still opens the space, for the same user and groups.
   func holds() async -> Bool {
     let state = state.withLock { $0 }
     let now = now()
     if let end = state.grant.end, now >= end { return false }
     let generation = access.generation
     guard generation != state.generation else { return true }
-    guard let grant = try? await access.grant(for: token[...], at: now),  // why it does not is no matter
+    guard let grant = try? await access.grant(for: token[...], at: now),  // the reason doesn't matter
       grant.principal == state.grant.principal, grant.admits(to: space)
     else { return false }
     self.state.withLock { $0 = State(grant: grant, generation: generation) }

@@ -2,12 +2,12 @@ import BothySyncService
 import HTTPTypes
 import Logging
 
-/// Notes each refusal of access, for those who look for somebody trying doors: who, where, why, and never a token or
-/// anything of a record.
+/// Logs each refusal of access, so that operators can detect break-in attempts. An entry has the user, the address and
+/// the reason, but never a token or content of a record.
 struct AuditLog: Sendable {
   let logger: Logger
 
-  /// What is known of a request so far.
+  /// The facts known about a request so far.
   struct Subject: Sendable {
     var requestID: String
     var peer: String?
@@ -19,13 +19,13 @@ struct AuditLog: Sendable {
     var trace: String?
   }
 
-  /// A request that is answered 401, 403 or 429.
+  /// Logs a request whose response is 401, 403 or 429.
   func refused(_ subject: Subject, status: Int, reason: String) {
     logger.notice(
       "access refused", metadata: Self.metadata(subject, ["status": "\(status)", "reason": "\(reason)"]))
   }
 
-  /// Operations of an exchange that the permissions refuse.
+  /// Logs the operations of a sync that the permissions refuse.
   func refused(_ outcomes: [Outcome], _ subject: Subject) {
     let forbidden = outcomes.count { outcome in
       if case .rejected(let rejection) = outcome.verdict { rejection.code == "forbidden" } else { false }
@@ -49,9 +49,9 @@ struct AuditLog: Sendable {
   }
 }
 
-/// Makes what callers chose fit for a line of a log.
+/// Makes text that callers chose safe for a line of a log.
 enum LogText {
-  /// At most 128 characters, and none that ends a line, moves a terminal's cursor or ends a quoted text.
+  /// Returns at most 128 characters, without line ends, terminal controls and quotes.
   static func safe(_ text: String) -> String {
     let isPlain = text.utf8.count <= 128 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 }
     if isPlain { return text }

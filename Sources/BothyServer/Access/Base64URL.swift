@@ -1,13 +1,13 @@
 import Foundation
 
-/// Base64 with the alphabet of URLs and no padding (RFC 4648, section 5), strict.
+/// Strict Base64 with the alphabet of URLs and without padding (RFC 4648, section 5).
 enum Base64URL {
   static func encode(_ bytes: [UInt8]) -> String {
     Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
       "=", with: "")
   }
 
-  /// Nil for a character outside the alphabet, padding, or a length that no text has.
+  /// Returns `nil` for a character outside the alphabet, for padding, or for a length that no encoding has.
   static func decode(_ text: some StringProtocol) -> [UInt8]? {
     guard text.utf8.count % 4 != 1, text.utf8.allSatisfy(isOfAlphabet) else { return nil }
     let plain = String(text).replacing("-", with: "+").replacing("_", with: "/")

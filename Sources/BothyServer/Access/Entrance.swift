@@ -1,7 +1,7 @@
 import BothySyncService
 import HTTPTypes
 
-/// The door: which token was sent and what it opens, and how often somebody may come in.
+/// Authenticates requests by their tokens and limits their rate.
 struct Entrance: Sendable {
   private let access: AccessControl?
   private let principals: RateLimiter<String>?
@@ -10,7 +10,7 @@ struct Entrance: Sendable {
   private let now: @Sendable () -> Int64
   private let started = ContinuousClock.now
 
-  /// Somebody who was let in.
+  /// An authenticated caller.
   struct Guest: Sendable {
     var grant: Grant
     var token: Substring
@@ -26,16 +26,16 @@ struct Entrance: Sendable {
     now = configuration.now
   }
 
-  /// Whether everybody may enter.
+  /// True if the server requires no token.
   var isOpen: Bool { access == nil }
 
-  /// Throws `ServerProblem` 421 for a name that is not this server's, where everybody may enter.
+  /// Throws `ServerProblem` 421 for a foreign host name, if the server requires no token.
   func checkHost(_ authority: String?) throws {
     guard isOpen, let authority else { return }
     guard hosts.contains(authority) else { throw ServerProblem.foreignHost }
   }
 
-  /// Nil where no token is asked for. Throws `ServerProblem` 401.
+  /// Returns `nil` if the server requires no token. Throws `ServerProblem` 401.
   func guest(_ headers: HTTPFields) async throws -> Guest? {
     guard let access else { return nil }
     guard let field = headers[.authorization] else {
@@ -56,7 +56,8 @@ struct Entrance: Sendable {
     }
   }
 
-  /// Throws `ServerProblem` 403 for a space that is not the guest's, known or not, 400 for a name that no space has.
+  /// Throws `ServerProblem` 403 for a space that the token doesn't open, whether it exists or not. Throws 400 for a
+  /// name that no space can have.
   func admit(_ guest: Guest?, to space: String) throws -> Admission? {
     if let guest, !guest.grant.admits(to: space) {
       throw ServerProblem(.forbidden, "forbidden", "Your token does not open this space.", reason: "space")
@@ -69,7 +70,7 @@ struct Entrance: Sendable {
       access, token: guest.token, space: space, guest.grant, generation: guest.generation, now: now)
   }
 
-  /// Throws `ServerProblem` 429 when the principal or the space has used up what it may.
+  /// Throws `ServerProblem` 429 if the user or the space has used up its requests.
   func count(_ principal: Principal, _ space: String?) throws {
     let time = ContinuousClock.now - started
     if let wait = principals?.delay(for: principal.name ?? "", at: time) {
@@ -81,15 +82,15 @@ struct Entrance: Sendable {
   }
 }
 
-/// The host in an authority such as `localhost:8080` or `[::1]:8080` (RFC 3986, 3.2.2).
+/// The host of an authority such as `localhost:8080` or `[::1]:8080` (RFC 3986, 3.2.2).
 enum HostName {
-  /// Without the port and the brackets.
+  /// Returns the host without the port and the brackets.
   static func part(of authority: String) -> Substring {
     if authority.hasPrefix("[") { return authority.dropFirst().prefix { $0 != "]" } }
     return authority.prefix { $0 != ":" }
   }
 
-  /// Whether it is an address of IPv4 or IPv6. A colon is in no name, and a name's last part is no number.
+  /// True if the host is an address of IPv4 or IPv6. Host names have no colon, and their last part isn't a number.
   static func isAddress(_ host: some StringProtocol) -> Bool {
     if host.contains(":") { return true }
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)

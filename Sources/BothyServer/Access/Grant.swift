@@ -1,23 +1,23 @@
 import BothySyncService
 
-/// What a token opens: for whom, which spaces, until when.
+/// The rights that a token grants: the user, the spaces and the end.
 struct Grant: Sendable, Equatable {
   var principal: Principal
   var spaces: Set<String>
-  /// The first moment at which it no longer holds, in milliseconds since 1970; nil for one that does not end.
+  /// The first moment at which the token no longer holds, in milliseconds since 1970, or `nil` if it doesn't end.
   var end: Int64?
 
   func admits(to space: String) -> Bool { spaces.contains("*") || spaces.contains(space) }
 }
 
-/// Why a token opens nothing. The word goes to the audit log; callers learn no more than that a token has ended.
+/// The reason why a token opens nothing. The audit log has the word. Callers learn only that a token has ended.
 enum TokenRefusal: String, Error {
   case missing, unknown, expired, notYet, malformed, algorithm, signature, issuer, audience, claims
 }
 
-/// Names that tokens may say principals and groups have.
+/// The names that tokens may give to users and groups.
 enum PrincipalName {
-  /// No name of a group in place of a principal's own: whoever may choose its name could be any group.
+  /// Returns false for a name with the prefix of groups. A user with such a name could pose as any group.
   static func isValid(_ name: String) -> Bool {
     (1...512).contains(name.utf8.count) && !name.utf8.contains(0) && !name.hasPrefix(Principal.groupPrefix)
   }

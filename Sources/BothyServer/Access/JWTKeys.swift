@@ -2,8 +2,8 @@ import BothyStore
 import Foundation
 import JWTKit
 
-/// The keys that tokens may be signed with. Each has one algorithm, HS256 or ES256, and is used with no other: what a
-/// token says of its algorithm chooses among keys and never how one of them is used.
+/// The keys that verify tokens. Each key has one algorithm, HS256 or ES256, and is used with no other. The algorithm
+/// that a token names selects among the keys, and never changes how a key is used.
 public struct JWTKeys: Sendable {
   enum Algorithm: String, Sendable {
     case hs256 = "HS256"
@@ -13,19 +13,19 @@ public struct JWTKeys: Sendable {
   struct Key: Sendable {
     var id: String?
     var algorithm: Algorithm
-    /// Holds this key and no other.
+    /// The collection that holds this key and no other.
     var collection: JWTKeyCollection
   }
 
   private(set) var keys: [Key] = []
-  /// What was in a key set and is not used: other kinds of keys, other algorithms.
+  /// The number of keys of a key set that aren't used, because their kind or algorithm isn't supported.
   public private(set) var skipped = 0
 
-  /// No keys: no token is admitted before `addSecret` or `addKeys`.
+  /// Creates a collection without keys. It admits no token before `addSecret` or `addKeys`.
   public init() {}
 
-  /// Adds a shared secret for HS256. Throws `StoreError` for one of fewer than 32 bytes, and for what looks like a
-  /// public key: with that as the secret everybody could make tokens.
+  /// Adds a shared secret for HS256. Throws `StoreError` for a secret of fewer than 32 bytes. Also throws for text that
+  /// looks like a public key: with a public key as the secret, anyone could make tokens.
   public mutating func addSecret(_ secret: [UInt8]) async throws {
     guard !String(decoding: secret.prefix(64), as: UTF8.self).contains("-----BEGIN") else {
       throw StoreError(
@@ -34,8 +34,8 @@ public struct JWTKeys: Sendable {
     try await add(secret: secret, id: nil)
   }
 
-  /// Adds a key set (RFC 7517) or one PEM public key of the curve P-256. Throws `StoreError` where nothing of it can be
-  /// used, `JSONError` for text that is neither.
+  /// Adds a key set (RFC 7517) or one PEM public key of the curve P-256. Throws `StoreError` if none of its keys can be
+  /// used, and `JSONError` for other text.
   public mutating func addKeys(_ text: [UInt8]) async throws {
     let string = String(decoding: text, as: UTF8.self)
     if string.contains("-----BEGIN") {
@@ -57,13 +57,13 @@ public struct JWTKeys: Sendable {
     }
   }
 
-  /// The keys of that id; where there are none, those that have no id.
+  /// Returns the keys with that id, or, if none has it, the keys without an id.
   func named(_ id: String?) -> [Key] {
     let exact = keys.filter { $0.id == id }
     return exact.isEmpty ? keys.filter { $0.id == nil } : exact
   }
 
-  /// False for a key of another kind.
+  /// Returns false for a key of another kind.
   private mutating func add(_ member: JSONValue) async throws -> Bool {
     let id = member["kid"]?.stringValue
     let algorithm = member["alg"]?.stringValue

@@ -1,22 +1,24 @@
-/// Which JSON Web Tokens open the server, and what their claims mean.
+/// The rules for JSON Web Tokens: which of them are accepted, and what their claims mean.
 public struct JWTRules: Sendable, Hashable {
-  /// What `iss` has to be; nil takes any issuer that has the key.
+  /// The required value of `iss`, or `nil` for any issuer that has the key.
   public var issuer: String?
-  /// What `aud` has to be or to hold; nil takes any.
+  /// The value that `aud` has to equal or contain, or `nil` for any.
   public var audience: String?
-  /// The claim that names the principal. Dots lead into objects, where there is no claim of the whole name.
+  /// The claim that names the user. If no claim has the whole name, dots lead into objects.
   public var principalClaim: String
-  /// The claim with the principal's groups: names in an array, or one name.
+  /// The claim with the user's groups: an array of names, or one name.
   public var groupsClaim: String
-  /// The claim with the spaces that are open: names in an array, or one name; `*` is all of them.
+  /// The claim with the spaces that the token opens: an array of names, or one name. `*` means all spaces.
   public var spacesClaim: String
-  /// How far the clocks of issuer and server may be apart; at most five minutes.
+  /// The largest accepted difference between the clocks of issuer and server, at most five minutes.
   public var leeway: Duration {
     didSet { leeway = Self.bounded(leeway) }
   }
 
-  /// Unless told otherwise: any issuer and audience, the claims `sub`, `groups` and `spaces`, clocks 30 seconds apart.
-  /// A leeway below zero or above five minutes is brought within.
+  /// Creates rules. The defaults accept any issuer and audience, read the claims `sub`, `groups` and `spaces`, and
+  /// allow clocks to differ by 30 seconds.
+  ///
+  /// A leeway below zero or above five minutes is clamped to that range.
   public init(
     issuer: String? = nil, audience: String? = nil, principalClaim: String = "sub",
     groupsClaim: String = "groups", spacesClaim: String = "spaces", leeway: Duration = .seconds(30)

@@ -2,11 +2,12 @@ import BothyStore
 import BothySyncService
 import JWTKit
 
-/// Tells what a JSON Web Token opens (RFC 7519, with the care of RFC 8725).
+/// Verifies JSON Web Tokens and returns what they open (RFC 7519, with the care of RFC 8725).
 ///
-/// The algorithm has to be one that a key is kept for; extensions that have to be understood are refused, and so are
-/// tokens without an end. Claims are read only when the signature holds. Costs a signature check: a few microseconds
-/// for HS256, some hundred for ES256.
+/// The algorithm has to be that of a known key. Tokens with critical extensions and tokens without an end are refused.
+/// Claims are read only if the signature is valid.
+///
+/// A call costs one signature check: a few microseconds for HS256, some hundred for ES256.
 struct JWTVerifier: Sendable {
   let keys: JWTKeys
   let rules: JWTRules
@@ -14,7 +15,7 @@ struct JWTVerifier: Sendable {
   private static let sizeLimit = 16_384
   private static let groupLimit = 256
 
-  /// Whether the text has the form of such a token.
+  /// True if the text has the form of a JSON Web Token.
   static func isCandidate(_ token: Substring) -> Bool { token.utf8.count { $0 == UInt8(ascii: ".") } == 2 }
 
   func grant(for token: Substring, at now: Int64) async throws(TokenRefusal) -> Grant {
@@ -38,25 +39,25 @@ struct JWTVerifier: Sendable {
     let usable = named.filter { $0.algorithm == algorithm }
     guard !usable.isEmpty else { throw named.isEmpty ? .signature : .algorithm }
     for key in usable {
-      // Whatever stands against the signature, the next key may have made it.
+      // If the signature isn't valid with this key, it may be with the next one.
       if (try? await key.collection.verify(String(token), as: Signed.self)) != nil { return }
     }
     throw .signature
   }
 
-  /// The claims are read apart from this: their names are configured.
+  /// A payload without claims. The claims are read separately, because their names are configured.
   private struct Signed: JWTPayload {
     func verify(using algorithm: some JWTAlgorithm) throws {}
   }
 
   private static func object(_ part: Substring) -> [String: JSONValue]? {
     guard let bytes = Base64URL.decode(part) else { return nil }
-    return (try? JSONValue(parsing: bytes))?.objectValue  // of another shape: none
+    return (try? JSONValue(parsing: bytes))?.objectValue  // other JSON has no members
   }
 
   // MARK: claims
 
-  /// What the claims of a token whose signature holds open at `now`. Pure.
+  /// Returns what the claims of a token with a valid signature open at `now`. Pure.
   func grant(from claims: [String: JSONValue], at now: Int64) throws(TokenRefusal) -> Grant {
     let leeway = Int64(rules.leeway / .milliseconds(1))
     guard let end = Self.milliseconds(claims["exp"]) else { throw .claims }
@@ -79,7 +80,7 @@ struct JWTVerifier: Sendable {
       principal: Principal(name, groups: Set(groups)), spaces: Set(spaces), end: end + leeway)
   }
 
-  /// The claim of this name, or the one to which its parts lead through objects.
+  /// Returns the claim of this name, or the one that its parts lead to through objects.
   private static func claim(_ name: String, in claims: [String: JSONValue]) -> JSONValue? {
     if let claim = claims[name] { return claim }
     let path = name.split(separator: ".").map(String.init)
@@ -87,7 +88,8 @@ struct JWTVerifier: Sendable {
     return path.dropFirst().reduce(claims[first]) { $0?[$1] }
   }
 
-  /// An array of texts, or one text; none where there is nothing. Nil for anything else.
+  /// Returns the texts of an array, one text as an array, or an empty array without a claim. Returns `nil` for other
+  /// JSON.
   private static func names(_ claim: JSONValue?) -> [String]? {
     guard let claim, !claim.isNull else { return [] }
     if let name = claim.stringValue { return [name] }
@@ -96,7 +98,7 @@ struct JWTVerifier: Sendable {
     return names.count == values.count ? names : nil
   }
 
-  /// Seconds since 1970 (RFC 7519, section 2), within the next centuries.
+  /// Converts seconds since 1970 (RFC 7519, section 2) to milliseconds. Accepts times within the next centuries.
   private static func milliseconds(_ claim: JSONValue?) -> Int64? {
     guard let seconds = claim?.doubleValue, seconds >= 0, seconds < 1e11 else { return nil }
     return Int64(seconds * 1000)

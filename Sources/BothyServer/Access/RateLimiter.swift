@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A token bucket for each key: so many requests at once, then so many a second.
+/// A token bucket for each key. It admits `burst` requests at once and `rate` requests a second in the long run.
 ///
-/// Memory is bounded: full buckets are forgotten, and where too many are not full, keys that come new share one bucket.
+/// Memory is bounded: full buckets are deleted. If too many buckets aren't full, new keys share one bucket.
 package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
   private let rate: Double
   private let burst: Double
@@ -20,7 +20,7 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     var cleaned = Duration.zero
   }
 
-  /// Nil when there is no limit.
+  /// Returns `nil` if `rate` sets no limit.
   package init?(rate: Double?, burst: Int, capacity: Int = 50_000) {
     guard let rate, rate > 0 else { return nil }
     self.rate = rate
@@ -29,10 +29,10 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     state = Mutex(State(shared: Bucket(tokens: Double(max(1, burst)), updated: .zero)))
   }
 
-  /// The number of buckets that are remembered.
+  /// The number of buckets in memory.
   package var count: Int { state.withLock { $0.buckets.count } }
 
-  /// Takes one token at `now`, a monotonic time. Returns nil, or how many whole seconds to wait.
+  /// Takes one token at `now`, a monotonic time. Returns `nil`, or the whole seconds to wait.
   package func delay(for key: Key, at now: Duration) -> Int? {
     state.withLock { state in
       if let bucket = state.buckets[key] {
@@ -64,7 +64,7 @@ package final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     return (bucket, max(1, Int(seconds)))
   }
 
-  /// Looks at all buckets, so not more than once a second.
+  /// Deletes full buckets. Visits all buckets, so it runs at most once a second.
   private func makeRoom(in state: inout State, at now: Duration) {
     guard state.buckets.count >= capacity, now - state.cleaned >= .seconds(1) || state.cleaned == .zero else {
       return

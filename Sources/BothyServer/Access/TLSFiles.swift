@@ -2,20 +2,22 @@ import BothyStore
 import HummingbirdTLS
 import NIOSSL
 
-/// The certificate that a server shows, and the key that proves it its own.
+/// The server's certificate and its private key.
 public struct TLSFiles: Sendable, Hashable {
-  /// A PEM file: the server's certificate first, then those between it and the root.
+  /// The path of a PEM file: the server's certificate first, then those between it and the root.
   public var certificate: String
-  /// A PEM file with the private key.
+  /// The path of a PEM file with the private key.
   public var key: String
 
-  /// Reads nothing: `BothyServer.run()` reads both files, once, and throws for one that can't be used.
+  /// Creates the value without reading the files. `BothyServer.run()` reads both once, and throws for one that can't be
+  /// used.
   public init(certificate: String, key: String) {
     self.certificate = certificate
     self.key = key
   }
 
-  /// TLS 1.2 or later, with the library's choice of ciphers. Throws `StoreError` that names the file.
+  /// Returns a configuration for TLS 1.2 or later, with the library's choice of ciphers. Throws a `StoreError` that
+  /// names the file.
   func configuration() throws -> TLSConfiguration {
     let certificates: [NIOSSLCertificate]
     do {

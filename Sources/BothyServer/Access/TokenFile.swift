@@ -2,39 +2,40 @@ public import BothyStore
 import BothySyncService
 import Crypto
 
-/// The tokens file: who may enter, with the SHA-256 digests of the tokens.
+/// The tokens file: the users that may connect, with the SHA-256 digests of their tokens.
 ///
 ///     [{"id":"5f1c2a90","sha256":"9f86d0…","principal":"ada","spaces":["home"],"groups":["staff"],"expires":"2027-01-01T00:00:00Z"}]
 ///
-/// The space `*` stands for all; `groups` and `expires` may be left out. In place of `sha256` an entry may have the
-/// `token` itself: whoever reads the file can enter then.
+/// The space `*` means all spaces. `groups` and `expires` may be missing. In place of `sha256` an entry may have the
+/// `token` itself, and then every reader of the file can use it.
 public struct TokenFile: Sendable {
-  /// In the order of the file; `create` adds at the end.
+  /// The entries in the order of the file. `create` adds at the end.
   public private(set) var entries: [Entry] = []
 
-  /// A file without entries: it lets nobody in.
+  /// Creates a file without entries, which admits no caller.
   public init() {}
 
-  /// One token: whom it stands for and which spaces it opens.
+  /// One token, its user and the spaces it opens.
   public struct Entry: Sendable {
-    /// What `revoke` takes. Eight hexadecimal digits: random, or the first of the digest where the file gave no id.
+    /// The id for `revoke`: eight hexadecimal digits. They are random, or the first of the digest if the file has no
+    /// id.
     public var id: String
-    /// The name that owns what is written with the token: 1 to 512 bytes, not beginning with `group:`.
+    /// The user who owns records written with the token: 1 to 512 bytes, not beginning with `group:`.
     public var principal: String
-    /// The spaces it opens, by name; `*` opens all. Empty opens none.
+    /// The names of the spaces that the token opens. `*` opens all, and an empty array opens none.
     public var spaces: [String]
-    /// The groups its principal belongs to, named without `group:`; 1 to 500 bytes each.
+    /// The groups of the user, named without `group:`, with 1 to 500 bytes each.
     public var groups: [String]
-    /// When the token ends, in milliseconds since 1970; nil for never.
+    /// The time when the token ends, in milliseconds since 1970, or `nil` for never.
     public var expires: Int64?
     var plain: String?
     var digest: SHA256Digest
 
-    /// Whether the file has the token itself.
+    /// True if the file has the token itself.
     public var isPlain: Bool { plain != nil }
   }
 
-  /// Throws `JSONError` for text of another shape, `StoreError` for an entry that cannot be.
+  /// Parses a file. Throws `JSONError` for text of another shape, and `StoreError` for an invalid entry.
   public init(json: some ContiguousBytesSource) throws {
     entries = try JSONReader.read(json) { reader in
       var entries: [Entry] = []
@@ -43,7 +44,7 @@ public struct TokenFile: Sendable {
     }
   }
 
-  /// The file as JSON, an entry a line.
+  /// The file as JSON, one entry a line.
   public var json: [UInt8] {
     var text: [UInt8] = Array("[".utf8)
     for (index, entry) in entries.enumerated() {
@@ -54,9 +55,9 @@ public struct TokenFile: Sendable {
     return text + Array("\n]\n".utf8)
   }
 
-  /// Adds an entry with a new token of 256 random bits, and returns the token: it is nowhere else.
+  /// Adds an entry with a new token of 256 random bits, and returns the token. Only the caller has it.
   ///
-  /// Throws `StoreError` for a principal, group or space that has no name.
+  /// Throws `StoreError` for a user, group or space with an invalid name.
   public mutating func create(
     principal: String, spaces: [String], groups: [String] = [], expires: Int64? = nil
   ) throws -> (id: String, token: String) {
@@ -76,14 +77,14 @@ public struct TokenFile: Sendable {
     return (id, token)
   }
 
-  /// Removes the entry; false when there is none.
+  /// Deletes the entry. Returns false if it doesn't exist.
   public mutating func revoke(id: String) -> Bool {
     let count = entries.count
     entries.removeAll { $0.id == id }
     return entries.count < count
   }
 
-  /// Replaces tokens by their digests; returns how many.
+  /// Replaces tokens by their digests. Returns the number of replaced tokens.
   public mutating func hashPlainTokens() -> Int {
     let count = entries.count { $0.isPlain }
     for index in entries.indices { entries[index].plain = nil }
@@ -179,7 +180,7 @@ extension TokenFile.Entry {
 }
 
 extension TokenFile {
-  /// The digest that is written so; nil for other text.
+  /// Returns the digest that `text` encodes, or `nil` for other text.
   fileprivate static func digest(hexadecimal text: String) -> SHA256Digest? {
     let digits = Array(text.utf8)
     guard digits.count == 64 else { return nil }

@@ -2,18 +2,20 @@ public import BothyStore
 import BothySyncService
 import Crypto
 
-/// Who enters with which token, and which spaces are open to them.
+/// The known tokens, with their users and the spaces they open.
 ///
-/// Only SHA-256 digests of the tokens are kept, and only digests are compared, in constant time: neither a dump
-/// of the process nor the time of an answer tells anything about a token. A token is to be long and random, as
-/// `TokenFile.create` makes it: nothing slows down who tries out short ones against a stolen file.
+/// The table has only SHA-256 digests of the tokens and compares only digests, in constant time. Neither a dump of the
+/// process nor the time of a response reveals anything about a token.
+///
+/// Tokens have to be long and random, as `TokenFile.create` makes them. Nothing slows down guesses of short tokens
+/// against a stolen file.
 public struct TokenTable: Sendable {
   private var grants: [SHA256Digest: Grant] = [:]
-  /// How many entries have their tokens in clear.
+  /// The number of entries that hold their tokens in clear text.
   public let plainTokens: Int
 
-  /// Reads a tokens file; see `TokenFile`. Throws `JSONError` for text of another shape, `StoreError` for an entry that
-  /// cannot be and for a token that is there twice.
+  /// Parses a tokens file (see `TokenFile`). Throws `JSONError` for text of another shape, and `StoreError` for an
+  /// invalid entry or a repeated token.
   public init(json: some ContiguousBytesSource) throws { try self.init(TokenFile(json: json)) }
 
   init(_ file: TokenFile) throws {

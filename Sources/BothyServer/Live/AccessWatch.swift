@@ -1,7 +1,8 @@
 import Logging
 import ServiceLifecycle
 
-/// Looks every second whether the files that say who may enter have changed, and has open streams look again when so.
+/// Checks every second if the files that define access have changed. If so, open event streams check their tokens
+/// again.
 struct AccessWatch: Service {
   let access: AccessControl?
   let hub: HintHub
@@ -16,7 +17,7 @@ struct AccessWatch: Service {
           await look()
         }
       } catch is CancellationError {
-        // The server stops; so does the watch.
+        // The server stops, and this task with it.
       }
     }
   }

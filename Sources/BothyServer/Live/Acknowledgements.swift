@@ -1,8 +1,9 @@
 import BothySyncService
 import Synchronization
 
-/// When a device was last noted to have what it pulled: once an hour is enough to know how far devices are, and a pull
-/// stays a read.
+/// The times at which the progress of each device was last recorded.
+///
+/// Once an hour is enough to know the progress of devices. At other times, a pull writes nothing.
 final class Acknowledgements: Sendable {
   private static let interval: Int64 = 3_600_000
   private static let capacity = 50_000
@@ -13,20 +14,20 @@ final class Acknowledgements: Sendable {
     var device: String
   }
 
-  /// Whether the device is to be noted now; it counts as noted then.
+  /// Returns true if the device's progress is due to be recorded, and then counts it as recorded.
   func isDue(space: String, device: String, at now: Int64) -> Bool {
     noted.withLock { noted in
       let key = Key(space: space, device: device)
       if let last = noted[key], now - last < Self.interval { return false }
       if noted.count >= Self.capacity { noted = noted.filter { now - $0.value < Self.interval } }
-      // Still full: notes come too often rather than that memory grows.
+      // If the table is still full, devices are recorded too often rather than that memory grows.
       if noted.count >= Self.capacity { noted.removeAll() }
       noted[key] = now
       return true
     }
   }
 
-  /// The device was not noted after all.
+  /// Forgets a device whose progress wasn't recorded after all.
   func forget(space: String, device: String) {
     noted.withLock { $0[Key(space: space, device: device)] = nil }
   }

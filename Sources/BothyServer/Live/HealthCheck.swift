@@ -2,10 +2,10 @@ import BothyStore
 import BothySyncService
 import Synchronization
 
-/// Whether the database answers, said within a bounded time.
+/// Checks within a bounded time that the database responds.
 ///
-/// Callers share one look at the database: one that hangs is waited for by nobody for longer than the bound, and no
-/// second look is begun behind it.
+/// Callers share one check. If it hangs, no caller waits for longer than the limit, and no second check starts behind
+/// it.
 final class HealthCheck: Sendable {
   private let ledger: any Ledger
   private let limit: Duration
@@ -22,7 +22,7 @@ final class HealthCheck: Sendable {
     self.limit = limit
   }
 
-  /// Why the database cannot be used, in words for everybody; nil when it can.
+  /// Returns the reason why the database can't be used, in words for the public, or `nil` if it can.
   func problem() async -> ServerProblem? {
     await withCheckedContinuation { continuation in
       let (number, isFirst) = state.withLock { state in
@@ -33,7 +33,7 @@ final class HealthCheck: Sendable {
       }
       if isFirst { Task { await look() } }
       Task {
-        try? await Task.sleep(for: limit)  // nobody cancels it
+        try? await Task.sleep(for: limit)  // this task is never cancelled
         let late = state.withLock { $0.waiting.removeValue(forKey: number) }
         late?.resume(returning: .unavailable(LedgerUnavailable.Reason.unreachable.rawValue))
       }
@@ -46,7 +46,7 @@ final class HealthCheck: Sendable {
       problem = .unavailable(error.reason.rawValue)
     } catch let error as StoreError where error.code == .diskFull {
       problem = .diskFull
-    } catch {  // why is no business of an open address
+    } catch {  // an open address doesn't reveal the reason
       problem = .unavailable("The database cannot be read.")
     }
     let waiting = state.withLock { state in

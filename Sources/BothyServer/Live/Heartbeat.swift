@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// Sends a sign of life through every open event stream, so that proxies keep them and dead ones are found.
+/// Sends a heartbeat through every open event stream, so that proxies keep the streams and dead ones are detected.
 struct Heartbeat: Service {
   let hub: HintHub
   let interval: Duration
@@ -13,7 +13,7 @@ struct Heartbeat: Service {
           hub.beat()
         }
       } catch is CancellationError {
-        // The server stops; so does the beat.
+        // The server stops, and this task with it.
       }
     }
   }

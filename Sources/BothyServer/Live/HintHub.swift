@@ -1,18 +1,19 @@
 import Synchronization
 
-/// Passes on that a space has news, to every open event stream of the space. It never says what the news is.
+/// Notifies every open event stream of a space that the space has news. A notification never says what the news is.
 ///
-/// Hints that come faster than a stream is written are one hint. Publishing costs a lock and a visit to each
-/// stream of the space; it never waits.
+/// Notifications that arrive faster than a stream is written are combined. Publishing costs a lock and a visit to each
+/// stream of the space, and never waits.
 public final class HintHub: Sendable {
-  /// The spaces without a stream whose hints are counted before all such are forgotten, unless there are more with one.
+  /// The number of spaces without a stream whose notifications are counted. Beyond it the counts of such spaces are
+  /// deleted, unless more spaces have a stream.
   package static let countLimit = 100_000
   private let state = Mutex(State())
 
   private struct State {
-    /// The hints of each space since the mark was made.
+    /// The number of notifications of each space since `mark` was made.
     var counts: [String: Int] = [:]
-    /// Sets the ids of these hints apart from those of the process before, and of those that were forgotten.
+    /// Distinguishes the ids of these notifications from those of earlier processes and from those of deleted counts.
     var mark = newMark()
     var subscriptions: [String: [Int: Subscription]] = [:]
     var nextKey = 0
@@ -24,17 +25,17 @@ public final class HintHub: Sendable {
       published += 1
       counts[space, default: 0] += 1
       if counts.count <= HintHub.countLimit + 2 * subscriptions.count { return }
-      // Whoever reconnects with an older id is told of news once, whether there are any or not.
+      // A stream that reconnects with an older id is notified once, even if the space has no news.
       counts = counts.filter { subscriptions[$0.key] != nil }
       mark = Self.newMark()
     }
   }
 
-  /// A hub without streams, for one server process. Ids of its hints are told from those of processes before.
+  /// Creates a hub without streams, for one server process. Its ids differ from those of earlier processes.
   public init() {}
 
-  /// Tells the streams of `space`. The server calls this after each write of its own; a ledger that others
-  /// write to calls it when it hears of theirs.
+  /// Notifies the streams of `space`. The server calls this after each of its own writes. A storage that other
+  /// processes write to calls it when it learns of their writes.
   public func publish(space: String) {
     let subscriptions = state.withLock { state in
       state.count(space)
@@ -48,27 +49,28 @@ public final class HintHub: Sendable {
     state.withLock { state in state.subscriptions.values.reduce(0) { $0 + $1.count } }
   }
 
-  /// The hints published since the process began.
+  /// The number of notifications published since the process began.
   package var publishedCount: Int64 { state.withLock { $0.published } }
 
-  /// The spaces that a stream is open for.
+  /// The spaces that have an open stream.
   public var spaces: [String] { state.withLock { Array($0.subscriptions.keys) } }
 
-  /// The spaces whose hints are counted: with those a reconnecting stream is told of news only if there are.
+  /// The number of spaces whose notifications are counted. In these a reconnecting stream is notified only if the space
+  /// has news.
   package var countedSpaces: Int { state.withLock { $0.counts.count } }
 
-  /// The id of the last hint of a space.
+  /// Returns the id of the last notification of a space.
   package func lastID(space: String) -> String {
     state.withLock { "\($0.mark).\($0.counts[space] ?? 0)" }
   }
 
-  /// Wakes every stream for a sign of life.
+  /// Wakes every stream for a heartbeat.
   func beat() {
     let all = state.withLock { state in state.subscriptions.values.flatMap(\.values) }
     for subscription in all { subscription.notify(.heartbeat) }
   }
 
-  /// Runs `body` with a subscription to the hints of `space`, which ends with it.
+  /// Runs `body` with a subscription to the notifications of `space`. The subscription ends with `body`.
   package func withSubscription<Result>(
     to space: String, _ body: (Subscription) async throws -> Result
   ) async rethrows -> Result {
@@ -87,7 +89,7 @@ public final class HintHub: Sendable {
     return try await body(subscription)
   }
 
-  /// One stream's waiting room: it holds at most one hint and one sign of life.
+  /// The pending signals of one stream: at most one notification and one heartbeat.
   package final class Subscription: Sendable {
     package struct Signals: OptionSet, Sendable {
       package let rawValue: Int
@@ -109,10 +111,10 @@ public final class HintHub: Sendable {
       wake.yield()
     }
 
-    /// Lets `next` return nil from now on.
+    /// Ends the subscription: `next` returns `nil` from now on.
     func finish() { wake.finish() }
 
-    /// Waits for signals; nil when the subscription is finished or the task cancelled.
+    /// Waits for signals. Returns `nil` if the subscription is finished or the task is cancelled.
     package func next() async -> Signals? {
       for await _ in wakes {
         let signals = take()
@@ -121,7 +123,7 @@ public final class HintHub: Sendable {
       return nil
     }
 
-    /// What came by now, without waiting for more.
+    /// Returns the pending signals without waiting for more.
     package func take() -> Signals {
       waiting.withLock { waiting in
         defer { waiting = [] }
@@ -131,7 +133,7 @@ public final class HintHub: Sendable {
   }
 }
 
-/// When one stream may be told of news again. Pure.
+/// Computes when one stream may be notified again. Pure.
 package struct HintPace {
   private let interval: Duration
   private var last: ContinuousClock.Instant?
@@ -139,7 +141,7 @@ package struct HintPace {
   /// - Parameter interval: the least time between two hints.
   package init(interval: Duration) { self.interval = interval }
 
-  /// When to tell what is known now; nil for at once.
+  /// Returns the time of the next notification, or `nil` for now.
   package func moment(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
     guard let next = last?.advanced(by: interval), next > now else { return nil }
     return next

@@ -1,10 +1,10 @@
 import BothyStore
 import Synchronization
 
-/// Whether the database's disk has room, as its writes tell.
+/// Tracks from writes if the database's disk has room.
 ///
-/// A write that fails for want of room counts for half a minute, and until one succeeds: a server that is sent no writes
-/// because it says that it is full would else say so for ever.
+/// A write that fails because the disk is full counts until a write succeeds, but for at most half a minute. A server
+/// that reports a full disk receives no writes, so without this limit it never recovers.
 final class RoomWatch: Sendable {
   static let validity: Int64 = 30_000
 
@@ -17,7 +17,7 @@ final class RoomWatch: Sendable {
 
   func wrote() { failure.withLock { $0 = nil } }
 
-  /// Throws what the last write failed with.
+  /// Throws the error of the last failed write.
   func check() throws {
     if let failure = failure.withLock({ $0 }), now() - failure.at < Self.validity { throw failure.error }
   }

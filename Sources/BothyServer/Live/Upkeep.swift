@@ -2,8 +2,8 @@ import BothySyncService
 import Logging
 import ServiceLifecycle
 
-/// Keeps the server's files from growing for ever: once an hour uploads that nobody finished or named go and each space is
-/// looked after, its blobs once a day.
+/// Keeps the server's files from growing for ever. Once an hour it deletes uploads that were never finished or named,
+/// and maintains each space. Once a day it also collects the blobs of each space.
 struct Upkeep: Service {
   private let authority: Authority
   private let configuration: ServerConfiguration
@@ -18,14 +18,14 @@ struct Upkeep: Service {
       do {
         var round = 0
         while true {
-          // Uploads that records name are kept first.
+          // Spaces come first, so that uploads that records name are kept.
           await lookAfterSpaces(withBlobs: round % 24 == 0)
           await sweep()
           round += 1
           try await Task.sleep(for: .seconds(3600))
         }
       } catch is CancellationError {
-        // The server stops; so does the upkeep.
+        // The server stops, and this task with it.
       }
     }
   }

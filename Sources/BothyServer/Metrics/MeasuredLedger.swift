@@ -2,19 +2,19 @@ import BothyStore
 import BothySyncService
 import Tracing
 
-/// A ledger whose transactions are timed, counted and traced.
+/// A storage whose transactions are timed, counted and traced.
 struct MeasuredLedger: Ledger {
   let base: any Ledger
   let metrics: ServerMetrics
   let tracer: any Tracer
-  /// Hears of a disk that is full, and of one that has room again.
+  /// Learns when the disk is full and when it has room again.
   let room: RoomWatch
 
   var identity: String { base.identity }
 
   var upkeep: (any LedgerUpkeep)? { base.upkeep }
 
-  /// Throws `StoreError` `.diskFull` while writes have just failed for that.
+  /// Throws `StoreError` `.diskFull` if writes failed with it recently.
   func check() async throws {
     try await base.check()
     try room.check()

@@ -4,7 +4,7 @@ import Synchronization
 extension MetricsRegistry {
   static let textType = "text/plain; version=0.0.4; charset=utf-8"
 
-  /// All metrics, sorted, one family after another.
+  /// All metrics, sorted and grouped by family.
   public var prometheusText: String {
     let table = table.withLock { $0 }
     var text = ""
@@ -47,7 +47,7 @@ extension MetricsRegistry {
     value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
   }
 
-  /// Letters, digits, underscores and colons; anything else becomes an underscore.
+  /// Replaces all characters but ASCII letters, digits, underscores and colons by underscores.
   private static func name(_ label: String) -> String {
     String(label.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == ":") ? $0 : "_" })
   }

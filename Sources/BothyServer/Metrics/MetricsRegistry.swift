@@ -3,8 +3,8 @@ import Synchronization
 
 /// Keeps the metrics of this process in memory, for `/metrics` to print.
 ///
-/// It is a `MetricsFactory`, so it can also be bootstrapped as the process's metrics system and then holds what
-/// the libraries count. Getting a metric costs a lock and a look-up.
+/// It is a `MetricsFactory`, so it can also be bootstrapped as the process's metrics system. Then it holds the
+/// libraries' metrics too. Each access to a metric costs a lock and a look-up.
 public final class MetricsRegistry: MetricsFactory {
   struct Key: Hashable, Comparable {
     var label: String
@@ -24,7 +24,7 @@ public final class MetricsRegistry: MetricsFactory {
 
   let table = Mutex(Table())
 
-  /// A registry without metrics: each is made when it is first asked for, and kept from then on.
+  /// Creates a registry without metrics. Each metric is created on first use and kept from then on.
   public init() {}
 
   private static func key(_ label: String, _ dimensions: [(String, String)]) -> Key {
@@ -51,7 +51,7 @@ public final class MetricsRegistry: MetricsFactory {
     histogram(Self.key(label, dimensions))
   }
 
-  /// Sets a counter whose total is kept elsewhere.
+  /// Sets a counter whose total is maintained elsewhere.
   func setCounter(_ label: String, to total: Int64) {
     let key = Self.key(label, [])
     table.withLock { Self.kept(key, in: &$0.counters, else: Count()) }.total.store(total, ordering: .relaxed)
@@ -74,7 +74,7 @@ public final class MetricsRegistry: MetricsFactory {
     return made
   }
 
-  /// Nothing: a counter's total outlives the handle it was counted with.
+  /// Does nothing, because a counter's total outlives its handler.
   public func destroyCounter(_ handler: any CounterHandler) {}
   public func destroyMeter(_ handler: any MeterHandler) {}
   public func destroyRecorder(_ handler: any RecorderHandler) {}
@@ -100,12 +100,12 @@ extension MetricsRegistry {
     func record(_ value: Double) { set(value) }
   }
 
-  /// Counts by upper bound, in seconds; what a timer records in nanoseconds is divided.
+  /// Counts of values by upper bound, in seconds. Durations of timers are converted from nanoseconds.
   final class Histogram: TimerHandler, RecorderHandler {
     static let bounds: [Double] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     struct Counts: Sendable {
-      /// How many values lie in each interval; the last one is beyond every bound.
+      /// The number of values in each interval. The last interval is beyond every bound.
       var intervals = [Int](repeating: 0, count: Histogram.bounds.count + 1)
       var sum = 0.0
     }

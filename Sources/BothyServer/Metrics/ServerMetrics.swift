@@ -1,7 +1,7 @@
 import BothySyncService
 import CoreMetrics
 
-/// What the server counts: requests and their latency by route, operations by verdict, open event streams.
+/// The server's metrics: requests and their latency by route, operations by verdict, and open event streams.
 struct ServerMetrics: Sendable {
   let registry: MetricsRegistry
 
@@ -12,14 +12,14 @@ struct ServerMetrics: Sendable {
       .recordNanoseconds(Self.nanoseconds(duration))
   }
 
-  /// A transaction on the ledger, `read` or `write`.
+  /// Counts and times a transaction on the storage, of the kind `read` or `write`.
   func transaction(_ kind: String, succeeded: Bool, duration: Duration) {
     let dimensions = [("kind", kind), ("result", succeeded ? "done" : "failed")]
     registry.makeTimer(label: "bothy_ledger_transaction_seconds", dimensions: dimensions)
       .recordNanoseconds(Self.nanoseconds(duration))
   }
 
-  /// An answer 401, 403 or 429.
+  /// Counts a response 401, 403 or 429.
   func refusal(_ reason: String) {
     registry.makeCounter(label: "bothy_refusals_total", dimensions: [("reason", reason)]).increment(by: 1)
   }

@@ -1,12 +1,12 @@
 public import Tracing
 
-/// A tracer that writes each span as a line of JSON when it ends, with the names that OpenTelemetry's exporters use, for
+/// A tracer that writes each span as a line of JSON when it ends. The names are those of OpenTelemetry's exporters, for
 /// collectors that read files.
 ///
 ///     {"traceId":"0af7…","spanId":"b7ad…","parentSpanId":"00f0…","name":"GET /healthz","kind":2,
 ///      "startTimeUnixNano":"1732…","endTimeUnixNano":"1732…","attributes":{…},"status":{"code":0}}
 ///
-/// It continues a trace by `traceparent` (W3C Trace Context) and leaves out those whose callers say they are not sampled.
+/// It continues a trace by `traceparent` (W3C Trace Context), and omits traces that their callers mark as not sampled.
 public struct TraceWriter: Tracer {
   private let write: @Sendable ([UInt8]) -> Void
 

@@ -52,7 +52,7 @@ public final class WrittenSpan: Span {
   public func recordError<Instant: TracerInstant>(
     _ error: any Error, attributes: SpanAttributes, at instant: @autoclosure () -> Instant
   ) {
-    // The kind of the error alone: its text may have parts of records.
+    // Only the type of the error, because its text may have parts of records.
     let name = "\(type(of: error))"
     state.withLock { state in
       state.events.append("exception \(name)")
@@ -115,7 +115,7 @@ public final class WrittenSpan: Span {
     return writer.bytes + [UInt8(ascii: "\n")]
   }
 
-  /// As OpenTelemetry numbers them.
+  /// Returns OpenTelemetry's number of the kind.
   private static func number(_ kind: SpanKind) -> Int {
     switch kind {
     case .internal: 1

@@ -1,9 +1,9 @@
 import BothyStore
 import HTTPTypes
 
-/// Writes the OpenAPI 3.1 document from the routes themselves.
+/// Builds the OpenAPI 3.1 document from the routes themselves.
 enum OpenAPIDocument {
-  /// The route of the document, which describes the others and itself.
+  /// Returns the route of the document, which describes the other routes and itself.
   static func route(describing routes: [Route]) -> Route {
     var route = Route(
       method: .get, pattern: "/openapi.json", operation: "openapi", summary: "This document.", isOpen: true,

@@ -6,20 +6,21 @@ public import Logging
 import NIOCore
 public import ServiceLifecycle
 
-/// A cache of resources as an HTTP proxy in front of one origin, for other programs on this machine.
+/// An HTTP proxy in front of one origin, for other programs on this machine, with a cache of resources.
 ///
-/// What programs ask for is answered from the cache where HTTP allows it (RFC 9111, as a private cache) and fetched
-/// else; what changes things on the origin passes through and removes what it outdates. `run()` is its lifetime.
+/// Responses come from the cache if HTTP allows it (RFC 9111, as a private cache), and otherwise from the origin.
+/// Requests that change the origin pass through, and invalidate the entries they outdate. `run()` is the proxy's
+/// lifetime.
 public final class CacheProxy: Service {
   private let configuration: CacheProxyConfiguration
   private let readiness = Readiness()
 
-  /// Opens nothing: `run()` gives the source to the cache and opens the socket.
+  /// Creates a proxy. `run()` registers the source with the cache and opens the socket.
   public init(_ configuration: CacheProxyConfiguration) { self.configuration = configuration }
 
-  /// Listens and answers until the task is cancelled or the service group shuts down. Call it once.
+  /// Listens and responds until the task is cancelled or the service group shuts down. Call it once.
   ///
-  /// Throws when the address cannot be bound, or when another source of the cache has the proxy's id.
+  /// Throws if the address can't be bound, or if another source of the cache has the proxy's id.
   public func run() async throws {
     do {
       try await server().run()
@@ -30,10 +31,10 @@ public final class CacheProxy: Service {
     }
   }
 
-  /// Waits until the proxy listens and says where. Throws what `run()` throws if it never does.
+  /// Waits until the proxy listens, and returns its address. Throws what `run()` throws if the proxy never listens.
   public func ready() async throws -> BothyServer.Address { try await readiness.wait() }
 
-  /// The answer to one request; tests ask without a socket.
+  /// Returns the response to one request. Tests call it without a socket.
   package func answer(_ request: ProxyRequest) async throws -> ProxyAnswer {
     let responder = try ProxyResponder(configuration)
     switch responder.begin(request) {
@@ -53,31 +54,34 @@ public final class CacheProxy: Service {
   }
 }
 
-/// What a proxy stands in front of, where it listens and what it keeps things in.
+/// The configuration of a proxy: its origin, its address and its cache.
 public struct CacheProxyConfiguration: Sendable {
-  /// The address to listen on. The default admits this machine only: a proxy asks nobody who they are.
+  /// The address to listen on. The default admits this machine only, because a proxy doesn't authenticate callers.
   public var host = "127.0.0.1"
-  /// The names that the proxy answers under, beside IP addresses, `localhost`, `host` and the origin's own. Others are
-  /// refused, since a page of the web can let its own name point here; so are changes that such pages make.
+  /// The host names of the proxy, besides IP addresses, `localhost`, `host` and the origin's own.
+  ///
+  /// Requests under other names are refused, because a web page can let its own name point here. Changes that such
+  /// pages send are refused too.
   public var allowedHosts: [String] = []
-  /// The port to listen on; 0 lets the system choose one (see `CacheProxy.ready()`).
+  /// The port to listen on. With 0 the system chooses one (see `CacheProxy.ready()`).
   public var port: Int
   /// The origin as a source of the cache; `CacheProxyConfiguration.source(origin:)` makes one.
   public var source: ResourceSource
-  /// What keeps the answers. Other sources of it are left alone, but they share its limits.
+  /// The cache for the responses. Its other sources don't change, but they share its limits.
   public var cache: ResourceCache
-  /// The way to the origin for what is not cached.
+  /// The loader that sends requests to the origin.
   public var loader: any ResourceLoader
-  /// The largest body of a request that is passed on.
+  /// The largest body of a request that is passed on, in bytes.
   public var bodyLimit = 64 << 20
-  /// The longest until the head of an answer that is passed through.
+  /// The longest wait for the head of a response that is passed through.
   public var timeout: Duration = .seconds(60)
-  /// Milliseconds since 1970: the cache's own clock.
+  /// The cache's own clock, in milliseconds since 1970.
   public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
-  /// Gets answers at the level debug, what could not be kept at trace, failures of the cache itself as errors.
+  /// Receives responses at the level debug, responses that couldn't be stored at trace, and failures of the cache as
+  /// errors.
   public var logger: Logger
 
-  /// What has no parameter here has the default written at it.
+  /// Creates a configuration. Properties without a parameter here have their defaults.
   public init(
     port: Int, source: ResourceSource, cache: ResourceCache, loader: any ResourceLoader, logger: Logger
   ) {
@@ -88,11 +92,11 @@ public struct CacheProxyConfiguration: Sendable {
     self.logger = logger
   }
 
-  /// The origin as a plain HTTP cache sees it: errors and redirects are kept where HTTP allows it, nothing is asked for
-  /// twice, and callers are told of failures at once.
+  /// Returns the origin as a plain HTTP cache sees it. Errors and redirects are stored if HTTP allows it, the cache
+  /// doesn't retry, and callers learn of failures at once.
   ///
-  /// - Parameter origin: an address that paths are put behind, like `https://example.org`.
-  /// - Throws: `CacheError.invalidSource` when it is none.
+  /// - Parameter origin: an address that paths are appended to, like `https://example.org`.
+  /// - Throws: `CacheError.invalidSource` if it isn't a valid address.
   public static func source(origin: String) throws -> ResourceSource {
     var rule = FreshnessRule.http
     rule.keepsEveryStatus = true

@@ -3,22 +3,23 @@ import HTTPTypes
 import NIOCore
 package import NIOHTTP1
 
-/// One answer of the proxy, not yet framed for a connection.
+/// One response of the proxy, not yet framed for a connection.
 package struct ProxyAnswer: Sendable {
   package enum Body: Sendable {
-    /// None by the nature of the answer; its fields may speak of one all the same.
+    /// A response that has no body by its nature, even if its fields describe one.
     case none
     case whole(Data)
-    /// Ends with the answer; throws when the origin breaks off.
+    /// A body in pieces. The stream ends with the response, and throws if the origin breaks off.
     case pieces(AsyncThrowingStream<Data, any Error>)
   }
 
   package var status: Int
-  /// None of the connection; a length only of a body that comes in pieces, or that HEAD tells of.
+  /// The fields of the response, without those of the connection. A length is included only for a body in pieces, or if
+  /// the response is to HEAD.
   package var fields: HTTPHeaders
   package var body: Body
 
-  /// - Parameter cacheStatus: what the cache had to do with it (RFC 9211).
+  /// - Parameter cacheStatus: how the cache handled the request (RFC 9211).
   init(status: Int, fields: HTTPHeaders, cacheStatus: String, body: Body) {
     self.status = status
     self.fields = fields
@@ -26,12 +27,12 @@ package struct ProxyAnswer: Sendable {
     self.body = body
   }
 
-  /// What the cache had to do with an answer that was fresh in it.
+  /// The cache status of a response that was fresh in the cache.
   static let hit = "hit"
-  /// What stands before it.
+  /// The prefix of the cache status.
   static let cache = "bothy; "
 
-  /// An answer of the proxy's own: why there is no other.
+  /// Returns a response of the proxy's own, with the reason why it has no other.
   static func problem(_ status: Int, _ sentence: String, _ cacheStatus: String) -> ProxyAnswer {
     ProxyAnswer(
       status: status,
@@ -39,14 +40,14 @@ package struct ProxyAnswer: Sendable {
       cacheStatus: cacheStatus, body: .whole(Data((sentence + "\n").utf8)))
   }
 
-  /// The head that goes out to who sent the request, and whether the connection ends with the answer (RFC 9112 §6, §9).
+  /// Returns the head to send, and true if the connection ends with the response (RFC 9112 §6, §9).
   ///
-  /// - Parameter isLast: whether it ends for another reason than what the request and the answer say.
+  /// - Parameter isLast: true if the connection ends for another reason than the request and the response.
   func framed(for request: HTTPRequestHead, isLast: Bool) -> (head: HTTPResponseHead, closes: Bool) {
     framed(in: request.version, isLast: isLast || !request.goesOn)
   }
 
-  /// - Parameter isLast: whether the connection ends for another reason than what the answer says.
+  /// - Parameter isLast: true if the connection ends for another reason than the response.
   func framed(in version: HTTPVersion, isLast: Bool) -> (head: HTTPResponseHead, closes: Bool) {
     var fields = fields
     let isOld = version.isOld
@@ -66,7 +67,7 @@ package struct ProxyAnswer: Sendable {
 }
 
 extension HTTPResponseHead {
-  /// Its bytes, without the empty line at their end.
+  /// Writes the head without the empty line at its end.
   func write(into buffer: inout ByteBuffer) {
     buffer.writeString("HTTP/\(version.major).\(version.minor) \(status.code) \(status.reasonPhrase)\r\n")
     for (name, value) in headers { buffer.writeString("\(name): \(value)\r\n") }
@@ -74,11 +75,12 @@ extension HTTPResponseHead {
 }
 
 extension HTTPRequestHead {
-  /// Whether the connection may go on after the answer. After a request to change the protocol nothing more is read.
+  /// True if the connection may continue after the response. After a request to change the protocol nothing more is
+  /// read.
   var goesOn: Bool { isKeepAlive && method != .CONNECT && !headers.contains(name: "upgrade") }
 }
 
 extension HTTPVersion {
-  /// Before HTTP/1.1: no chunks, and a connection that closes unless both sides want to keep it.
+  /// True before HTTP/1.1. Such versions have no chunks, and close the connection unless both sides want to keep it.
   var isOld: Bool { (major, minor) < (1, 1) }
 }

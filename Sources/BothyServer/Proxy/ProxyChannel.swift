@@ -3,10 +3,10 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// Sets up the connections of the proxy: the way of bytes to requests, and of answers to bytes.
+/// Sets up the connections of the proxy, with the handlers that turn bytes into requests and responses into bytes.
 ///
-/// Below the frameworks' own channels for two reasons: those would put their own `Date` in the place of the origin's, and
-/// run each request through tasks and streams, which takes longer than all that a hit in memory needs.
+/// It doesn't use the frameworks' own channels. They replace the origin's `Date` with their own, and run each request
+/// through tasks and streams. That takes longer than a whole hit in memory.
 struct ProxyChannel: ServerChildChannel {
   struct Connection: ServerChildChannelValue {
     let channel: any Channel
@@ -18,9 +18,9 @@ struct ProxyChannel: ServerChildChannel {
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
     channel.eventLoop.makeCompletedFuture {
       var encoding = HTTPResponseEncoder.Configuration()
-      // The encoder does not know which answers are to HEAD; `ProxyAnswer.framed` does.
+      // The encoder doesn't know which responses are to HEAD, but `ProxyAnswer.framed` does.
       encoding.automaticallySetFramingHeaders = false
-      // Never so small that a common request comes in two pieces.
+      // The buffer is never so small that a common request arrives in two pieces.
       try channel.syncOptions?.setOption(
         .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 4096, initial: 4096, maximum: 65536))
       let pipeline = channel.pipeline.syncOperations
@@ -28,8 +28,8 @@ struct ProxyChannel: ServerChildChannel {
       try pipeline.addHandlers(
         IdleStateHandler(readTimeout: idleTimeout), BackPressureHandler(),
         ProxyShortcut(responder, connection))
-      // One request at a time comes through, in order; what is no HTTP is answered with 400. Fields are not checked
-      // again: parsers and HTTPTypes have done that.
+      // Requests arrive one at a time and in order. Bytes that aren't HTTP get the response 400. Fields aren't checked
+      // again, because parsers and HTTPTypes have done that.
       try pipeline.configureHTTPServerPipeline(
         withOutboundHeaderValidation: false, withEncoderConfiguration: encoding)
       try pipeline.addHandler(connection)
@@ -37,10 +37,10 @@ struct ProxyChannel: ServerChildChannel {
     }
   }
 
-  /// Stays until the connection is closed; what goes on in it is the event loop's.
+  /// Returns when the connection is closed. The event loop does the work.
   func handle(value: Connection, logger: Logger) async {
     await withTaskCancellationHandler {
-      // However it ended, it has.
+      // An error also means that the connection is closed.
       try? await value.channel.closeFuture.get()
     } onCancel: {
       value.channel.close(promise: nil)

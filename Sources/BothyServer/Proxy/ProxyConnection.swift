@@ -3,10 +3,10 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// One connection of the proxy: reads a request, has it answered, writes the answer, and begins anew.
+/// One connection of the proxy. It reads a request, writes the response, and reads the next request.
 ///
-/// What memory holds is answered on the event loop, without a task; all else in a task that ends with the connection.
-/// Lives on the connection's event loop.
+/// Responses from memory are written on the event loop, without a task. All others come from a task that ends with the
+/// connection. The handler runs on the connection's event loop.
 final class ProxyConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -17,16 +17,16 @@ final class ProxyConnection: ChannelInboundHandler {
   private var head: HTTPRequestHead?
   private var body: ByteBuffer?
   private var work: Task<Void, Never>?
-  /// Answers that the system has not taken to their end.
+  /// The number of responses that the system hasn't sent completely.
   private var unsent = 0
-  /// No request comes after what is being answered.
+  /// True if the connection accepts no request after the current one.
   private var isLast = false
-  /// How many requests were read to their end.
+  /// The number of requests that were read completely.
   private(set) var requests = 0
-  /// The bytes of the request that is being read, if it is known beforehand that they are all of it.
+  /// The bytes of the request that is being read, if they are known to be all of it.
   var bytes: ByteBuffer?
-  /// Whether the end of an answer is being written: what then comes to be answered waits until that is done, so that
-  /// requests that were sent all at once do not pile up on the stack.
+  /// True while the end of a response is being written. The next request waits until that is done, so that requests
+  /// sent all at once don't pile up on the stack.
   private var isEnding = false
 
   init(_ responder: ProxyResponder, _ logger: Logger) {
@@ -34,7 +34,7 @@ final class ProxyConnection: ChannelInboundHandler {
     self.logger = logger
   }
 
-  /// Whether no request is being read or answered, and another one may come.
+  /// True if no request is being read or answered, and another one is accepted.
   var isFree: Bool { head == nil && work == nil && !isLast && !isEnding }
 
   // MARK: reading
@@ -42,7 +42,7 @@ final class ProxyConnection: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch Self.unwrapInboundIn(data) {
     case .head(let head):
-      // Nothing is answered behind an answer that was said to be the last.
+      // After the last response the connection answers no request.
       guard !isLast else { return }
       self.head = head
       if !head.version.isOld, head.headers.first(name: "expect")?.lowercased() == "100-continue" {
@@ -50,7 +50,7 @@ final class ProxyConnection: ChannelInboundHandler {
         context.writeAndFlush(Self.wrapOutboundOut(.head(go)), promise: nil)
       }
     case .body(var piece):
-      // What comes after a refusal is not wanted.
+      // The rest of a refused request is ignored.
       guard let head else { return }
       let size = (body?.readableBytes ?? 0) + piece.readableBytes
       if size > responder.bodyLimit {
@@ -96,7 +96,7 @@ final class ProxyConnection: ChannelInboundHandler {
     let body = body
     let bytes =
       head.version == .http1_1 && head.goesOn && !head.headers.contains(name: "expect") ? bytes : nil
-    // Before the answer is written: its end lets the next request in.
+    // This happens before the response is written, because its end admits the next request.
     (self.head, self.body, self.bytes) = (nil, nil, nil)
     guard let request = ProxyRequest(head, body: body) else {
       return write(responder.refusal(isTooLarge: false), to: head, context)
@@ -119,7 +119,7 @@ final class ProxyConnection: ChannelInboundHandler {
             bound.value.1.flush()
           }.get()
           for try await piece in pieces {
-            // Waits until it is on its way, so that no more is in memory than one piece.
+            // Waits until the piece is sent, so that memory has no more than one piece.
             try await channel.writeAndFlush(
               HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: piece))))
           }
@@ -128,13 +128,13 @@ final class ProxyConnection: ChannelInboundHandler {
           try await channel.eventLoop.submit { bound.value.0.write(answer, to: head, bound.value.1) }.get()
         }
       } catch {
-        // Half an answer must not pass for a whole one.
+        // Half a response must not pass for a whole one.
         channel.close(promise: nil)
       }
     }
   }
 
-  /// Writes an answer whose body is at hand.
+  /// Writes a response whose body is in memory.
   private func write(_ answer: ProxyAnswer, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
     begin(answer, to: request, context)
     if case .whole(let bytes) = answer.body, !bytes.isEmpty, request.method != .HEAD {
@@ -164,8 +164,8 @@ final class ProxyConnection: ChannelInboundHandler {
     isEnding = false
   }
 
-  /// Ends the connection after its last answer: tells the client so and lets it close too, because what it still sends
-  /// would cost it the end of the answer.
+  /// Closes the output of the connection after its last response, and lets the client close the input. If the proxy
+  /// closed both, bytes that the client still sends could cost it the end of the response.
   private func hangUpIfDone(_ context: ChannelHandlerContext) {
     guard isLast, head == nil, work == nil, unsent == 0 else { return }
     context.close(mode: .output, promise: nil)

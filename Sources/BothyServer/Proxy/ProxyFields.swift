@@ -4,12 +4,12 @@ import NIOHTTP1
 
 /// The fields that a proxy sends on, in both directions (RFC 9110 §7.6).
 enum ProxyFields {
-  /// The method as it stood in the request: the parser writes `M-SEARCH` without its dash. Nil when it is none.
+  /// Returns the method of the request, or `nil` if it isn't valid. The parser writes `M-SEARCH` without its dash.
   static func method(_ parsed: HTTPMethod) -> HTTPRequest.Method? {
     HTTPRequest.Method(parsed == .MSEARCH ? "M-SEARCH" : parsed.rawValue)
   }
 
-  /// What stood in a request, but for the host, which is the proxy's.
+  /// Returns the fields of a request without `Host`, which names the proxy.
   static func fields(_ headers: HTTPHeaders) -> HTTPFields {
     var fields = HTTPFields()
     for header in headers {
@@ -19,8 +19,8 @@ enum ProxyFields {
     return fields
   }
 
-  /// What of a request goes to the origin: not what concerns this connection, nor the codings that the way to the origin
-  /// undoes by itself.
+  /// Returns the fields of a request for the origin. Omits the fields of this connection, and the codings that the
+  /// loader decodes itself.
   static func request(_ fields: HTTPFields) -> HTTPFields {
     var sent = Storability.storable(fields, decodes: false)
     for name in [HTTPField.Name.acceptEncoding, .contentLength, .expect] { sent[name] = nil }
@@ -28,24 +28,25 @@ enum ProxyFields {
     return sent
   }
 
-  /// What the cache asks the origin with: conditions are the cache's own, and so is the choice of a part.
+  /// Returns the fields of a request of the cache to the origin. The cache sets its own conditions and requests whole
+  /// resources.
   static func cached(_ fields: HTTPFields) -> HTTPFields {
     var sent = request(fields)
     for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .range] { sent[name] = nil }
     return sent
   }
 
-  /// What of an answer goes to who asked.
+  /// Returns the fields of a response for the client.
   static func answer(_ fields: HTTPFields) -> HTTPHeaders {
     var sent = HTTPHeaders(Storability.storable(fields, decodes: false).map { ($0.name.rawName, $0.value) })
     sent.add(name: "Via", value: via)
     return sent
   }
 
-  /// What goes out of a stored answer, but for its age and the length of its body.
+  /// The fields of a stored response, without its age and the length of its body.
   struct Stored {
     var fields = HTTPHeaders()
-    /// Whether the origin's answer had an age already.
+    /// True if the origin's response had an age.
     var hadAge = false
 
     init() {}
@@ -55,7 +56,7 @@ enum ProxyFields {
       hadAge = stored.contains(.age)
       stored[.age] = nil
       stored[.contentLength] = nil
-      // A cookie, and the like, is for the one that the origin gave it to.
+      // Cookies and other credentials are meant only for the client that received them from the origin.
       stored = HTTPFields(stored.filter { !CredentialFields.contains($0.name) })
       fields = ProxyFields.answer(stored)
     }

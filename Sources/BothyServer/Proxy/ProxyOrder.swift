@@ -1,14 +1,14 @@
 import BothyCache
 import HTTPTypes
 
-/// A request with all that the proxy makes of it before it looks anywhere.
+/// A request with all that the proxy derives from it before it reads the cache.
 final class ProxyOrder: Sendable {
   let request: ProxyRequest
   let target: ProxyTarget
   let plan: ProxyPlan
-  /// What the cache is asked with.
+  /// The options for reading the cache.
   let options: ReadOptions
-  /// Whether an answer of 200 goes out whole: nothing is asked on a condition or in parts.
+  /// True if a response of 200 is sent whole, because the request has no condition and no range.
   let isWhole: Bool
 
   init(_ request: ProxyRequest, _ target: ProxyTarget) {

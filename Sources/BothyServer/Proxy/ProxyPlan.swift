@@ -1,16 +1,17 @@
 import BothyCache
 import HTTPTypes
 
-/// What the proxy does with a request: a decision by its head alone.
+/// The way in which the proxy handles a request, decided by its head alone.
 enum ProxyPlan: Equatable {
-  /// Answered from the cache, which asks the origin when it has to.
+  /// Served from the cache, which sends a request to the origin if it has to.
   case cached
-  /// A part of something: from the cache if it has all of it and that is fresh, else passed on.
+  /// A part of a resource. It is served from the cache if the cache has all of the resource, fresh. Otherwise it is
+  /// passed on.
   case part
-  /// Passed on and back, and not kept.
+  /// Passed through and not stored.
   case pass
 
-  /// - Parameter isPlain: whether the address is the one that the cache asks under; another spelling is passed on.
+  /// - Parameter isPlain: true if the address is the one that the cache uses. Other spellings are passed on.
   init(_ method: HTTPRequest.Method, _ fields: HTTPFields, isPlain: Bool) {
     let conditionsOfWriters = [HTTPField.Name.ifMatch, .ifUnmodifiedSince, .ifRange]
     let isStream = fields[.accept]?.lowercased().contains("text/event-stream") ?? false
@@ -18,7 +19,7 @@ enum ProxyPlan: Equatable {
       || CredentialFields.areIn(fields)
       || conditionsOfWriters.contains(where: { fields.contains($0) })
     {
-      // The proxy may have several users; what one's credentials bring, cookies among them, is not for the
+      // The proxy may have several users. Responses to one user's credentials, cookies among them, aren't for the
       // others.
       self = .pass
     } else {

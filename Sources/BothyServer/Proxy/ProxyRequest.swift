@@ -3,14 +3,14 @@ package import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// One request to the proxy, read to its end.
+/// One complete request to the proxy.
 package struct ProxyRequest: Sendable {
   package var method: HTTPRequest.Method
-  /// Path and query, as they stood in the request.
+  /// The path and query, as written in the request.
   package var target: String
   package var fields: HTTPFields
   package var body: Data
-  /// The name that the program called the proxy by; nil where it gave none.
+  /// The host that the program addressed the proxy by, or `nil` if it gave none.
   package var authority: String?
 
   package init(
@@ -24,7 +24,7 @@ package struct ProxyRequest: Sendable {
     self.body = body
   }
 
-  /// Nil for a method that is none.
+  /// Returns `nil` for an invalid method.
   init?(_ head: HTTPRequestHead, body: ByteBuffer?) {
     guard let method = head.method == .GET ? .get : ProxyFields.method(head.method) else { return nil }
     self.init(
@@ -33,13 +33,14 @@ package struct ProxyRequest: Sendable {
       authority: Self.authority(head.uri) ?? head.headers.first(name: "Host"))
   }
 
-  /// What a target names besides its path: it counts before the field `Host` (RFC 9112 §3.2.2).
+  /// Returns the authority that a target names besides its path. It takes precedence over the field `Host` (RFC 9112
+  /// §3.2.2).
   static func authority(_ uri: String) -> String? {
     guard uri.utf8.first != UInt8(ascii: "/"), let scheme = uri.firstRange(of: "://") else { return nil }
     return String(uri[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" })
   }
 
-  /// The target without the scheme and host that it may begin with (RFC 9112 §3.2.2).
+  /// Returns the target without the scheme and host that it may begin with (RFC 9112 §3.2.2).
   private static func target(_ uri: String) -> String {
     guard uri.utf8.first != UInt8(ascii: "/"), let scheme = uri.firstRange(of: "://") else { return uri }
     let rest = uri[scheme.upperBound...]

@@ -6,12 +6,12 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// Answers one request after the other: from the cache, or by passing it on.
+/// Responds to requests from the cache, or by passing them on.
 final class ProxyResponder: Sendable {
-  /// How far a request can be answered without waiting.
+  /// The progress that a request makes without waiting.
   enum Beginning: Sendable {
     case answered(ProxyAnswer)
-    /// What is to be done for it, which takes a disk or a network.
+    /// A request that needs a disk or a network.
     case open(ProxyOrder)
   }
 
@@ -19,9 +19,9 @@ final class ProxyResponder: Sendable {
   private let cache: ResourceCache
   private let origin: String
   private let hosts: OwnHosts
-  /// By what stood in requests.
+  /// The targets, by their text in requests.
   private let targets = Mutex(Remembered<String, ProxyTarget>(limit: 4 << 20))
-  /// By the bytes that they came in.
+  /// The parsed requests, by their bytes.
   private let orders = Mutex(Remembered<ByteBuffer, ProxyOrder>(limit: 4 << 20))
 
   init(_ configuration: CacheProxyConfiguration) throws {
@@ -32,19 +32,19 @@ final class ProxyResponder: Sendable {
     } else {
       origin = ""
     }
-    // Programs that use it as their proxy name the origin.
+    // Programs that use this as their proxy name the origin.
     let named = ProxyRequest.authority(origin).map { [String(HostName.part(of: $0))] } ?? []
     hosts = OwnHosts(configuration.allowedHosts + ["localhost", configuration.host] + named)
     try cache.register(configuration.source)
   }
 
-  /// The largest body of a request that is passed on.
+  /// The largest body of a request that is passed on, in bytes.
   var bodyLimit: Int { configuration.bodyLimit }
 
-  /// The answer if it takes no more than a look at memory: waits for nothing, so that event loops may call it.
+  /// Returns the response if memory has all it needs. Waits for nothing, so event loops may call it.
   ///
-  /// - Parameter bytes: what the request came in, when it may be known by that from now on: its bytes and no others, on a
-  ///   connection of HTTP/1.1 that goes on after it.
+  /// - Parameter bytes: the bytes of the request, if they may identify it from now on. They have to be exactly the
+  ///   request's, on a connection of HTTP/1.1 that stays open after it.
   func begin(_ request: ProxyRequest, as bytes: ByteBuffer? = nil) -> Beginning {
     if let refusal = foreign(request) { return .answered(logged(refusal, request)) }
     guard let target = target(request.target) else {
@@ -57,8 +57,8 @@ final class ProxyResponder: Sendable {
     return .answered(logged(served(resource, order), request))
   }
 
-  /// What is answered to a request that a page of the web may have made a browser send: under a name that the page lets
-  /// point here, or to change something.
+  /// Returns a refusal for a request that a web page may have made a browser send. Such a request uses a name that the
+  /// page lets point here, or changes something.
   private func foreign(_ request: ProxyRequest) -> ProxyAnswer? {
     if let authority = request.authority, !hosts.contains(authority) {
       return .problem(
@@ -73,8 +73,8 @@ final class ProxyResponder: Sendable {
     return .problem(415, "Say by Content-Type what the body is.", "fwd=bypass")
   }
 
-  /// The whole answer, framed, to a request that came in the same bytes before; nil when they are new or memory does not
-  /// have the answer. Waits for nothing.
+  /// Returns the whole framed response to a request with known bytes. Returns `nil` if the bytes are new or memory
+  /// doesn't have the response. Waits for nothing.
   func answer(_ bytes: ByteBuffer, _ allocator: ByteBufferAllocator) -> ByteBuffer? {
     guard let order = orders.withLock({ $0.read(bytes) }), let resource = resource(order) else { return nil }
     let stored = resource.stored
@@ -97,7 +97,7 @@ final class ProxyResponder: Sendable {
     return answer
   }
 
-  /// What goes out at once.
+  /// Returns the resource if memory has it and it can be sent at once.
   private func resource(_ order: ProxyOrder) -> CachedResource? {
     guard order.plan != .pass, let resource = cache.valueAtOnce(order.target.key, order.options),
       order.plan == .cached || resource.metadata.status == 200
@@ -105,7 +105,7 @@ final class ProxyResponder: Sendable {
     return resource
   }
 
-  /// The answer to a request that was begun; failures are answers too.
+  /// Returns the response to a request that was begun. Failures become responses too.
   func finish(_ order: ProxyOrder) async -> ProxyAnswer {
     let answer =
       switch order.plan {
@@ -116,7 +116,7 @@ final class ProxyResponder: Sendable {
     return logged(answer, order.request)
   }
 
-  /// The answer to a request that is none, or has more of a body than is passed on.
+  /// Returns the response to an invalid request or to one whose body is too large.
   func refusal(isTooLarge: Bool) -> ProxyAnswer {
     isTooLarge
       ? .problem(413, "The proxy passes on \(bodyLimit) bytes at most.", "fwd=bypass")
@@ -133,7 +133,7 @@ final class ProxyResponder: Sendable {
   }
 
   private func remember(_ order: ProxyOrder, as bytes: ByteBuffer) {
-    // A copy: what was read from the connection is larger, and used again.
+    // Stores a copy, because the connection's buffer is larger and is used again.
     orders.withLock {
       $0.insert(ByteBuffer(bytes: bytes.readableBytesView), order, cost: 512 + 4 * bytes.readableBytes)
     }
@@ -163,7 +163,8 @@ final class ProxyResponder: Sendable {
       if onlyStored, !use(of: resource, order.request).isUsableAtOnce {
         return .problem(504, "Nothing fresh is stored, and the request wants no other.", "fwd=stale")
       }
-      // Several may have waited for this answer, and its cookie is for one: each that brings nothing to store asks for itself.
+      // Several requests may share this response, but its cookie is for one. Each request for such a response is passed
+      // on by itself.
       if case .notStored(let why) = resource.storage, why != .noDisk, resource.origin == .network,
         CredentialFields.areIn(resource.metadata.fields)
       {
@@ -171,7 +172,7 @@ final class ProxyResponder: Sendable {
       }
       return served(resource, order)
     } catch {
-      // What is too large to be kept goes through piece by piece.
+      // A response that is too large for the cache is passed through piece by piece.
       if error.code == .tooLarge { return await pass(order, why: "bypass; detail=large") }
       return .problem(Self.status(of: error, onlyStored), error.message, "fwd=miss")
     }
@@ -202,7 +203,7 @@ final class ProxyResponder: Sendable {
     return await pass(order, why: "partial-hit")
   }
 
-  /// An answer out of an entry: all of it, the part that was asked for, or that nothing has changed.
+  /// Returns a response from an entry: all of it, the requested part, or that it is unchanged.
   private func served(_ resource: CachedResource, _ order: ProxyOrder) -> ProxyAnswer {
     let metadata = resource.metadata
     let stored = order.target.prepared(resource.stored).fields
@@ -265,7 +266,7 @@ final class ProxyResponder: Sendable {
     }
   }
 
-  /// The head of the origin's answer, if it comes in time.
+  /// Returns the head of the origin's response, or throws if it doesn't arrive in time.
   private func head(of sent: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
     let (loader, timeout) = (configuration.loader, configuration.timeout)
     typealias Outcome = Result<ResourceResponse, LoadFailure>
@@ -276,7 +277,7 @@ final class ProxyResponder: Sendable {
         }
       }
       group.addTask {
-        // Called off as soon as there is an answer.
+        // This is cancelled as soon as a response arrives.
         try? await Task.sleep(for: timeout)
         return nil
       }
@@ -289,7 +290,7 @@ final class ProxyResponder: Sendable {
 
   private func invalidate(_ method: HTTPRequest.Method, _ url: String, _ answer: ResourceResponse) async {
     let targets = Invalidation.targets(method: method, url: url, status: answer.status, fields: answer.fields)
-    // An address that is no key of this source was never stored.
+    // An address that is not a key of this source was never stored.
     let keys = targets.compactMap { try? configuration.source.key(url: $0) }
     guard !keys.isEmpty else { return }
     do {
@@ -309,7 +310,7 @@ final class ProxyResponder: Sendable {
     if answer.status == 204 || answer.status == 304 { passed.fields.remove(name: "Content-Length") }
     if method == .head || answer.status == 204 || answer.status == 304 {
       passed.body = .none
-      // Read to its end, so that its connection can be used again; nothing of it is wanted.
+      // The body is read to its end so that its connection can be used again. Its bytes are ignored.
       do { for try await _ in answer.body {} } catch {
         configuration.logger.trace("an answer broke off", metadata: ["error": "\(error)"])
       }

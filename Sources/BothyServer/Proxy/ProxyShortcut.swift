@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers requests whose bytes came before, when memory has what they ask for; hands all else on to the parser.
+/// Responds to requests whose bytes are known, if memory has the response. Passes all others on to the parser.
 ///
-/// What a request means depends on nothing but its bytes, if they begin where a request begins: what the parser made of
-/// them once holds whenever they come again. Nothing is parsed here. Lives on the connection's event loop.
+/// The meaning of a request depends only on its bytes, if they begin where a request begins. What the parser once made
+/// of them holds each time they arrive again. This handler parses nothing. It runs on the connection's event loop.
 final class ProxyShortcut: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -12,10 +12,10 @@ final class ProxyShortcut: ChannelInboundHandler {
 
   private let responder: ProxyResponder
   private let connection: ProxyConnection
-  /// What the parser was given.
+  /// The bytes that the parser received.
   private var blocks = RequestBlocks()
 
-  /// - Parameter connection: the one at the other end of the same pipeline.
+  /// - Parameter connection: the handler at the other end of the same pipeline.
   init(_ responder: ProxyResponder, _ connection: ProxyConnection) {
     self.responder = responder
     self.connection = connection
@@ -35,7 +35,7 @@ final class ProxyShortcut: ChannelInboundHandler {
     if bytes.readableBytes > 0 { parse(bytes, context) }
   }
 
-  /// Whether what comes now is the start of a request that nothing stands before.
+  /// True if the next bytes start a request and no other request is unfinished.
   private var isBetweenRequests: Bool {
     blocks.isAtStart && connection.requests == blocks.count && connection.isFree
   }
@@ -48,7 +48,8 @@ final class ProxyShortcut: ChannelInboundHandler {
     connection.bytes = nil
   }
 
-  /// The connection does not know of what was written here: what would make it close waits until that is sent.
+  /// Delays events that close the connection until the responses written here are sent, because the connection doesn't
+  /// know of them.
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
     case ChannelEvent.inputClosed:
@@ -59,7 +60,7 @@ final class ProxyShortcut: ChannelInboundHandler {
       }
       context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer()), promise: sent)
     case IdleStateHandler.IdleStateEvent.read:
-      // A channel that cannot say what it has to send has nothing.
+      // A channel that can't report its unsent bytes has none.
       let unsent = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)
       if (unsent ?? 0) == 0 { context.fireUserInboundEventTriggered(event) }
     default: context.fireUserInboundEventTriggered(event)

@@ -4,15 +4,15 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// What a target of requests means, and the head that its answer goes out with: worked out once, because a program
-/// asks for the same tiles again and again.
+/// The meaning of a request's target, and the head of the response to it. Both are computed once, because a program
+/// requests the same tiles again and again.
 final class ProxyTarget: Sendable {
-  /// What goes out with one version of the bytes: it changes with the age alone.
+  /// The fields and head for one version of the bytes. Only the age changes.
   final class Prepared: Sendable {
     fileprivate let number: UInt64
     let fields: ProxyFields.Stored
-    /// Of an answer with all of the bytes, out of the cache and to a connection that goes on: up to its age, which comes
-    /// last.
+    /// The head of a cached response with all of the bytes, to a connection that stays open. It ends before the value
+    /// of `Age`, which comes last.
     let head: ByteBuffer
 
     fileprivate init(_ stored: StoredEntry) {
@@ -29,20 +29,20 @@ final class ProxyTarget: Sendable {
   }
 
   let key: ResourceKey
-  /// The address at the origin.
+  /// The URL at the origin.
   let url: String
-  /// Whether that is the one that the cache asks under; another spelling is passed on.
+  /// True if the URL is the one that the cache uses. Other spellings are passed on.
   let isPlain: Bool
   private let latest = Mutex<Prepared?>(nil)
 
-  /// - Throws: `CacheError.invalidKey` when the origin has no such address.
+  /// - Throws: `CacheError.invalidKey` if the origin has no such address.
   init(_ target: String, of origin: String, _ source: ResourceSource) throws(CacheError) {
     url = origin + target
     key = try source.key(url: url)
     isPlain = source.publicURL(for: key) == url
   }
 
-  /// What is remembered of one, about: the object, its strings and some fields.
+  /// Returns the approximate size in memory of a target: the object, its strings and some fields.
   static func cost(_ target: String) -> Int { 2048 + 3 * target.utf8.count }
 
   func prepared(_ stored: StoredEntry) -> Prepared {

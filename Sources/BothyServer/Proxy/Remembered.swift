@@ -1,10 +1,10 @@
-/// Values by keys, the latest used of them: at least as many as fit the limit, at most twice as many.
+/// The most recently used values by key. Their cost is at least the limit and at most twice as much.
 struct Remembered<Key: Hashable, Value> {
   private typealias Entry = (value: Value, cost: Int)
 
   private let limit: Int
   private var young: [Key: Entry] = [:]
-  /// What was young before; what is used of it becomes young again, the rest goes.
+  /// The previous generation. Entries that are used become young again, and the others are evicted.
   private var old: [Key: Entry] = [:]
   private var cost = 0
 

@@ -1,21 +1,20 @@
 import NIOCore
 
-/// Follows the bytes that a parser is given, to know when it is at the start of a request.
+/// Tracks the bytes that a parser receives, to know when it is at the start of a request.
 ///
-/// Knows it of requests that cannot be anything but lines up to an empty one: GET and HEAD, with no body and no change of
-/// the protocol. After anything else it says no more that the parser is at a start, because then a body could be taken for
-/// a request.
+/// It recognizes requests that can only be lines up to an empty one: GET and HEAD, without a body or a change of the
+/// protocol. After any other request it never reports a start again, because a body could be taken for a request.
 struct RequestBlocks {
-  /// How many requests were whole.
+  /// The number of complete requests.
   private(set) var count = 0
-  /// What came since the last one's end.
+  /// The bytes since the end of the last complete request.
   private var open = ByteBuffer()
   private var isLost = false
 
-  /// The most that is looked through for the end of a request.
+  /// The largest number of bytes searched for the end of a request.
   static let longest = 16 << 10
 
-  /// Whether all that came were requests, and whole.
+  /// True if all bytes so far were complete requests.
   var isAtStart: Bool { !isLost && open.readableBytes == 0 }
 
   mutating func take(_ bytes: ByteBuffer) {
@@ -31,7 +30,7 @@ struct RequestBlocks {
 
   private mutating func lose() { (isLost, open) = (true, ByteBuffer()) }
 
-  /// The bytes up to the first empty line, with it.
+  /// Returns the bytes up to and including the first empty line.
   static func first(in bytes: ByteBuffer) -> ByteBuffer? {
     let length = bytes.withUnsafeReadableBytes { bytes -> Int? in
       var last = 3
@@ -45,7 +44,7 @@ struct RequestBlocks {
           }
           last += 2
         case UInt8(ascii: "\r"): last += 1
-        // No part of an empty line: it cannot end before the fourth byte behind this one.
+        // This byte isn't part of an empty line, so none can end before the fourth byte after it.
         default: last += 4
         }
       }
@@ -54,13 +53,13 @@ struct RequestBlocks {
     return length.flatMap { bytes.getSlice(at: bytes.readerIndex, length: $0) }
   }
 
-  /// Whether a block is a request without a body, or none at all, however it is read: lines end as they should, and no
-  /// field speaks of a body or of another protocol.
+  /// True if every parser reads a block as a request without a body, or as an invalid one. Its lines end as they
+  /// should, and no field describes a body or another protocol.
   private static func isPlain(_ block: ByteBuffer) -> Bool {
     let text = Array(block.readableBytesView)
     guard text.starts(with: "GET ".utf8) || text.starts(with: "HEAD ".utf8) else { return false }
     var lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    // Behind the last line feed.
+    // The text after the last line feed.
     lines.removeLast()
     return lines.allSatisfy { line in
       guard line.last == UInt8(ascii: "\r"), !line.dropLast().contains(UInt8(ascii: "\r")) else {

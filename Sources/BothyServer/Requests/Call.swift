@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// One authenticated request on its way to a route's handler: names decoded, body complete and uncompressed.
+/// One authenticated request for a route's handler. Its names are decoded, and its body is complete and uncompressed.
 struct Call: Sendable {
   var method: HTTPRequest.Method
   /// The decoded names in the path.
@@ -13,14 +13,14 @@ struct Call: Sendable {
   var headers: HTTPFields
   var body: ByteBuffer
   var principal: Principal
-  /// Host and port as the caller named them.
+  /// The host and port, as the caller wrote them.
   var authority: String?
-  /// What the audit log says of the caller.
+  /// The facts about the caller for the audit log.
   var subject = AuditLog.Subject(requestID: "")
-  /// That the caller was let into the space; nil where everybody is.
+  /// The caller's admission to the space, or `nil` if the server requires no token.
   var admission: Admission?
 
-  /// The space of the path; empty for routes outside of any.
+  /// The space of the path, or an empty text for routes outside of any space.
   var space: String { names["space"] ?? "" }
 
   /// Parses the body. Throws `JSONError`.
@@ -29,12 +29,12 @@ struct Call: Sendable {
   }
 }
 
-/// What a handler answers.
+/// The response of a handler.
 struct Answer: Sendable {
   enum Body: Sendable {
     case none
     case bytes([UInt8])
-    /// Bytes written one after another; `length` says how many, where that is known.
+    /// Bytes written in pieces. `length` is their number, if it is known.
     case stream(length: Int? = nil, @Sendable (inout any ResponseBodyWriter) async throws -> Void)
   }
 
@@ -59,7 +59,7 @@ struct Answer: Sendable {
     return Answer(status, headers: headers, body: .bytes(bytes))
   }
 
-  /// An object whose members `write` writes.
+  /// Returns a response whose body is a JSON object. `write` writes its members.
   static func object(
     status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], _ write: (inout JSONWriter) throws -> Void
   ) rethrows -> Answer {

@@ -1,11 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// Ends work whose caller has closed its connection.
+/// Cancels work whose caller has closed its connection.
 package final class Departures: Sendable {
   private struct State {
     var number = 0
-    /// What ends the work of each connection.
+    /// The closures that cancel the work of each connection.
     var work: [ObjectIdentifier: [Int: @Sendable () -> Void]] = [:]
   }
 
@@ -13,7 +13,7 @@ package final class Departures: Sendable {
 
   package init() {}
 
-  /// Runs `body` in a task that is cancelled when the connection is closed from the other side.
+  /// Runs `body` in a task that is cancelled when the other side closes the connection.
   package func ending<Result: Sendable>(
     with connection: ObjectIdentifier, _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -36,15 +36,15 @@ package final class Departures: Sendable {
     }
   }
 
-  /// Cancels what was begun for the connection.
+  /// Cancels the work of the connection.
   package func left(_ connection: ObjectIdentifier) {
     let work = state.withLock { $0.work[connection] } ?? [:]
     for end in work.values { end() }
   }
 }
 
-/// Tells when the other side of a connection has closed it, or will send nothing more. Lives on the connection's event
-/// loop.
+/// Reports when the other side of a connection has closed it, or will send nothing more. It runs on the connection's
+/// event loop.
 final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = Never
 

@@ -2,7 +2,7 @@ import BothyCore
 import NIOCore
 
 extension Gzip {
-  /// Unpacks what has `size` bytes, as `unpackedSize(of:limit:)` says, into as much memory.
+  /// Decompresses bytes into `size` bytes of memory. `unpackedSize(of:limit:)` returns that size.
   static func decompress(_ bytes: [UInt8], size: Int) throws(Failure) -> ByteBuffer {
     var output = ByteBuffer()
     output.reserveCapacity(size)

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The conditions of a request on what the server has now: `If-Match` and `If-None-Match` (RFC 9110, 13.1).
+/// The conditions `If-Match` and `If-None-Match` of a request (RFC 9110, 13.1).
 struct Preconditions {
   /// One condition: any current state, or one of these entity tags.
   enum Condition: Equatable {
@@ -16,7 +16,7 @@ struct Preconditions {
   var ifMatch: Condition?
   var ifNoneMatch: Condition?
 
-  /// Throws `ServerProblem` for a field that is neither `*` nor a list of entity tags.
+  /// Parses the fields. Throws `ServerProblem` for a field that is neither `*` nor a list of entity tags.
   init(_ headers: HTTPFields) throws {
     ifMatch = try Self.condition(headers, .ifMatch)
     ifNoneMatch = try Self.condition(headers, .ifNoneMatch)
@@ -24,7 +24,8 @@ struct Preconditions {
 
   var isEmpty: Bool { ifMatch == nil && ifNoneMatch == nil }
 
-  /// Whether `If-Match` holds for the current tag, nil where there is no record. True without the field.
+  /// Returns true if `If-Match` holds for the current tag, or if the field is missing. A tag of `nil` means that the
+  /// record doesn't exist.
   func matches(_ current: String?) -> Bool {
     switch ifMatch {
     case nil: true
@@ -33,7 +34,7 @@ struct Preconditions {
     }
   }
 
-  /// Whether `If-None-Match` holds, by weak comparison. True without the field.
+  /// Returns true if `If-None-Match` holds, by weak comparison, or if the field is missing.
   func noneMatches(_ current: String?) -> Bool {
     switch ifNoneMatch {
     case nil: true

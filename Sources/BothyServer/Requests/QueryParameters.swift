@@ -1,13 +1,13 @@
 import BothySyncService
 import Foundation
 
-/// The query of a URL, decoded once; of a repeated name the first value counts.
+/// The query of a URL, decoded once. The first value of a repeated name counts.
 struct QueryParameters: Sendable {
   private var values: [String: String] = [:]
 
   init() {}
 
-  /// Reads `a=1&b=2`; a plus sign is a space, as in forms. Throws `ServerProblem` for a broken escape.
+  /// Parses `a=1&b=2`, with a plus sign for a space, as in forms. Throws `ServerProblem` for a broken escape.
   init(_ text: Substring) throws {
     for item in text.split(separator: "&") {
       let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -19,7 +19,7 @@ struct QueryParameters: Sendable {
 
   subscript(_ name: String) -> String? { values[name] }
 
-  /// `true` or `false`; false when it is not given.
+  /// Returns the value of `true` or `false`, or false if the parameter is missing.
   func flag(_ name: String) throws -> Bool {
     switch values[name] {
     case nil, "false": return false
@@ -28,7 +28,7 @@ struct QueryParameters: Sendable {
     }
   }
 
-  /// A whole number above zero.
+  /// Returns a whole number above zero, or `nil` if the parameter is missing.
   func positive(_ name: String) throws -> Int? {
     guard let text = values[name] else { return nil }
     guard let number = Int(text), number > 0 else {
@@ -37,7 +37,7 @@ struct QueryParameters: Sendable {
     return number
   }
 
-  /// The parameters `container` and `children`; the whole space when there is no container.
+  /// Returns the scope of the parameters `container` and `children`, or the whole space if they name no container.
   func scope() throws -> PullScope {
     let children = try flag("children")
     guard let container = values["container"] else { return .space }
@@ -46,8 +46,8 @@ struct QueryParameters: Sendable {
 }
 
 extension Substring {
-  /// Undoes percent-encoding once. Throws `ServerProblem` for an escape that is none or is not UTF-8, and for
-  /// a zero byte, which no name holds.
+  /// Undoes percent-encoding once. Throws `ServerProblem` for an invalid escape, for bytes that aren't UTF-8, and for a
+  /// zero byte, which names can't have.
   func percentDecoded() throws -> String {
     guard utf8.contains(UInt8(ascii: "%")) else { return String(self) }
     guard let text = withoutEscapes else {
@@ -59,7 +59,7 @@ extension Substring {
     return text
   }
 
-  /// Byte by byte: Foundation leaves out a mark of byte order at the beginning, and the address would be another's.
+  /// Decodes byte by byte. Foundation drops a byte order mark at the beginning, which makes it another address.
   private var withoutEscapes: String? {
     var bytes: [UInt8] = []
     var rest = utf8[...]

@@ -6,8 +6,8 @@ import Logging
 import NIOCore
 import Tracing
 
-/// Takes every request through the same stations: route, token, space, rate, body, handler; then errors become
-/// JSON, answers get their fields, and the request is counted and logged once.
+/// Handles every request in the same order: route, token, space, rate, body, handler. Then it turns errors into JSON,
+/// adds the fields of responses, and counts and logs the request once.
 struct RequestPipeline: HTTPResponder {
   typealias Context = ServerContext
 
@@ -15,7 +15,7 @@ struct RequestPipeline: HTTPResponder {
   let routes: RouteTable
   let entrance: Entrance
   let bodyLimit: Int
-  /// The bytes of unpacked bodies that requests hold until they are answered.
+  /// The bytes of decompressed bodies that requests hold until their responses.
   let unpacked: SharedBudget
   let turns: Turns
   let threads = WorkThreads()
@@ -40,7 +40,7 @@ struct RequestPipeline: HTTPResponder {
     let unpackedLimit = max(configuration.limits.unpackedSize, bodyLimit)
     unpacked = SharedBudget(unpackedLimit, share: max(unpackedLimit / 2, bodyLimit))
     let (width, share) = (configuration.limits.concurrency, configuration.limits.principalConcurrency)
-    // Where everybody is the same principal, there is nobody to share with.
+    // Without tokens all callers are one user, so the width isn't shared.
     turns = Turns(width: width, share: entrance.isOpen ? width : share, line: configuration.limits.waiting)
     compresses = configuration.compressesAnswers
     isSecure = configuration.tls != nil
@@ -59,7 +59,7 @@ struct RequestPipeline: HTTPResponder {
     }
   }
 
-  /// Whether the route asks for no token: such are answered without waiting for any other.
+  /// True if the route requires no token. Such requests wait for no other.
   private func isOpen(_ request: Request) -> Bool {
     let path = (request.head.path ?? "/").split(
       separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -86,7 +86,7 @@ struct RequestPipeline: HTTPResponder {
     return response
   }
 
-  /// The names are those of OpenTelemetry's conventions for HTTP.
+  /// Describes the request in `span`, with the names of OpenTelemetry's conventions for HTTP.
   private func describe(
     _ span: any Span, _ request: Request, _ response: Response, _ subject: AuditLog.Subject
   ) {
@@ -141,7 +141,7 @@ struct RequestPipeline: HTTPResponder {
     }
   }
 
-  /// Refuses the question of a file that belongs to another server, space or principal, if it says whose it is.
+  /// Refuses a request of a store that belongs to another server, space or user, if the request says so.
   private func check(_ request: Request, _ space: String, _ principal: Principal) throws {
     guard let name = HTTPField.Name(FileIdentity.header), let field = request.headers[name] else { return }
     guard let file = FileIdentity(field: field) else {
@@ -151,10 +151,10 @@ struct RequestPipeline: HTTPResponder {
     try authority.check(file, space: space, principal: principal)
   }
 
-  /// Without a token, a body has to say what it is: a page of the web can make browsers send one that does not say it, and
-  /// none with a type that this server takes.
+  /// Reads the body of a request. Without a token, the body needs a content type. A web page can make browsers send a
+  /// body without one, but none of a type that this server accepts.
   ///
-  /// - Parameter unpacked: becomes what was taken of the budget for unpacked bodies.
+  /// - Parameter unpacked: receives the bytes taken from the budget for decompressed bodies.
   private func body(
     of request: Request, _ expected: Route.RequestBody, _ principal: Principal, unpacked size: inout Int
   ) async throws -> ByteBuffer {
@@ -188,7 +188,7 @@ struct RequestPipeline: HTTPResponder {
     }
   }
 
-  /// Measures before it unpacks: what there is no room for costs no memory.
+  /// Measures the body before it decompresses it, so that a body beyond the budget costs no memory.
   private func decompress(
     _ body: ByteBuffer, for principal: Principal, _ taken: inout Int
   ) throws -> ByteBuffer {
@@ -240,7 +240,7 @@ struct RequestPipeline: HTTPResponder {
     case .bytes(var bytes):
       if compresses, bytes.count > 1024, headers[.eTag]?.hasPrefix("W/") ?? true,
         AcceptedEncoding.admitsGzip(request.headers), let packed = try? Gzip.compress(bytes)
-      {  // a body that cannot be compressed goes out as it is
+      {  // a body that can't be compressed is sent as it is
         bytes = packed
         headers[.contentEncoding] = "gzip"
       }

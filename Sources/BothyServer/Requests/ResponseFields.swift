@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// The fields that every answer carries for the safety of whoever shows it in a browser.
+/// The security fields of every response, for callers that show it in a browser.
 enum SecurityFields {
   private static let fields: [(HTTPField.Name, String)] = [
     (.xContentTypeOptions, "nosniff"),
@@ -15,7 +15,7 @@ enum SecurityFields {
 
   private static let strictTransport = HTTPField.Name("Strict-Transport-Security")
 
-  /// - Parameter isSecure: whether this server itself speaks TLS, so that browsers may be told to come no other way.
+  /// - Parameter isSecure: true if this server itself speaks TLS, so that browsers may be told to use only TLS.
   static func add(to headers: inout HTTPFields, isSecure: Bool) {
     if isSecure, let strictTransport { headers[strictTransport] = "max-age=31536000" }
     for (name, value) in fields where !headers.contains(name) { headers[name] = value }
@@ -24,7 +24,7 @@ enum SecurityFields {
   }
 }
 
-/// What `Accept-Encoding` says of a coding (RFC 9110, 12.5.3).
+/// Parses `Accept-Encoding` (RFC 9110, 12.5.3).
 enum AcceptedEncoding {
   static func admitsGzip(_ headers: HTTPFields) -> Bool { admits("gzip", headers) }
 
@@ -42,11 +42,11 @@ enum AcceptedEncoding {
   }
 }
 
-/// The id by which a request is found in the log.
+/// The id that identifies a request in the log.
 enum RequestID {
   static let field: HTTPField.Name = HTTPField.Name("X-Request-Id") ?? .server
 
-  /// The caller's own id when it is 1 to 64 letters, digits, `-`, `_`, `.`; a new random one otherwise.
+  /// Returns the caller's own id if it has 1 to 64 letters, digits, `-`, `_` and `.`, and a new random one otherwise.
   static func make(from headers: HTTPFields) -> String {
     if let given = headers[field], (1...64).contains(given.utf8.count), given.utf8.allSatisfy(isPlain) {
       return given
@@ -61,7 +61,7 @@ enum RequestID {
     }
   }
 
-  /// A method's name for metrics; unknown ones share a name, so callers cannot make new series.
+  /// Returns a method's name for metrics. Unknown methods share a name, so callers can't create new series.
   static func known(_ method: HTTPRequest.Method) -> String {
     switch method {
     case .get, .head, .post, .put, .patch, .delete, .options: method.rawValue

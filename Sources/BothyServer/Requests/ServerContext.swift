@@ -1,13 +1,13 @@
 import Hummingbird
 import NIOCore
 
-/// What is known of the connection that a request came by.
+/// The connection that a request arrived on.
 struct ServerContext: RequestContext {
   var coreContext: CoreRequestContextStorage
-  /// The address of whoever connected: the proxy's, where one stands in front.
+  /// The address of the other side. If a proxy is in front of the server, it is the proxy's.
   let peer: String?
 
-  /// The connection, among those that are open.
+  /// The identity of the connection among the open ones.
   let connection: ObjectIdentifier
 
   init(source: ApplicationRequestContextSource) {

@@ -2,14 +2,14 @@ import BothyStore
 import BothySyncService
 import HTTPTypes
 
-/// A request that is answered with an error: the status, a word to branch on, a sentence for people.
+/// An error as a response: the status, a code for programs, and a sentence for people.
 struct ServerProblem: Error {
   var status: HTTPResponse.Status
   var code: String
   var message: String
   var fields: [Rejection.FieldError] = []
   var headers: HTTPFields = [:]
-  /// Why access was refused, for the audit log alone.
+  /// The reason why access was refused, for the audit log alone.
   var reason: String?
 
   init(_ status: HTTPResponse.Status, _ code: String, _ message: String, reason: String? = nil) {
@@ -19,7 +19,7 @@ struct ServerProblem: Error {
     self.reason = reason
   }
 
-  /// `{"error":{"code","message","fields"?,"requestId"}}`
+  /// Returns `{"error":{"code","message","fields"?,"requestId"}}`.
   func json(requestID: String) -> [UInt8] {
     var writer = JSONWriter(reserving: 256)
     writer.beginObject()
@@ -78,7 +78,7 @@ extension ServerProblem {
     return problem
   }
 
-  /// Nothing is wrong with the request: it is for later.
+  /// The failure for a full disk. The request is valid and can be sent again later.
   static var diskFull: ServerProblem {
     var problem = ServerProblem(
       .serviceUnavailable, "diskFull",
@@ -87,7 +87,7 @@ extension ServerProblem {
     return problem
   }
 
-  /// What the rule refused about one record.
+  /// Creates the failure for a rejection of one record.
   init(_ rejection: Rejection) {
     let status: HTTPResponse.Status =
       switch rejection.code {
@@ -102,7 +102,7 @@ extension ServerProblem {
 }
 
 extension ServerProblem {
-  /// The problem that an error of the rooms below amounts to; nil for one that is the server's own fault.
+  /// Creates the failure for a known error. Returns `nil` for an error that is the server's own fault.
   init?(_ error: any Error) {
     switch error {
     case let problem as ServerProblem: self = problem
@@ -136,7 +136,8 @@ extension ServerProblem {
     self.init(status, problem.code.rawValue, problem.message)
   }
 
-  /// `updateRequired` is 422: 426 is about the protocol of the connection and would need an Upgrade field.
+  /// Creates the failure for an error of the sync service. `updateRequired` is 422, because 426 concerns the protocol
+  /// of the connection and requires an `Upgrade` field.
   private init(_ error: AuthorityError) {
     let status: HTTPResponse.Status =
       switch error.code {
@@ -152,6 +153,6 @@ extension ServerProblem {
 }
 
 extension HTTPResponse.Status {
-  /// 507 (RFC 4918, 11.5), which has no name of its own in HTTPTypes.
+  /// The status 507 (RFC 4918, 11.5), which has no name of its own in HTTPTypes.
   static let insufficientStorage = HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
 }

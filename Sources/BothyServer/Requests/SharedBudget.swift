@@ -1,6 +1,6 @@
 import Synchronization
 
-/// So much of something for all requests together, and so much of it for one principal.
+/// A budget for all requests together, of which one user can take only a share.
 final class SharedBudget: Sendable {
   private let total: Int
   private let share: Int
@@ -8,17 +8,17 @@ final class SharedBudget: Sendable {
 
   private struct State {
     var used = 0
-    /// What each principal holds; those who hold nothing are not in it.
+    /// The amount that each user holds. Users that hold nothing have no entry.
     var held: [String: Int] = [:]
   }
 
-  /// - Parameter share: what one principal may hold of `total`.
+  /// - Parameter share: the most of `total` that one user may hold.
   init(_ total: Int, share: Int) {
     self.total = max(0, total)
     self.share = max(0, min(share, total))
   }
 
-  /// Takes so much, or returns false. What was taken is given back by `release`.
+  /// Takes `amount`, or returns false. `release` returns the amount to the budget.
   func take(_ amount: Int, for principal: String) -> Bool {
     state.withLock { state in
       let held = state.held[principal] ?? 0
@@ -29,7 +29,7 @@ final class SharedBudget: Sendable {
     }
   }
 
-  /// Gives back what `take` took for the principal.
+  /// Returns an amount that `take` took for the user.
   func release(_ amount: Int, for principal: String) {
     state.withLock { state in
       state.used -= amount

@@ -1,7 +1,7 @@
 import BothyStore
 import Tracing
 
-/// A place in a trace, as `traceparent` says it (W3C Trace Context, 3.2).
+/// A position in a trace, in the form of `traceparent` (W3C Trace Context, 3.2).
 struct TraceParent: Sendable, ServiceContextKey {
   typealias Value = TraceParent
   static let field = "traceparent"
@@ -16,7 +16,7 @@ struct TraceParent: Sendable, ServiceContextKey {
     self.isSampled = isSampled
   }
 
-  /// Nil for text that is malformed.
+  /// Returns `nil` for text that is malformed.
   init?(_ field: String) {
     let parts = field.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count >= 4, parts[0].utf8.count == 2, parts[0] != "ff", parts[0] != "00" || parts.count == 4,

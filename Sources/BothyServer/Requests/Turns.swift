@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Lets so many requests at a time be worked on, and so many of one principal. The others wait, in the order in which they
-/// came; those of a principal that has its share are passed over by those of others.
+/// Limits the number of requests that run at a time, in total and per user. The others wait in the order of their
+/// arrival. Requests of a user that has used its share are passed over by those of others.
 final class Turns: Sendable {
   private let width: Int
   private let share: Int
@@ -10,22 +10,22 @@ final class Turns: Sendable {
 
   fileprivate struct State {
     var running = 0
-    /// How many each principal has at work, and in the line; those who have none are not in it.
+    /// The number of running and of waiting requests of each user. Users without any have no entry.
     var atWork: [String: Int] = [:]
     var inLine: [String: Int] = [:]
     var waiting: [(principal: String, turn: CheckedContinuation<Bool, Never>)] = []
   }
 
   /// - Parameters:
-  ///   - share: How many of `width` one principal may have.
-  ///   - line: How many of one principal may wait.
+  ///   - share: The most of `width` that one user may have.
+  ///   - line: The most requests of one user that may wait.
   init(width: Int, share: Int, line: Int) {
     self.width = max(1, width)
     self.share = max(1, min(share, width))
     self.line = max(0, line)
   }
 
-  /// Runs `body` when it is its turn. Throws `ServerProblem` 503 at once where the principal has too many waiting already.
+  /// Runs `body` when a slot is free. Throws `ServerProblem` 503 at once if the user has too many waiting requests.
   func taking<Result>(_ principal: String, _ body: () async throws -> Result) async throws -> Result {
     let isAdmitted = await withCheckedContinuation { turn in
       let answer: Bool? = state.withLock { state in

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// The threads that requests are worked on: apart from those on which connections are served and `/healthz` is answered,
-/// which never wait for large answers that are being made. The system has about as many as processors.
+/// The threads that run requests. They are separate from the threads that serve connections and `/healthz`, which never
+/// wait for large responses. The system has about as many threads as processors.
 final class WorkThreads: TaskExecutor {
   private let queue = DispatchQueue(label: "bothy.requests", qos: .utility, attributes: .concurrent)
 

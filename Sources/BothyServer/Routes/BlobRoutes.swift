@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The bytes that records name, at addresses that say what they are: asked for, given in ranges, taken in parts.
+/// The routes of blobs, at addresses that have their checksums. Blobs are sent in ranges and uploaded in parts.
 ///
 /// The two upload fields are those of the IETF's draft on resumable uploads.
 extension ServerParts {
@@ -69,7 +69,7 @@ extension ServerParts {
       return Answer(.notModified, headers: headers)
     }
     headers[.contentType] = Answer.bytesType
-    // Whatever the bytes are, they are no page of this server.
+    // Browsers must not show the bytes as a page of this server.
     headers[.contentDisposition] = "attachment"
     let isSame = call.headers[.ifRange].map { $0 == "\"\(name)\"" } ?? true
     switch isSame ? ByteRange(call.headers[.range], of: size) : .all {
@@ -84,7 +84,7 @@ extension ServerParts {
     }
   }
 
-  /// Reads and writes a quarter of a megabyte at a time; the writer waits for a slow reader.
+  /// Reads and writes a quarter of a megabyte at a time, and waits for slow callers.
   private func body(of name: String, _ range: Range<Int64>, _ call: Call) -> Answer.Body {
     .stream(length: range.count) { writer in
       var offset = range.lowerBound
@@ -104,7 +104,8 @@ extension ServerParts {
   private func putBlob(_ call: Call) async throws -> Answer {
     let name = call.names["sha256"] ?? ""
     let bytes = Array(call.body.readableBytesView)
-    // What is here of it is the beginning of the same bytes, or the checksum will tell. If it is whole, it is compared.
+    // The server's part is the beginning of the same bytes, or the checksum detects the difference. A whole blob is
+    // compared.
     var start = 0
     var status = HTTPResponse.Status.ok
     if case .part(let received) = try await authority.blobHolding(space: call.space, name) {
@@ -143,7 +144,7 @@ extension ServerParts {
   }
 }
 
-/// One range of bytes that a request asks for (RFC 9110, 14.2). Several at once, and units other than bytes, are passed over.
+/// One range of bytes of a request (RFC 9110, 14.2). Several ranges, and units other than bytes, are ignored.
 enum ByteRange: Equatable {
   case all
   case part(Range<Int64>)
@@ -170,7 +171,7 @@ enum ByteRange: Equatable {
 }
 
 extension Call {
-  /// A field that must be there and be a whole number.
+  /// Returns the value of a required field with a whole number.
   fileprivate func number(_ name: HTTPField.Name) throws -> Int64 {
     guard let text = headers[name], let number = Int64(text), number >= 0 else {
       throw ServerProblem.badRequest("Send \(name.rawName), a whole number.")

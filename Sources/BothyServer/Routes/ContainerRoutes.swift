@@ -2,7 +2,7 @@ import BothyStore
 import BothySyncService
 import HTTPTypes
 
-/// What containers hold, without their records: listings with validators, and digests.
+/// The routes of containers: listings with validators, and digests without the records.
 extension ServerParts {
   func containerRoutes() -> [Route] {
     let answers: [Route.Documented] = [
@@ -42,7 +42,8 @@ extension ServerParts {
     ]
   }
 
-  /// The validator is read before the records, so a change in between makes it too old, never too new.
+  /// Responds with the records of a scope. The validator is read before the records. A change in between makes it too
+  /// old, never too new.
   private func listing(_ call: Call, _ scope: PullScope) async throws -> Answer {
     let preconditions = try Preconditions(call.headers)
     let validator = try await authority.validator(space: call.space, principal: call.principal, scope)

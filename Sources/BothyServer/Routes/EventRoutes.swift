@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// Server-sent events: that a space has news, and nothing about what it is.
+/// The route of server-sent events. They report that a space has news, and nothing about what it is.
 extension ServerParts {
   func eventRoutes() -> [Route] {
     [
@@ -32,9 +32,10 @@ extension ServerParts {
       })
   }
 
-  /// Writes until the server stops, the caller leaves, its token ends or the task is cancelled. The end of a token is
-  /// noticed before anything is told, and with the next sign of life at the latest. News that come within the least
-  /// distance of the last are told as one when it is over.
+  /// Writes until the server stops, the caller leaves, its token ends or the task is cancelled.
+  ///
+  /// The end of a token is detected before each notification, and with the next heartbeat at the latest. News that
+  /// arrive within the interval after the last notification are combined into one at its end.
   private func stream(
     _ space: String, _ lastSeen: String?, _ admission: Admission?, _ writer: inout any ResponseBodyWriter
   ) async throws {

@@ -2,7 +2,7 @@ import BothyStore
 import BothySyncService
 import HTTPTypes
 
-/// The caller's own lists of principals, which records can be shared with.
+/// The routes of the caller's own lists of users, which records can be shared with.
 extension ServerParts {
   private static let pattern = "/v1/spaces/{space}/lists"
 
@@ -100,7 +100,7 @@ extension ServerParts {
   }
 }
 
-/// The body that makes or replaces a list. The version may be there, as in an answer that is sent back edited.
+/// The body that creates or replaces a list. It may have a version, so that an edited response can be sent back.
 private struct ListInput {
   var id: String?
   var name = ""

@@ -2,7 +2,7 @@ import BothyStore
 import BothySyncService
 import HTTPTypes
 
-/// Queries, which come as the Query document that tools and stores use too.
+/// The routes of queries. A query is the Query document that tools and stores use too.
 extension ServerParts {
   func queryRoutes() -> [Route] {
     [

@@ -2,7 +2,7 @@ import BothyStore
 import BothySyncService
 import HTTPTypes
 
-/// One record by its address: what the routes are, and reading.
+/// The routes of one record by its address, and reading.
 extension ServerParts {
   private static let pattern = "/v1/spaces/{space}/records/{type}/{id}"
 
@@ -52,7 +52,7 @@ extension ServerParts {
     return Self.answer(record)
   }
 
-  /// What the server has, a tombstone included; nil for nothing that the caller may see.
+  /// Returns the server's record, a tombstone included, or `nil` if the caller can't see it.
   func current(_ call: Call) async throws -> ServerRecord? {
     try await authority.record(space: call.space, principal: call.principal, call.recordID)
   }

@@ -4,10 +4,10 @@ import HTTPTypes
 
 import struct Foundation.CharacterSet
 
-/// Writing one record by its address, under the conditions of RFC 9110.
+/// Writes one record by its address, under the conditions of RFC 9110.
 ///
-/// Each write reads the record, judges the conditions, and asks the rule to change just that version; a change
-/// that comes between is a conflict, never an overwrite.
+/// Each write reads the record, checks the conditions, and changes just that version. A change in between is a
+/// conflict, never an overwrite.
 extension ServerParts {
   func putRecord(_ call: Call) async throws -> Answer {
     let preconditions = try Preconditions(call.headers)
@@ -45,7 +45,7 @@ extension ServerParts {
     return Answer(.noContent)
   }
 
-  /// The live record that a conditional change is about.
+  /// Returns the live record of a conditional change.
   private func required(_ call: Call, _ preconditions: Preconditions) async throws -> ServerRecord {
     let found = try await current(call)
     guard let found, !found.isDeleted else { throw Self.absent(found) }
@@ -116,8 +116,8 @@ extension ServerParts {
 
 /// The body of a PUT: a record's JSON, of which the container and the fields count.
 ///
-/// Members that the server sets itself (version, times, owner, sharing) are allowed and not looked at, so that an answer can be
-/// edited and sent back.
+/// Members that the server sets itself (version, times, owner, sharing) are allowed and ignored, so that an edited
+/// response can be sent back.
 struct RecordInput {
   var type: String?
   var id: String?
@@ -149,7 +149,7 @@ struct RecordInput {
     self.fields = fields
   }
 
-  /// The names of the body, if any, are those of the address.
+  /// Throws if the body has names and they differ from those of the address.
   func check(against record: RecordID) throws {
     guard type ?? record.type == record.type, id ?? record.id == record.id else {
       throw ServerProblem(.unprocessableContent, "invalid", "The body names another record than the address.")
@@ -158,7 +158,7 @@ struct RecordInput {
 }
 
 extension JSONValue {
-  /// RFC 7396: this patch applied to `target`.
+  /// Returns `target` with this patch applied (RFC 7396).
   func merged(into target: JSONValue?) -> JSONValue {
     guard case .object(let changes) = self else { return self }
     var members = target?.objectValue ?? [:]
@@ -174,7 +174,7 @@ extension JSONValue {
 }
 
 extension String {
-  /// The text as one segment of a path: everything but RFC 3986's unreserved characters is encoded.
+  /// The text as one segment of a path. Everything but RFC 3986's unreserved characters is encoded.
   var percentEncodedName: String {
     addingPercentEncoding(
       withAllowedCharacters: CharacterSet(

@@ -1,23 +1,23 @@
 import HTTPTypes
 
-/// One operation of the interface: how it is addressed, what the document says of it, what carries it out.
+/// One operation of the interface: its address, its documentation and its handler.
 ///
-/// The same value routes requests and becomes an entry of `/openapi.json`, so the two cannot differ.
+/// The same value routes requests and becomes an entry of `/openapi.json`, so the two can't differ.
 struct Route: Sendable {
   var method: HTTPRequest.Method
-  /// Segments between slashes; `{name}` stands for one segment, `{name}.json` for one with this end, `{name...}` at the
-  /// end for one or more.
+  /// The segments of the path between slashes. `{name}` matches one segment, `{name}.json` one with this end, and
+  /// `{name...}` at the end one or more.
   var pattern: String
   var operation: String
   var summary: String
-  /// Whether a caller needs no token and is not limited.
+  /// True if a caller needs no token and isn't limited.
   var isOpen = false
-  /// Whether the work may take long and is of no use when the caller has left.
+  /// True if the work may take long and is of no use after the caller has left.
   var endsWithCaller = false
   var parameters: [Parameter] = []
   var body: RequestBody?
   var answers: [Documented]
-  /// The statuses of errors beyond those that any route of its kind may answer.
+  /// The statuses of errors beyond those that any route of its kind can have.
   var problems: [Int] = []
   var handle: @Sendable (Call) async throws -> Answer
 
@@ -36,13 +36,13 @@ struct Route: Sendable {
     var types = [Answer.jsonType]
   }
 
-  /// An answer below 400: its status, its body's schema by component name, the fields it carries.
+  /// A response below 400: its status, the component name of its body's schema, and its fields.
   struct Documented: Sendable {
     var status: Int
     var about: String
     var schema: String?
     var type = Answer.jsonType
-    /// The other media types that the body may have.
+    /// The other media types that the body can have.
     var otherTypes: [String] = []
     var headers: [String] = []
   }

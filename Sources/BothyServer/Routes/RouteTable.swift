@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// All routes, and which of them an address means.
+/// All routes, with the mapping from addresses to routes.
 struct RouteTable: Sendable {
   private(set) var routes: [Route]
   private var patterns: [[Segment]]
@@ -29,7 +29,7 @@ struct RouteTable: Sendable {
     case none
   }
 
-  /// The route of a path as it stands in the request line; names are still encoded. HEAD goes where GET goes.
+  /// Returns the route of a path of a request line. Its names are still encoded. HEAD has the routes of GET.
   func match(_ method: HTTPRequest.Method, path: Substring) -> Match {
     guard path.utf8.first == UInt8(ascii: "/") else { return .none }
     let segments = path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

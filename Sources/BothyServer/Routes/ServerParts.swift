@@ -1,7 +1,7 @@
 import BothySyncService
 import Logging
 
-/// What the handlers of all routes work with.
+/// The services that the handlers of all routes use.
 struct ServerParts: Sendable {
   let authority: Authority
   let hints: HintHub
@@ -35,7 +35,7 @@ struct ServerParts: Sendable {
     now = configuration.now
   }
 
-  /// All routes, the document of them last.
+  /// Returns all routes, that of the OpenAPI document last.
   func routes() -> RouteTable {
     let described =
       syncRoutes() + recordRoutes() + sharingRoutes() + listRoutes() + queryRoutes() + containerRoutes()

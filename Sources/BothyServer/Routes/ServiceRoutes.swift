@@ -2,7 +2,7 @@ import BothyStore
 import BothySyncService
 import HTTPTypes
 
-/// What those who run the server ask: is it well, what has it done.
+/// The routes for operators: health and metrics.
 extension ServerParts {
   func serviceRoutes() -> [Route] {
     [

@@ -2,7 +2,7 @@ import BothyStore
 import BothySyncService
 import HTTPTypes
 
-/// Whom one record is shared with.
+/// The routes of one record's audience.
 extension ServerParts {
   func sharingRoutes() -> [Route] {
     [

@@ -3,7 +3,7 @@ import BothySyncService
 import HTTPTypes
 import Logging
 
-/// The exchange of a device, and the page of changes for everybody else.
+/// The routes of a device's sync, and of the page of changes for other callers.
 extension ServerParts {
   func syncRoutes() -> [Route] {
     [
@@ -48,7 +48,7 @@ extension ServerParts {
     return .json(response.encoded())
   }
 
-  /// Notes now and then how far the device is. That this fails is no matter to the device.
+  /// Records the progress of the device now and then. A failure doesn't matter to the device.
   private func acknowledge(_ request: SyncRequest, _ call: Call) async {
     guard request.pulls.contains(where: { $0.cursor != nil }),
       acknowledgements.isDue(space: call.space, device: request.device, at: now())

@@ -3,9 +3,9 @@ import BothyStore
 import Foundation
 import HTTPTypes
 
-/// The addresses of tiles: the sources there are, a TileJSON document of each, their tiles, and PMTiles files by parts.
+/// The routes of tiles: the list of sources, a TileJSON document of each, their tiles, and PMTiles files in parts.
 ///
-/// A server that serves no folder of tiles has none of them.
+/// A server without a folder of tiles has none of them.
 extension ServerParts {
   func tileRoutes() -> [Route] {
     guard let library = tiles else { return [] }
@@ -88,7 +88,7 @@ extension ServerParts {
     return try document(summary.tileJSON(id, at: address), tiles, call)
   }
 
-  /// Asked for anew each time, and sent when it is another one.
+  /// Responds with a document that callers validate each time. It is sent only if it has changed.
   private func document(_ json: JSONValue, _ tiles: TileLibrary, _ call: Call) throws -> Answer {
     var writer = JSONWriter(reserving: 1024)
     json.write(to: &writer)
@@ -108,8 +108,9 @@ extension ServerParts {
 }
 
 extension Call {
-  /// Where the caller reached this server, `http://127.0.0.1:8080`; empty when it did not say so in a form to be trusted
-  /// in a document. Behind a proxy that ends TLS, `X-Forwarded-Proto` says so.
+  /// The address under which the caller reached this server, such as `http://127.0.0.1:8080`. It is empty if the caller
+  /// didn't send one that can be trusted in a document. Behind a proxy that ends TLS, the scheme is that of
+  /// `X-Forwarded-Proto`.
   fileprivate var origin: String {
     guard let authority, !authority.isEmpty,
       authority.utf8.allSatisfy({ byte in

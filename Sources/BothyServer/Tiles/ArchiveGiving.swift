@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Gives PMTiles files as they are, whole or in parts, for those who read single tiles out of them over the network.
+/// Serves PMTiles files whole or in parts, for callers that read single tiles from them over the network.
 struct ArchiveGiving: Sendable {
   let library: TileLibrary
   let terms: TileTerms
@@ -43,8 +43,8 @@ struct ArchiveGiving: Sendable {
     }
   }
 
-  /// Made of the header, which counts the contents, and of the file's place, size and time: an archive of gigabytes is not
-  /// read for its tag.
+  /// Returns the tag of an archive, made of its header, which counts the contents, and of the file's node, size and
+  /// time. An archive of gigabytes isn't read for its tag.
   private func tag(_ id: String, _ stamp: FileStamp, _ handle: FileHandle) throws -> String {
     let name = "\(id).pmtiles"
     if let known = library.tags.tag(name, stamp) { return known }
@@ -56,7 +56,8 @@ struct ArchiveGiving: Sendable {
     return tag
   }
 
-  /// The file stays open until all is sent, so one that is replaced meanwhile is sent to its end as it was.
+  /// Returns a body that keeps the file open until all is sent. A file that is replaced meanwhile is sent to its end as
+  /// it was.
   private func body(_ handle: FileHandle, _ range: Range<Int64>) -> Answer.Body {
     .stream(length: range.count) { writer in
       try handle.seek(toOffset: UInt64(range.lowerBound))

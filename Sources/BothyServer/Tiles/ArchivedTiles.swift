@@ -2,7 +2,7 @@ import BothyGeo
 import BothyStore
 import Foundation
 
-/// The tiles of an archive, as one version of its file holds them.
+/// The tiles of an archive, in one version of its file.
 struct ArchivedTiles: ServedTiles {
   let path: String
   let stamp: FileStamp
@@ -22,7 +22,7 @@ struct ArchivedTiles: ServedTiles {
     let packing = archive.info.tileCompression
     return StoredTile(
       data: data, format: place.format ?? TileFormat(bytes: data),
-      // What archives say of gzip is often wrong, its first bytes never are.
+      // The gzip marks of archives are often wrong, but the first bytes of a tile never are.
       packing: StoredTile.isGzip(data) ? .gzip : packing == .brotli || packing == .zstd ? packing : .none,
       stamp: TileLibrary.stamp(path))
   }
@@ -35,9 +35,9 @@ struct ArchivedTiles: ServedTiles {
       zooms: zooms, bounds: info.bounds, layers: layers(info.metadata))
   }
 
-  /// MBTiles keep them in a text of JSON, PMTiles as a member of their own.
+  /// Returns the vector layers. MBTiles have them in a text of JSON, and PMTiles as a member of their own.
   private func layers(_ metadata: [String: String]) -> JSONValue? {
-    // What is no JSON describes no layers.
+    // Text that isn't JSON describes no layers.
     if let text = metadata["vector_layers"] { return try? JSONValue(parsing: text) }
     return metadata["json"].flatMap { try? JSONValue(parsing: $0) }?["vector_layers"]
   }

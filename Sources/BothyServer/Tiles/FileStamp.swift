@@ -1,16 +1,16 @@
 import Foundation
 
-/// What tells one version of a file from another without reading it: its place on the disk, size and time.
+/// The identity of one version of a file, without reading it: its file number, size and time.
 struct FileStamp: Hashable, Sendable {
   var node: UInt64
   var size: Int64
-  /// Milliseconds since 1970.
+  /// The time of the last change, in milliseconds since 1970.
   var modified: Int64
   private var exactly: Double
 
-  /// Nil where there is no file, or a folder in its place.
+  /// Returns `nil` if the path has no file, or has a folder.
   init?(path: String) {
-    // What can't be looked at can't be served either.
+    // A file whose attributes can't be read can't be served either.
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: Self.target(path)),
       attributes[.type] as? FileAttributeType == .typeRegular
     else { return nil }
@@ -20,7 +20,7 @@ struct FileStamp: Hashable, Sendable {
     modified = Int64((exactly * 1000).rounded(.down))
   }
 
-  /// The stamp of a SQLite file together with its log, which holds what was written last.
+  /// Creates the stamp of a SQLite file together with its log, which holds the latest writes.
   init?(database path: String) {
     self.init(path: path)
     guard let log = FileStamp(path: path + "-wal") else { return }
@@ -29,6 +29,6 @@ struct FileStamp: Hashable, Sendable {
     modified = max(modified, log.modified)
   }
 
-  /// The file that a link leads to.
+  /// Returns the file that a symbolic link points to.
   private static func target(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
 }

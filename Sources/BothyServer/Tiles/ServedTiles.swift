@@ -2,19 +2,19 @@ import BothyGeo
 import BothyStore
 import Foundation
 
-/// The tiles of one source, wherever they lie.
+/// The tiles of one source, from an archive or a folder.
 protocol ServedTiles: Sendable {
-  /// Where a tile is, if it may be there; costs no reading. `format` nil takes whatever there is.
+  /// Returns the place of a tile that may exist, without reading it. A `format` of `nil` accepts any.
   func locate(_ tile: Tile, as format: TileFormat?) -> TilePlace?
 
-  /// The tile as it is stored; nil where there is none.
+  /// Returns the tile as it is stored, or `nil` if it doesn't exist.
   func read(_ tile: Tile, at place: TilePlace) async throws -> StoredTile?
 
-  /// What is said of the source; nil where there are no tiles at all.
+  /// Returns the description of the source, or `nil` if it has no tiles at all.
   func summary() async throws -> TileSummary?
 }
 
-/// Where a tile is: the file, the version of that file, and what the tile is as far as that is known.
+/// The place of a tile: the file, the version of that file, and the tile's format if it is known.
 struct TilePlace: Sendable {
   var file: String
   var stamp: FileStamp
@@ -26,13 +26,13 @@ struct StoredTile: Sendable {
   var data: Data
   var format: TileFormat?
   var packing: TileArchiveInfo.Compression
-  /// The version of the file after it was read; nil when it is gone.
+  /// The version of the file after it was read, or `nil` if the file was deleted.
   var stamp: FileStamp?
 
   static func isGzip(_ data: Data) -> Bool { data.starts(with: [0x1F, 0x8B]) }
 }
 
-/// What is said of a source of tiles.
+/// The description of a source of tiles.
 struct TileSummary: Sendable {
   var name: String?
   var attribution: String?
@@ -43,7 +43,7 @@ struct TileSummary: Sendable {
   /// The layers of vector tiles, as the archive describes them.
   var layers: JSONValue?
 
-  /// The TileJSON document (version 3.0.0), whose tiles are at an address.
+  /// Returns the TileJSON document (version 3.0.0) of tiles at an address.
   func tileJSON(_ id: String, at address: String) -> JSONValue {
     var members: [String: JSONValue] = [
       "tilejson": "3.0.0", "scheme": "xyz", "name": .string(name ?? id),

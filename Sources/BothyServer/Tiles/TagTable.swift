@@ -3,8 +3,8 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// Remembers the checksums of tiles for as long as their files are the same, so that an unchanged tile that is asked for
-/// again is neither hashed nor, when the caller has it, read.
+/// Caches the checksums of tiles as long as their files are unchanged. An unchanged tile that is requested again isn't
+/// hashed, and isn't read either if the caller has it.
 final class TagTable: Sendable {
   private struct Known {
     var stamp: FileStamp
@@ -16,20 +16,20 @@ final class TagTable: Sendable {
 
   init(limit: Int = 100_000) { self.limit = limit }
 
-  /// The checksum of what has this name, if it was made of this version of the file.
+  /// Returns the checksum of this name, if it was computed from this version of the file.
   func tag(_ name: String, _ stamp: FileStamp) -> String? {
     known.withLock { $0[name] }.flatMap { $0.stamp == stamp ? $0.tag : nil }
   }
 
   func remember(_ tag: String, _ name: String, _ stamp: FileStamp) {
     known.withLock { known in
-      // Begun anew when it is full: a tag costs no more than one reading of its tile.
+      // A full table is cleared, because a tag costs no more than one read of its tile.
       if known.count >= limit { known.removeAll(keepingCapacity: true) }
       known[name] = Known(stamp: stamp, tag: tag)
     }
   }
 
-  /// The first half of the SHA-256 of some bytes, in hexadecimal digits.
+  /// Returns the first half of the SHA-256 of some bytes, in hexadecimal digits.
   static func checksum(_ bytes: some DataProtocol) -> String {
     SHA256.hash(data: bytes).prefix(16).hexadecimal
   }

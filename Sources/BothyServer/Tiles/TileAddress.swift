@@ -1,12 +1,12 @@
 import BothyGeo
 
-/// A tile as an address names it: zoom, column, and row with or without an ending.
+/// The address of a tile: zoom, column, and row with or without an extension.
 struct TileAddress {
   var tile: Tile
-  /// What the ending says; nil without one.
+  /// The format of the extension, or `nil` without one.
   var format: TileFormat?
 
-  /// Throws `ServerProblem` 400 for what names no tile.
+  /// Parses the names of a path. Throws `ServerProblem` 400 if they aren't a tile.
   init(_ names: [String: String]) throws {
     let row = names["y"] ?? ""
     let parts = row.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

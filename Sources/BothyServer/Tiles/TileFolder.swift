@@ -2,14 +2,14 @@ import BothyGeo
 import BothyStore
 import Foundation
 
-/// Tiles as files of their own: `16/18109/23965.json`, `16_18109_23965.json`, or by quadkey `0302231230133303.json`.
+/// Tiles as single files: `16/18109/23965.json`, `16_18109_23965.json`, or by quadkey `0302231230133303.json`.
 ///
-/// A tile is found by making up its names, so nothing is listed to serve one, new files are served at once, and no
+/// A tile is found by its possible names. So serving a tile lists no folder, new files are served at once, and no
 /// address can lead out of the folder.
 struct TileFolder: ServedTiles {
   let path: String
 
-  /// The files a tile may be, in the order in which they are tried.
+  /// Returns the possible files of a tile, in the order in which they are tried.
   private func names(of tile: Tile) -> [String] {
     let (z, x, y) = (tile.zoom, tile.x, tile.y)
     return ["\(z)/\(x)/\(y)", "\(z)_\(x)_\(y)"] + (z > 0 ? [tile.quadkey] : [])
@@ -28,7 +28,7 @@ struct TileFolder: ServedTiles {
   }
 
   func read(_ tile: Tile, at place: TilePlace) async throws -> StoredTile? {
-    // Gone since it was found: absent.
+    // A file deleted since it was found counts as missing.
     guard let data = FileManager.default.contents(atPath: place.file) else { return nil }
     return StoredTile(
       data: data, format: place.format, packing: StoredTile.isGzip(data) ? .gzip : .none,
@@ -51,10 +51,10 @@ struct TileFolder: ServedTiles {
       about: notes["description"]?.stringValue, format: format, zooms: zooms, bounds: survey.bounds)
   }
 
-  /// What a file `tiles.json` or `metadata.json` beside the tiles says of them.
+  /// Returns the description of the tiles from a file `tiles.json` or `metadata.json` beside them.
   private func notes() -> JSONValue {
     for name in ["tiles.json", "metadata.json"] {
-      // What is no JSON says nothing.
+      // A file that isn't JSON is ignored.
       if let data = FileManager.default.contents(atPath: "\(path)/\(name)"),
         let notes = try? JSONValue(parsing: data)
       {
@@ -64,21 +64,21 @@ struct TileFolder: ServedTiles {
     return [:]
   }
 
-  /// Looks at the files of `zoom/column/row.ending`.
+  /// Surveys the files of `zoom/column/row.ending`.
   private func visit(zoom: Int, _ survey: inout Survey) {
     for column in Self.contents("\(path)/\(zoom)") {
       guard let x = Self.number(column) else { continue }
       for file in Self.contents("\(path)/\(zoom)/\(column)") {
         let parts = Self.parts(file)
         guard let y = Self.number(parts.stem), let format = parts.format,
-          let tile = try? Tile(x: x, y: y, zoom: zoom)  // numbers of no tile are no tile's file
+          let tile = try? Tile(x: x, y: y, zoom: zoom)  // other numbers aren't a tile's file
         else { continue }
         survey.note(tile, format)
       }
     }
   }
 
-  /// The names in a folder; none where there is no folder.
+  /// Returns the names in a folder, or none if the folder doesn't exist.
   static func contents(_ path: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: path))?.sorted() ?? []
   }
@@ -88,17 +88,17 @@ struct TileFolder: ServedTiles {
     return (name[..<dot], TileFormat(name: name[name.index(after: dot)...]))
   }
 
-  /// A number written as addresses write it: digits, none too many.
+  /// Returns a number in the form that addresses have: only digits, without leading zeros.
   static func number(_ text: some StringProtocol) -> Int? {
     guard let number = Int(text), String(number) == text, number >= 0 else { return nil }
     return number
   }
 
-  /// What the names of files say together.
+  /// The facts that the names of all files yield together.
   private struct Survey {
     private(set) var format: TileFormat?
     private(set) var zooms: ZoomRange?
-    /// Around the tiles of the highest zoom; those of lower ones reach beyond what there is.
+    /// The bounds of the tiles of the highest zoom. Tiles of lower zooms reach beyond the content.
     private(set) var bounds = TileArchiveInfo.wholeMap
 
     mutating func note(_ tile: Tile, _ format: TileFormat) {
@@ -106,7 +106,7 @@ struct TileFolder: ServedTiles {
       let box = tile.bounds
       guard let known = zooms else {
         bounds = box
-        zooms = try? ZoomRange(tile.zoom, tile.zoom)  // a tile's zoom is one
+        zooms = try? ZoomRange(tile.zoom, tile.zoom)  // a tile's zoom is valid
         return
       }
       if tile.zoom > known.highest {
@@ -116,10 +116,10 @@ struct TileFolder: ServedTiles {
           west: min(bounds.west, box.west), south: min(bounds.south, box.south),
           east: max(bounds.east, box.east), north: max(bounds.north, box.north))
       }
-      zooms = try? ZoomRange(min(known.lowest, tile.zoom), max(known.highest, tile.zoom))  // both are zooms
+      zooms = try? ZoomRange(min(known.lowest, tile.zoom), max(known.highest, tile.zoom))  // both are valid
     }
 
-    /// Takes in a file whose name alone says which tile it is.
+    /// Adds a file whose name alone identifies its tile.
     mutating func note(name: String) {
       if let format = TileFolder.parts(name).format, let tile = Tile(filePath: name) { note(tile, format) }
     }

@@ -1,10 +1,10 @@
 import BothyGeo
 
-/// What a tile is: how its addresses end, its media type, and whether packing it is of use.
+/// The format of a tile, with its extension and its media type.
 enum TileFormat: String, CaseIterable, Sendable {
   case geojson, pbf, png, jpg, webp, avif
 
-  /// By the end of a file's name or of an address, or as archives call it; nil for anything else.
+  /// Returns the format of an extension, or of the name that archives use, or `nil` for other text.
   init?(name: some StringProtocol) {
     switch name.lowercased() {
     case "geojson", "json": self = .geojson
@@ -17,7 +17,7 @@ enum TileFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// By the first bytes, for archives that don't say.
+  /// Returns the format of the first bytes of a tile, for archives that don't state it.
   init?(bytes: some Collection<UInt8>) {
     let head = Array(bytes.prefix(12))
     if head.starts(with: [0x89, 0x50, 0x4E, 0x47]) {
@@ -33,7 +33,7 @@ enum TileFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// The ends that names of files of this kind have.
+  /// The extensions of files of this format.
   var endings: [String] {
     switch self {
     case .geojson: ["json", "geojson"]
@@ -43,7 +43,7 @@ enum TileFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// The end of this kind of tile's addresses.
+  /// The extension of this format's addresses.
   var ending: String { self == .geojson ? "json" : rawValue }
 
   var mediaType: String {
@@ -57,9 +57,9 @@ enum TileFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// Pictures are packed as they are.
+  /// True if compression makes tiles of this format smaller. Images are compressed already.
   var gainsByPacking: Bool { self == .geojson || self == .pbf }
 
-  /// The media type of a tile whose kind nobody knows is that of bytes.
+  /// All media types of tiles. A tile of unknown format has the media type of bytes.
   static let allMediaTypes = allCases.map(\.mediaType) + [Answer.bytesType]
 }

@@ -4,16 +4,16 @@ import Foundation
 import HTTPTypes
 import NIOCore
 
-/// Gives single tiles: finds one, compares what the caller has, packs or unpacks it.
+/// Serves single tiles: finds one, compares it with the caller's copy, and compresses or decompresses it.
 struct TileGiving: Sendable {
   let library: TileLibrary
   let terms: TileTerms
-  /// Whether answers may be packed for callers that ask for it.
+  /// True if responses may be compressed for callers that accept it.
   let packs: Bool
 
-  /// Larger tiles than this are not unpacked.
+  /// The largest tile that is decompressed, in bytes.
   private static let unpackedLimit = 64 << 20
-  /// What is smaller gains nothing.
+  /// The size from which compression is useful, in bytes.
   private static let packedFrom = 256
 
   func answer(_ call: Call) async throws -> Answer {
@@ -28,7 +28,7 @@ struct TileGiving: Sendable {
     guard let stored = try await source.read(address.tile, at: place) else {
       throw Self.absent(address.tile)
     }
-    // A file that was replaced meanwhile has another checksum than the one remembered.
+    // A file that was replaced meanwhile has another checksum than the cached one.
     let isSame = stored.stamp == place.stamp
     let known = isSame ? library.tags.tag(name, place.stamp) : nil
     let tag = known ?? TagTable.checksum(stored.data)
@@ -52,7 +52,7 @@ struct TileGiving: Sendable {
     return Answer(.ok, headers: fields, body: .bytes([UInt8](bytes)))
   }
 
-  /// The bytes in a form that the caller takes, and how they are packed.
+  /// Returns the bytes in an encoding that the caller accepts, and that encoding.
   private func packed(_ stored: StoredTile, _ call: Call) throws -> (Data, TileArchiveInfo.Compression) {
     let takesGzip = AcceptedEncoding.admitsGzip(call.headers)
     switch stored.packing {
@@ -71,7 +71,7 @@ struct TileGiving: Sendable {
       return (stored.data, stored.packing)
     case .none, .unknown:
       guard packs, takesGzip, stored.format?.gainsByPacking ?? false, stored.data.count > Self.packedFrom,
-        let bytes = try? Gzip.compress([UInt8](stored.data))  // what can't be packed goes out as it is
+        let bytes = try? Gzip.compress([UInt8](stored.data))  // on failure the tile is sent as it is
       else { return (stored.data, .none) }
       return (Data(bytes), .gzip)
     }

@@ -2,28 +2,29 @@ public import BothyGeo
 import Foundation
 import Synchronization
 
-/// The tiles that lie in a folder, source by source: archives, named by their files, and folders of tiles.
+/// The sources of tiles in a folder: archives, named by their files, and folders of tiles.
 ///
-/// The folder is looked at when it is asked for something, so what is added, replaced or removed counts at once. An
-/// archive stays open as long as its file is the same.
+/// The folder is read at each request, so added, replaced and deleted files count at once. An archive stays open as
+/// long as its file is unchanged.
 public final class TileLibrary: Sendable {
-  /// The folder's whole path, without `.` and `..`.
+  /// The folder's absolute path, without `.` and `..`.
   public let folder: String
-  /// How long a copy of a tile may be used before it is asked for again.
+  /// The time for which a copy of a tile may be used before it is validated.
   public let maxAge: Duration
-  /// Whether tiles are given to everybody, also where a tokens file says who may enter.
+  /// True if tiles are public, even if the server requires tokens.
   public let isOpen: Bool
   private let opened = Mutex<[String: ArchivedTiles]>([:])
-  /// Archives that can't be opened, and why, so that none is tried again as long as its file is the same.
+  /// Archives that can't be opened, with the error. They aren't tried again as long as their files are unchanged.
   private let setAside = Mutex<[String: (stamp: FileStamp, error: GeoError)]>([:])
   let tags = TagTable()
 
-  /// The ends of archives' names; of two archives with the same name the first counts.
+  /// The extensions of archives. Of two archives with the same name the first counts.
   private static let endings = ["pmtiles", "mbtiles"]
   private static let openLimit = 64
 
-  /// Throws `GeoError` `.unavailable` when there is no such folder. What can't be served of what lies in it is told by
-  /// `problems`, and keeps nothing else from being served.
+  /// Opens a folder. Throws `GeoError` `.unavailable` if it doesn't exist.
+  ///
+  /// Files in it that can't be served are reported by `problems`, and don't keep the others from being served.
   public init(folder: String, maxAge: Duration = .seconds(604_800), isOpen: Bool = false) throws(GeoError) {
     self.folder = URL(filePath: folder).standardizedFileURL.path
     self.maxAge = maxAge
@@ -33,8 +34,10 @@ public final class TileLibrary: Sendable {
     else { throw GeoError(.unavailable, "There is no folder at \(folder). Check the path.") }
   }
 
-  /// What can't be served of the folder as it is now: sentences, one for each archive that can't be opened, and for each
-  /// whose name another has. Opens all archives, and takes seconds for one that is made to harm.
+  /// Returns sentences about what can't be served of the folder as it is now. There is one for each archive that can't
+  /// be opened, and one for each whose name another has.
+  ///
+  /// Opens all archives, which takes seconds for one that is made to harm.
   public func problems() async -> [String] {
     let names = Set(TileFolder.contents(folder))
     var found: [String] = []
@@ -51,18 +54,17 @@ public final class TileLibrary: Sendable {
     return found
   }
 
-  /// The sources that there are now with what is said of them, in order of their names. Archives that can't be opened
-  /// are left out.
+  /// Returns the current sources and their descriptions, ordered by name. Archives that can't be opened are left out.
   func list() async -> [(id: String, summary: TileSummary)] {
     var found: [(id: String, summary: TileSummary)] = []
     for id in ids() {
-      // Told of by `problems`, and in the log by whoever asks for the source itself.
+      // `problems` reports such archives, and so does the log when the source itself is requested.
       if let summary = try? await source(id)?.summary() { found.append((id, summary)) }
     }
     return found
   }
 
-  /// A source by its name; nil when there is none. Throws `GeoError` for an archive that can't be opened.
+  /// Returns the source of a name, or `nil` if it doesn't exist. Throws `GeoError` for an archive that can't be opened.
   func source(_ id: String) async throws -> (any ServedTiles)? {
     guard Self.isName(id) else { return nil }
     if let path = archive(id) { return try await open(path) }
@@ -74,14 +76,14 @@ public final class TileLibrary: Sendable {
     return id == ownName ? TileFolder(path: folder) : nil
   }
 
-  /// The PMTiles file of a source, for reading by parts; nil when it is no such file.
+  /// Returns the PMTiles file of a source, for reading in parts, or `nil` if the source isn't one.
   func pmtiles(_ id: String) -> (path: String, stamp: FileStamp)? {
     let path = "\(folder)/\(id).pmtiles"
     guard Self.isName(id), let stamp = FileStamp(path: path) else { return nil }
     return (path, stamp)
   }
 
-  /// The name of the folder itself, under which tiles that lie in it without a folder of their own are served.
+  /// The name of the folder itself, which tiles directly in it are served under.
   private var ownName: String { URL(filePath: folder).lastPathComponent }
 
   private func ids() -> [String] {
@@ -112,7 +114,7 @@ public final class TileLibrary: Sendable {
       throw error
     }
     opened.withLock { opened in
-      // Which of many goes is of no consequence: it is opened again when it is asked for.
+      // The choice doesn't matter, because an archive is opened again when it is requested.
       if opened.count >= Self.openLimit, let other = opened.keys.first { opened[other] = nil }
       opened[path] = made
     }
@@ -123,7 +125,7 @@ public final class TileLibrary: Sendable {
     path.hasSuffix(".mbtiles") ? FileStamp(database: path) : FileStamp(path: path)
   }
 
-  /// Whether a name can be one of a source: no path, nothing hidden.
+  /// True if a name can be that of a source: not a path, and not hidden.
   private static func isName(_ name: String) -> Bool {
     (1...255).contains(name.utf8.count) && !name.hasPrefix(".")
       && !name.utf8.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") || $0 < 0x20 }

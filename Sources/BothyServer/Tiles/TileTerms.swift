@@ -2,26 +2,26 @@ import BothyCache
 import BothyCore
 import HTTPTypes
 
-/// Under which terms what lies in the folder of tiles is given: fields of the answer, and whether the caller has it.
+/// The cache fields of responses from the folder of tiles, and the check of the caller's copy.
 struct TileTerms: Sendable {
-  /// Whether everybody may have it, pages of other sites included.
+  /// True if the tiles are public, also for pages of other sites.
   var isPublic: Bool
   var maxAge: Duration
   var now: @Sendable () -> Int64
 
-  /// The fields of an answer about content with a checksum, of a file of some time.
+  /// Returns the fields of a response with a checksum and the time of the file.
   func fields(_ tag: String, modified: Int64) -> HTTPFields {
     let seconds = maxAge.components.seconds
     let lifetime = seconds > 0 ? "max-age=\(seconds)" : "no-cache"
     var fields = shared()
     fields[.eTag] = "\"\(tag)\""
     fields[.cacheControl] = "\(isPublic ? "public" : "private"), \(lifetime)"
-    // A time ahead of the server's own would be none to compare with (RFC 9110, 8.8.2.1).
+    // A time ahead of the server's own can't be compared (RFC 9110, 8.8.2.1).
     fields[.lastModified] = HTTPDate.text(min(modified, now()))
     return fields
   }
 
-  /// What lets pages of other sites read what everybody may have.
+  /// Returns the fields that let pages of other sites read public tiles.
   func shared() -> HTTPFields {
     guard isPublic else { return [:] }
     var fields: HTTPFields = [.accessControlAllowOrigin: "*", .vary: "Accept-Encoding"]
@@ -30,7 +30,8 @@ struct TileTerms: Sendable {
     return fields
   }
 
-  /// The tag of what the caller has already; nil when it must be sent. Two tags mean the same content, packed and not.
+  /// Returns the tag of the caller's copy, or `nil` if the content has to be sent. Two tags mean the same content,
+  /// compressed and not.
   func held(_ call: Call, _ tags: [String], modified: Int64) throws -> String? {
     let preconditions = try Preconditions(call.headers)
     switch preconditions.ifNoneMatch {

@@ -2,8 +2,9 @@
   public import SwiftUI
 
   extension SettingsModel {
-    /// One property for a control: `Toggle("24 hours", isOn: model.binding(\.uses24Hours))`. Setting it commits; what is
-    /// refused springs back.
+    /// One property for a control: `Toggle("24 hours", isOn: model.binding(\.uses24Hours))`.
+    ///
+    /// Setting it commits the value. If the commit is refused, the control returns to the stored value.
     public func binding<Value: Sendable>(
       _ property: any WritableKeyPath<Group, Value> & Sendable
     ) -> Binding<Value> {

@@ -8,27 +8,27 @@
   /// ```
   @MainActor @Observable
   public final class SettingsModel<Group: SettingsGroup> {
-    /// The group as the view shows it: read when the model is made, renewed by `run` and `commit`.
+    /// The group as the view shows it. It is read when the model is created, and again by `run` and `commit`.
     public private(set) var value: Group
-    /// Why the last change through the model was refused; nil after one that was not.
+    /// The reason why the last change through the model was refused, or nil if it was accepted.
     public private(set) var error: (any Error)?
     @ObservationIgnored private let settings: SharedSettings<Group>
 
-    /// Reads the group, which is I/O if nobody has read it yet.
+    /// Reads the group. This is I/O if the process has not read the group yet.
     public init(_ settings: SharedSettings<Group>) {
       self.settings = settings
       value = settings.current
     }
 
-    /// Follows the group until the task is cancelled or the home is closed. Run it again to go on.
+    /// Observes the group until the task is cancelled or the home is closed. Run it again to continue.
     public func run() async {
       let changes = settings.changes
       value = settings.current
-      // What is stored by now: a listener that is behind must not take a control back to what it was.
+      // Reads the stored value, not the change: a slow listener must not return a control to an older value.
       for await _ in changes { value = settings.current }
     }
 
-    /// Commits a change, on the main thread. One that is refused leaves the value as it is and is kept in `error`.
+    /// Commits a change on the main thread. If it is refused, the value stays as it is and `error` has the reason.
     public func commit(_ change: (inout Group) throws -> Void) {
       do {
         value = try settings.commit(change)

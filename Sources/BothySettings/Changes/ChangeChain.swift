@@ -1,11 +1,12 @@
-/// The states of one group in the order in which they were stored, and the changes between them that are still to be
-/// told. Pure.
+/// The states of one group in the order in which they were stored, and the changes that listeners have not received
+/// yet.
 ///
-/// Each change's `old` is the `new` of the one before. A commit is put in while its transaction runs, so the order is
-/// that of the transactions; it is told when its `postCommit` is done, and nothing overtakes it.
+/// Each change's `old` is the `new` of the change before it. A commit is added while its transaction runs, so the order
+/// is that of the transactions. Listeners receive the change when its `postCommit` has returned, and no later change
+/// overtakes it. The type is pure.
 struct ChangeChain<Group: SettingsGroup> {
   struct Link {
-    /// Rises from link to link.
+    /// Greater in each later link.
     var number: Int
     var state: SettingsState
     var value: Group
@@ -14,7 +15,7 @@ struct ChangeChain<Group: SettingsGroup> {
   private struct Pending {
     let number: Int
     let change: SettingsChange<Group>
-    /// What the chain ended with before; nil once the commit is known to be durable.
+    /// The last link of the chain before this one, or nil once the commit is known to be durable.
     var previous: Link?
     var isDone = false
   }
@@ -26,10 +27,10 @@ struct ChangeChain<Group: SettingsGroup> {
 
   init(_ shape: GroupShape) { self.shape = shape }
 
-  /// Takes note of what was read from the store. Nil if the chain is past it already.
+  /// Adds a state that was read from the store. Returns nil if the chain has a later state already.
   ///
-  /// `isInWrite` says that it was read inside a write, so that nothing newer can be there: a commit of this process that
-  /// is not known to be durable yet, and is not what was read, has failed.
+  /// `isInWrite` is true if the state was read inside a write, when a newer state can't exist. A commit of this process
+  /// that is not known to be durable, and that differs from the state, has then failed.
   mutating func see(_ state: SettingsState, _ value: Group, isInWrite: Bool) -> Link? {
     if isInWrite, let open = pending.last, open.previous != nil, let last, last.number == open.number,
       last.state != state
@@ -53,7 +54,7 @@ struct ChangeChain<Group: SettingsGroup> {
     return link
   }
 
-  /// Puts a commit in that is about to be made durable.
+  /// Adds a commit that is about to become durable.
   mutating func propose(_ state: SettingsState, _ value: Group) -> Link? {
     guard let last else { return nil }
     let positions = shape.changes(from: last.state.values, to: state.values)
@@ -64,12 +65,12 @@ struct ChangeChain<Group: SettingsGroup> {
     return link
   }
 
-  /// The commit is durable.
+  /// Marks a commit as durable.
   mutating func confirm(_ number: Int) {
     for index in pending.indices where pending[index].number == number { pending[index].previous = nil }
   }
 
-  /// The commit failed.
+  /// Removes a commit that failed.
   mutating func undo(_ number: Int) {
     guard let index = pending.firstIndex(where: { $0.number == number }),
       let previous = pending[index].previous
@@ -78,12 +79,12 @@ struct ChangeChain<Group: SettingsGroup> {
     if last?.number == number { last = previous }
   }
 
-  /// All that follows the commit is done, so that it may be told.
+  /// Marks a commit as finished: its `postCommit` has returned, so its change may be delivered.
   mutating func finish(_ number: Int) {
     for index in pending.indices where pending[index].number == number { pending[index].isDone = true }
   }
 
-  /// The changes that may be told now, in order; each once.
+  /// Removes and returns the changes that may be delivered now, in order.
   mutating func takeDue() -> [SettingsChange<Group>] {
     let due = pending.prefix { $0.isDone && $0.previous == nil }
     pending.removeFirst(due.count)

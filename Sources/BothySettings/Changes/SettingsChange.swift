@@ -1,25 +1,25 @@
-/// One change of a group, as its listeners are told of it.
+/// One change of a group, as its listeners receive it.
 public struct SettingsChange<Group: SettingsGroup>: Sendable {
-  /// The group as it was before.
+  /// The group before the change.
   public var old: Group
-  /// The group as it is stored since.
+  /// The group after the change.
   public var new: Group
-  /// The names of the fields that differ; empty after `touch`.
+  /// The names of the fields that differ. Empty after `touch`.
   public var changedKeys: Set<String>
-  /// Who made the change.
+  /// The source of the change.
   public var origin: SettingsOrigin
 
-  /// Whether a property differs: `change.changed(\.timeFormat)`.
+  /// True if a property differs: `change.changed(\.timeFormat)`.
   public func changed<Value: Equatable>(_ property: KeyPath<Group, Value>) -> Bool {
     old[keyPath: property] != new[keyPath: property]
   }
 }
 
-/// Who made a change.
+/// The source of a change: this process, another one, or a record.
 public enum SettingsOrigin: String, Sendable, Hashable, CaseIterable {
   /// A commit in this process, through any `SharedSettings` of the home.
   case thisProcess
-  /// Another process that uses the same home. Several changes it made may come as one.
+  /// Another process that uses the same home. Several of its changes may arrive as one.
   case otherProcess
   /// A sync, or a write to the record that keeps the group in a store.
   case record

@@ -1,22 +1,22 @@
 import BothyStore
 
-/// How deep commits are inside `postCommit` of others.
+/// The depth of commits inside `postCommit` of other commits.
 private enum CommitDepth {
   @TaskLocal static var value = 0
   static let limit = 32
 }
 
-/// A commit from beginning to end: closure, `preCommit`, write, `postCommit`, event, in that order.
+/// A commit from beginning to end: closure, `preCommit`, write, `postCommit` and event, in that order.
 extension SettingsCore {
-  /// What a transaction did.
+  /// The result of a transaction.
   private struct Outcome {
     let old: Group
     let new: Group
-    /// The link of the chain; nil when nothing changed.
+    /// The number of the link in the chain, or nil if nothing changed.
     let number: Int?
   }
 
-  /// A touch runs the hooks and tells of it although nothing changes.
+  /// Commits a change. A touch runs the hooks and notifies listeners although nothing changes.
   func commit(isTouch: Bool = false, _ change: (inout Group) throws -> Void) throws -> Group {
     let depth = CommitDepth.value
     guard depth < CommitDepth.limit else {
@@ -66,14 +66,14 @@ extension SettingsCore {
       throw error
     }
     if let number = outcome.number {
-      // The value is there for readers before anybody is told of it.
+      // Readers see the value before any listener is notified of it.
       publish(number, outcome.new)
       withChain { $0.confirm(number) }
     }
     return outcome
   }
 
-  /// The part inside the transaction.
+  /// Runs the part of a commit that is inside the transaction.
   private func run(
     _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsKeeper,
     _ transaction: WriteTransaction
@@ -86,7 +86,7 @@ extension SettingsCore {
     let values = changed.values
     if !isTouch && values == stored.values { return Outcome(old: old, new: old, number: nil) }
     try shape.check(values)
-    // As everybody else will read it: a date without its microseconds, say.
+    // The value as other readers will decode it, for example a date without its microseconds.
     let new = try Group(values: values)
     try Group.preCommit(old: old, proposed: new)
     let state =

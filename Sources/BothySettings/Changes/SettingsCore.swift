@@ -1,13 +1,14 @@
 import BothyStore
 public import Synchronization
 
-/// What `SharedSettings` shares with the store's notices: the snapshot that readers get, the chain of changes, and the
-/// listeners. How a commit runs is in `SettingsCore+Commit.swift`.
+/// The state that `SharedSettings` and the store's notifications share: the snapshot for readers, the chain of changes,
+/// and the listeners.
 ///
-/// Reading is inlinable: compiled for any group it takes several times as long as for the group at hand.
+/// `SettingsCore+Commit.swift` has the commits. Reading is inlinable, because generic code takes several times as long
+/// as code that is specialized for one group.
 @usableFromInline
 final class SettingsCore<Group: SettingsGroup>: Sendable {
-  /// What readers get; immutable, so a reader holds the lock for the copy of one reference.
+  /// The value that readers receive. It is immutable, so a reader holds the lock only while it copies one reference.
   @usableFromInline
   final class Snapshot: Sendable {
     let number: Int
@@ -39,7 +40,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   @usableFromInline let snapshot = Mutex<Snapshot?>(nil)
   private let telling: Mutex<Telling>
   private let watch = Mutex<Watch?>(nil)
-  /// Whether the store has to be read again.
+  /// True if the store has to be read again.
   private let isStale = Mutex(true)
 
   init(_ home: SettingsHome) {
@@ -48,7 +49,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
     telling = Mutex(Telling(chain: ChangeChain(shape)))
   }
 
-  /// How the group is kept in a store. Throws as `SettingsKeeper.init` does.
+  /// Returns the keeper of the group in a store. Throws as `SettingsKeeper.init` does.
   func keeper(in store: Store) throws -> SettingsKeeper {
     try keeper.withLock { kept in
       if let kept, kept.store === store { return kept.keeper }
@@ -70,7 +71,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
     return snapshot.withLock { $0 }?.problem
   }
 
-  /// The first read. A failure is kept, so that readers don't ask the disk again and again.
+  /// Performs the first read. A failure is stored, so that readers don't access the disk again and again.
   @usableFromInline
   func first() -> Group {
     do { return try load() } catch {
@@ -108,9 +109,9 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
     }
   }
 
-  /// Takes note of what was read, and gives it to readers.
+  /// Adds a state that was read, and publishes it to readers.
   func see(_ state: SettingsState, _ value: Group, isInWrite: Bool) {
-    // Published before listeners are told, so that they never read what is older than what they were told.
+    // Published before listeners are notified, so a reader never sees an older value than a listener received.
     telling.withLock { telling in
       if let link = telling.chain.see(state, value, isInWrite: isInWrite) { publish(link.number, link.value) }
     }
@@ -124,7 +125,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
     }
   }
 
-  /// Readers go on with what they have.
+  /// Stores the error. Readers keep the value that they have.
   private func report(_ error: any Error) {
     snapshot.withLock { snapshot in
       snapshot = Snapshot(snapshot?.number ?? 0, snapshot?.value ?? Group(), error)
@@ -133,7 +134,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
 
   // MARK: following the store
 
-  /// Has the store tell of its commits and of those of other processes.
+  /// Subscribes to the commits of the store and of other processes.
   func follow(_ store: Store) {
     watch.withLock { watch in
       guard watch?.store !== store else { return }
@@ -177,7 +178,7 @@ extension SettingsCore: CommitSubscriber {
 
   var isDue: Bool { isStale.withLock { $0 } }
 
-  /// One or two rows by primary key. What can't be read is told by `problem`; readers keep what they have.
+  /// Reads one or two rows by primary key. If that fails, `problem` has the error and readers keep their value.
   func refresh(_ transaction: ReadTransaction) {
     isStale.withLock { $0 = false }
     guard let store = watch.withLock({ $0 })?.store else { return }

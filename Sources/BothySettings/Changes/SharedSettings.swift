@@ -1,4 +1,4 @@
-/// One group of settings in one home, for everybody in the app who reads, changes or follows it.
+/// One group of settings in one home, for all code of the app that reads, changes or observes it.
 ///
 /// ```swift
 /// let locale = SharedSettings<LocaleSettings>(in: home)
@@ -7,22 +7,22 @@
 /// for await change in locale.changes where change.changed(\.timeFormat) { … }
 /// ```
 ///
-/// May be used from any thread. Keep it as long as changes are to be followed.
+/// May be used from any thread. Keep a reference to it while you observe changes.
 public final class SharedSettings<Group: SettingsGroup>: Sendable {
-  /// Where the group is stored.
+  /// The home that stores the group.
   public let home: SettingsHome
   @usableFromInline let core: SettingsCore<Group>
-  /// Whether these are the settings whose end is that of their streams.
+  /// True if the streams of changes end when this object is deallocated.
   private let isOwner: Bool
 
-  /// Reads nothing yet.
+  /// Creates the settings without reading them.
   public init(in home: SettingsHome) {
     self.home = home
     core = SettingsCore(home)
     isOwner = true
   }
 
-  /// For the hooks of a commit.
+  /// Creates the settings for the hooks of a commit.
   init(lending core: SettingsCore<Group>) {
     home = core.home
     self.core = core
@@ -33,45 +33,53 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
     if isOwner { core.stop() }
   }
 
-  /// The group as it was last stored, by whatever process. A value: it does not change under the reader.
+  /// The group as it was last stored, by any process. It is a value and does not change while it is in use.
   ///
-  /// The first read opens the home, stores the defaults if there is nothing, and runs the steps that are due: one or two
-  /// transactions on the calling thread. Each later one is a lock and a copy, without I/O; changes of other processes
-  /// arrive by themselves. While the home can't be used it is the defaults, or what was read last; `problem` says why, and
-  /// `load` and each commit try again, reads don't.
+  /// The first read opens the home, stores the defaults if the home is empty, and runs the steps that are due. That
+  /// takes one or two transactions on the calling thread. Each later read is a lock and a copy, without I/O. Changes of
+  /// other processes arrive by themselves.
+  ///
+  /// While the home can't be used, this is the last value that was read, or the defaults. `problem` then has the
+  /// reason. `load` and each commit try again; reads don't.
   @inlinable public var current: Group { core.current }
 
-  /// Why the home can't be used, nil when it can: `StoreError` for the file, `SettingsError` for the container or the
-  /// group. Reads the group if nobody has.
+  /// The reason why the home can't be used, or nil if it can.
+  ///
+  /// `StoreError` concerns the file, `SettingsError` the container or the group. Reads the group if that hasn't
+  /// happened yet.
   public var problem: (any Error)? { core.problem }
 
-  /// Reads the group again, on the calling thread, in one or two transactions as the first read of `current`; throws
-  /// what stands in the way.
+  /// Reads the group again on the calling thread, in one or two transactions like the first read of `current`.
+  ///
+  /// Throws the error that prevents the read.
   @discardableResult
   public func load() throws -> Group { try core.load() }
 
-  /// Changes the group, in one transaction: `change` gets what is stored at this moment, `preCommit` may refuse what it
-  /// made of it, then it is written. Once it is durable `postCommit` runs, then listeners are told. Returns what is
-  /// stored now.
+  /// Changes the group in one transaction, and returns the group as it is now stored.
+  ///
+  /// `change` receives the stored value, and `preCommit` may refuse its result. Then the result is written. Once it is
+  /// durable, `postCommit` runs, and then listeners are notified.
   ///
   /// Blocks the calling thread while other writes finish, those of other processes too. If `change` leaves the group as
-  /// it was nothing is written, no hook runs and nobody is told.
+  /// it was, nothing is written, no hook runs and no listener is notified.
   ///
-  /// Throws what `change` and `preCommit` throw, `StoreError`, and `SettingsError`: `.nestedCommit` inside the closure of
-  /// another write of this home, `.newerSchema` when a newer app wrote the group, `.postCommitFailed` when the change is
-  /// stored and what follows it failed.
+  /// Throws the errors of `change` and `preCommit`, `StoreError`, and `SettingsError`:
+  ///
+  /// - `.nestedCommit` inside the closure of another write of this home,
+  /// - `.newerSchema` if a newer version of the app wrote the group,
+  /// - `.postCommitFailed` if the change is stored and `postCommit` threw.
   @discardableResult
   public func commit(_ change: (inout Group) throws -> Void) throws -> Group {
     try core.commit(change)
   }
 
-  /// Runs both hooks and tells the listeners in this process, as a commit does, with nothing changed or written.
+  /// Runs both hooks and notifies the listeners in this process, like a commit, but changes and writes nothing.
   public func touch() throws { _ = try core.commit(isTouch: true) { _ in } }
 
-  /// The changes from now on, in the order in which they were stored, one for each commit of this process. Those of other
-  /// processes follow within a second, mostly within a few milliseconds, and may come as one.
+  /// The changes from now on, in the order in which they were stored, one for each commit of this process.
   ///
-  /// Ends when the home is closed or the last reference to these settings goes. A listener that is slow is given
-  /// everything later.
+  /// Changes of other processes follow within a second, mostly within a few milliseconds, and may arrive as one. The
+  /// stream ends when the home is closed or the last reference to these settings is released. A slow listener receives
+  /// all changes later.
   public var changes: AsyncStream<SettingsChange<Group>> { core.changes() }
 }

@@ -4,10 +4,10 @@ public import BothyStore
 package struct GroupShape: Sendable {
   package let name: String
   package let version: Int
-  /// Each with the default value that the Swift type gives it.
+  /// The fields, each with the default value of the Swift type.
   package let fields: [FieldSchema]
   let steps: [SettingsStep]
-  /// The schema document that is stored beside the values; the row that carries it needs no reading of its own.
+  /// The schema document that is stored with the values. A row that has this document needs no parsing of its own.
   let document: String
 
   package init(name: String, version: Int, fields: [FieldSchema], steps: [SettingsStep] = []) {
@@ -45,7 +45,7 @@ package struct GroupShape: Sendable {
     return type
   }
 
-  /// Throws `StoreError` `.invalidSchema` for names that can't be stored, and for what is more than a value.
+  /// Throws `StoreError` `.invalidSchema` for a name that can't be stored, and for a field that isn't a plain value.
   func validate() throws(StoreError) {
     if let field = fields.first(where: { $0.kind == .blob || $0.kind.target != nil }) {
       throw StoreError(

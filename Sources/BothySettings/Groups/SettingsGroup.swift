@@ -31,7 +31,7 @@ public protocol SettingsGroup: Sendable {
   static var groupName: String { get }
   /// Rises when stored values have to be changed by `steps`; a home that holds a higher one is refused. Default: 1.
   static var version: Int { get }
-  /// What leads from older versions to this one. Default: none.
+  /// The steps that lead from older versions to this one. Default: an empty array.
   static var steps: [SettingsStep] { get }
   /// The settings with their kinds. Defaults are what `init()` gives; indexes and the like have no meaning here.
   static var fields: [FieldSchema] { get }
@@ -42,11 +42,14 @@ public protocol SettingsGroup: Sendable {
   /// Reads the values, in the order of `fields`.
   init(from fields: inout FieldDecoder) throws(StoreError)
 
-  /// Looks at a change before it is written, inside the transaction; a throw leaves everything as it was, and is what
-  /// `commit` throws. Must not write to the same home. Default: accepts everything.
+  /// Checks a change before it is written, inside the transaction.
+  ///
+  /// If it throws, nothing changes and `commit` throws the same error. It must not write to the same home. Default:
+  /// accepts every change.
   static func preCommit(old: Self, proposed: Self) throws
-  /// Runs once a change is durable, on the thread that committed it, before anybody is told of it. May commit again,
-  /// in this group or another. Default: nothing.
+  /// Runs on the thread that committed a change, once the change is durable and before listeners are notified.
+  ///
+  /// It may commit again, in this group or another. Default: does nothing.
   static func postCommit(old: Self, new: Self, in settings: SharedSettings<Self>) throws
 }
 

@@ -7,16 +7,16 @@ public import BothyStore
 public struct SettingsStep: Sendable {
   /// The group's version that the step leads to.
   public var version: Int
-  /// What to do.
+  /// The change that the step makes.
   public var change: Change
 
-  /// A change that a declaration alone can't tell.
+  /// A change that can't be derived from the declaration alone.
   public enum Change: Sendable {
-    /// Gives a new field a value made from those that are there, in place of its default.
+    /// Gives a new field a value that is computed from the stored values, in place of its default.
     case add(field: String, @Sendable ([String: FieldValue]) throws -> FieldValue)
     /// Gives the value of a field another name; fails when a field of that name is stored already.
     case rename(from: String, to: String)
-    /// Takes a field away, with its value. A field that is no longer declared and has no such step is kept.
+    /// Deletes a field and its value. A field that is no longer declared and has no such step is kept.
     case remove(field: String)
     /// Gives a field a new value from its old one, of the kind that the group now declares.
     case convert(field: String, @Sendable (FieldValue) throws -> FieldValue)

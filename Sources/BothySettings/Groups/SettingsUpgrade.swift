@@ -1,11 +1,12 @@
 import BothyStore
 
-/// What a group's declaration makes of its stored row. Pure.
+/// Brings a stored row to the version that the group declares. Pure.
 struct SettingsUpgrade {
   let shape: GroupShape
 
-  /// The row as this version of the group keeps it, nil if it is that already. Throws `SettingsError` `.newerSchema`,
-  /// `.migrationFailed` or `.schemaMismatch`.
+  /// Returns the row in the form of this version of the group, or nil if it has that form already.
+  ///
+  /// Throws `SettingsError` `.newerSchema`, `.migrationFailed` or `.schemaMismatch`.
   func run(_ stored: SettingsRow) throws(SettingsError) -> SettingsRow? {
     guard stored.version <= shape.version else {
       throw SettingsError(
@@ -63,8 +64,10 @@ struct SettingsUpgrade {
     return value
   }
 
-  /// Gives the declared fields their values and kinds. What is stored and not declared stays: an app of the same
-  /// version that knows more wrote it.
+  /// Gives the declared fields their values and kinds.
+  ///
+  /// Stored fields that are not declared are kept: another build of the same version, which declares more fields, wrote
+  /// them.
   private func adopt(_ row: inout SettingsRow, isMigrated: Bool) throws(SettingsError) {
     let declared = Set(shape.fields.map(\.name))
     let others = row.fields.filter { !declared.contains($0.name) }

@@ -1,10 +1,10 @@
 public import BothyStore
 import Synchronization
 
-/// Where groups of settings are kept: a file of their own, or the file of a store.
+/// The place where groups of settings are stored: a file of their own, or the file of a store.
 ///
-/// Making one does nothing; the file is opened when the first group is read. What stands in the way of that is thrown by
-/// `commit` and told by `SharedSettings.problem`, while readers get the defaults.
+/// Creating a home does nothing. The file is opened when the first group is read. If that fails, `commit` throws the
+/// error and `SharedSettings.problem` has it, while readers get the defaults.
 ///
 /// ```swift
 /// enum AppSettings {
@@ -21,14 +21,14 @@ public final class SettingsHome: Sendable {
   private let opening: @Sendable () throws -> Store
   private let state = Mutex(State())
 
-  /// Kept in the store that `opening` gives; asked when a group is first read, and again after it threw.
+  /// A home in the store that `opening` returns. `opening` is called when a group is first read, and again if it threw.
   public init(opening: @escaping @Sendable () throws -> Store) { self.opening = opening }
 
   /// Kept in a store that is open, beside its records. A group whose `recordType` is in the store's schema is kept as a
   /// record of that type, and synced where the store is.
   public convenience init(_ store: Store) { self.init { store } }
 
-  /// Kept in the file at `path`, which is made if there is none. Any Bothy file will do.
+  /// A home in the file at `path`, which is created if it doesn't exist. Any Bothy file can be used.
   public convenience init(at path: String) { self.init { try Self.open(path) } }
 
   /// Kept in a file of the container that the app shares with its extensions.
@@ -41,8 +41,9 @@ public final class SettingsHome: Sendable {
     SettingsHome { try Store(inMemory: StoreSchema(types: [])) }
   }
 
-  /// The store, opened now if it was not. Throws `StoreError` or `SettingsError`; a file that can't be used is left as it
-  /// is.
+  /// Returns the store, and opens it first if necessary.
+  ///
+  /// Throws `StoreError` or `SettingsError`. A file that can't be used is left as it is.
   public func store() throws -> Store {
     try state.withLock { state in
       if let store = state.store { return store }

@@ -2,7 +2,7 @@
   import Foundation
 
   extension SharedContainer {
-    /// The container of an App Group. Throws `SettingsError` `.noContainer` when this process has no right to it.
+    /// The container of an App Group. Throws `SettingsError` `.noContainer` if this process may not use it.
     public init(appGroup identifier: String) throws(SettingsError) {
       guard
         let url = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: identifier)

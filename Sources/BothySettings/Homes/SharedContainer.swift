@@ -8,7 +8,7 @@ public struct SharedContainer: Sendable, Hashable {
   /// The path of the folder, as it was given.
   public let folder: String
 
-  /// A folder that is there. Throws `SettingsError` `.noContainer` if it is not, or may not be written.
+  /// A folder that exists. Throws `SettingsError` `.noContainer` if it doesn't exist or isn't writable.
   public init(folder: String) throws(SettingsError) {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
@@ -23,6 +23,6 @@ public struct SharedContainer: Sendable, Hashable {
     self.folder = folder
   }
 
-  /// The path of a file in the folder, whether it is there or not.
+  /// The path of a file in the folder. The file need not exist.
   public func path(of file: String) -> String { folder + "/" + file }
 }

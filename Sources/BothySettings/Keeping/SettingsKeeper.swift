@@ -1,13 +1,12 @@
 package import BothyStore
 
-/// Keeps one group in a store: as a row of `bothy_settings`, or, where the store's schema has a type of the group's
-/// name, as the one record of that type.
+/// Stores one group as a row of `bothy_settings`, or as the one record of the store's type with the group's name.
 ///
-/// For a group that is a record the row holds nothing but the generation, which tells this process's commits from what a
-/// sync brought.
+/// For a group that is stored as a record, the row holds only the generation. The generation distinguishes commits of
+/// this process from changes that a sync brought.
 package struct SettingsKeeper: Sendable {
   package let shape: GroupShape
-  /// The record that keeps the group, nil if the row does.
+  /// The record that stores the group, or nil if the row stores it.
   package let record: RecordID?
 
   /// The id of the one record of a group's type.
@@ -28,7 +27,7 @@ package struct SettingsKeeper: Sendable {
     }
   }
 
-  /// The group as it is stored; nil if it has to be settled first. One or two rows by primary key.
+  /// Returns the stored group, or nil if it has to be settled first. Reads one or two rows by primary key.
   package func read(_ transaction: ReadTransaction) throws -> SettingsState? {
     let row = try SettingsTable.row(shape.name, in: transaction, known: shape)
     if let record {
@@ -45,8 +44,9 @@ package struct SettingsKeeper: Sendable {
     return SettingsState(row, shape)
   }
 
-  /// The group as it is stored, made or brought to this version first. A record is made by the first change only: a
-  /// default is nothing to send to a server.
+  /// Returns the stored group, after creating it or bringing it to this version.
+  ///
+  /// A record is created only by the first change, because a default need not be sent to the server.
   package func settle(_ transaction: WriteTransaction) throws -> SettingsState {
     if let state = try read(transaction) { return state }
     var row: SettingsRow
@@ -61,8 +61,9 @@ package struct SettingsKeeper: Sendable {
     return SettingsState(row, shape)
   }
 
-  /// Writes `values` over `old`, which this transaction read. One row, or for a record also its row and what the sync
-  /// keeps of it.
+  /// Writes `values` over `old`, which this transaction has read.
+  ///
+  /// Writes one row, and for a record also the record and its data for the sync.
   package func write(
     _ values: [FieldValue], over old: SettingsState, in transaction: WriteTransaction
   ) throws -> SettingsState {
@@ -91,11 +92,11 @@ package struct SettingsKeeper: Sendable {
   }
 }
 
-/// What is known of a stored group at one moment.
+/// The values of a stored group at one moment, with their generation and writer.
 package struct SettingsState: Sendable, Equatable {
   package var generation: Int64
   package var writer: String
-  /// In the order of the shape's fields.
+  /// The values, in the order of the shape's fields.
   package var values: [FieldValue]
 
   init(generation: Int64, writer: String, values: [FieldValue]) {

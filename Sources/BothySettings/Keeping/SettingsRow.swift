@@ -1,15 +1,15 @@
 package import BothyStore
 
-/// One row of the table `bothy_settings`: a group as it is stored, whatever types the program has.
+/// One row of the table `bothy_settings`: a group in its stored form, independent of the program's types.
 package struct SettingsRow: Sendable, Equatable {
   package var name: String
   package var version: Int
-  /// Rises with every change.
+  /// Increases with every change.
   package var generation: Int64
-  /// Which process made the last change.
+  /// The id of the process that made the last change.
   package var writer: String
   package var fields: [FieldSchema]
-  /// By name; a field that is null has a value `.null`.
+  /// The values by name. A field that is null has the value `.null`.
   package var values: [String: FieldValue]
 }
 
@@ -47,7 +47,7 @@ extension SettingsRow {
     return writer.string
   }
 
-  /// The schema document of the row's fields: the shape's own, where they are the same.
+  /// The schema document of the row's fields. It is the shape's own if the fields are equal.
   func document(_ shape: GroupShape?) -> String {
     if let shape, shape.version == version, shape.fields == fields { return shape.document }
     return GroupShape.document(name, version, fields)

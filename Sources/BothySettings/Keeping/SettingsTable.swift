@@ -9,9 +9,9 @@ package enum SettingsTable {
       schema TEXT NOT NULL, content TEXT NOT NULL) STRICT, WITHOUT ROWID
     """
 
-  /// The row of a group, nil if there is none. One look-up by primary key.
+  /// Returns the row of a group, or nil if it doesn't exist. One look-up by primary key.
   ///
-  /// `shape` spares reading the stored schema where it is the shape's.
+  /// With `shape`, the stored schema isn't parsed if it is equal to the shape's.
   package static func row(
     _ name: String, in transaction: ReadTransaction, known shape: GroupShape? = nil
   ) throws -> SettingsRow? {
@@ -34,7 +34,7 @@ package enum SettingsTable {
     return try String.fetchAll(transaction.database, sql: "SELECT name FROM bothy_settings ORDER BY name")
   }
 
-  /// Asks the file itself: what GRDB remembers of it outlives a table whose making was rolled back.
+  /// Queries the file itself, because GRDB's schema cache can contain a table whose creation was rolled back.
   private static func isThere(_ transaction: ReadTransaction) throws -> Bool {
     let select = try PreparedStatement(
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'bothy_settings'",
@@ -43,7 +43,7 @@ package enum SettingsTable {
     return try select.step()
   }
 
-  /// Writes a row, new or not, and tells observers.
+  /// Inserts or updates a row, and notifies observers.
   static func write(_ row: SettingsRow, _ shape: GroupShape, in transaction: WriteTransaction) throws {
     if try !isThere(transaction) {
       try transaction.database.execute(sql: creation)

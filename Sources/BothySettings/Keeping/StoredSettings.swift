@@ -1,25 +1,26 @@
 package import BothyStore
 
-/// Groups of any program, read and set by name, for tools. No hook of the program runs.
+/// The groups of any program, read and set by name, for tools. Runs no hook of the program.
 package struct StoredSettings {
   private let store: Store
 
   package init(in store: Store) { self.store = store }
 
-  /// The stored groups by name; one that is kept as a record has the values of that.
+  /// Returns the stored groups by name. A group that is stored as a record has the record's values.
   package func groups() throws -> [SettingsRow] {
     try store.read { transaction in
       try SettingsTable.names(in: transaction).compactMap { try Self.group($0, transaction) }
     }
   }
 
-  /// Throws `SettingsError` `.unknownGroup`, naming those there are.
+  /// Returns a group. Throws `SettingsError` `.unknownGroup`, whose message names the groups that exist.
   package func group(_ name: String) throws -> SettingsRow {
     try store.read { try Self.known(name, $0) }
   }
 
-  /// Sets one value; nil is its default. Returns the group as it was and as it is; nothing is written when they are the
-  /// same. Throws `.unknownGroup`, `.unknownKey` or `.invalidValue`.
+  /// Sets one value, or its default if the new value is nil. Returns the group before and after the change.
+  ///
+  /// Writes nothing if the group doesn't change. Throws `.unknownGroup`, `.unknownKey` or `.invalidValue`.
   package func set(
     _ name: String, _ key: String, to make: (FieldSchema) throws -> FieldValue?
   ) throws -> (old: SettingsRow, new: SettingsRow) {
@@ -41,7 +42,7 @@ package struct StoredSettings {
     }
   }
 
-  /// The group now and after each change, by whatever process.
+  /// The group now and after each change, by any process.
   package func values(of name: String) throws -> QueryObservation<SettingsRow?> {
     let record = store.schema[name].map { _ in RecordID(type: name, id: SettingsKeeper.recordID) }
     return store.observe(.settings(and: record)) { try Self.group(name, $0) }
@@ -69,7 +70,7 @@ package struct StoredSettings {
 }
 
 extension SettingsRow {
-  /// Throws `SettingsError` `.unknownKey`, naming those there are.
+  /// Returns a field. Throws `SettingsError` `.unknownKey`, whose message names the fields that exist.
   package func field(_ key: String) throws(SettingsError) -> FieldSchema {
     if let field = fields.first(where: { $0.name == key }) { return field }
     let known = fields.map(\.name).joined(separator: ", ")

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The checks of one examination and what they found so far. Reads; whoever starts it rolls back.
+/// The checks of a store and their findings so far. Only reads. The caller rolls the transaction back.
 struct Examination {
   let database: Database
   let schema: StoreSchema
@@ -30,7 +30,7 @@ struct Examination {
     findings.append(.init(severity, check: check, message, remedy: remedy, repair: repair))
   }
 
-  /// Runs one check; what it throws is a finding, and the next check goes on.
+  /// Runs one check. An error that it throws becomes a finding, and the next check runs.
   mutating func attempt(_ check: String, _ body: (inout Examination) throws -> Void) {
     do { try body(&self) } catch {
       found(.error, check, "The check could not be finished: \(error).", Self.restore)
@@ -41,7 +41,7 @@ struct Examination {
 
   private mutating func checkFile() throws {
     for line in try String.fetchAll(database, sql: "PRAGMA integrity_check(20)") where line != "ok" {
-      if line.hasPrefix("In RTree") { continue }  // said by the check of places, which knows the type
+      if line.hasPrefix("In RTree") { continue }  // The check of places reports it, with the type.
       let isIndexOnly = line.contains("missing from index") || line.contains("wrong # of entries in index")
       found(
         isIndexOnly ? .warning : .error, "file", "SQLite reports: \(line).",
@@ -103,8 +103,8 @@ struct Examination {
     }
   }
 
-  /// FTS5's own check, which also compares the index with the rows (SQLite documentation, "The
-  /// 'integrity-check' Command").
+  /// Runs FTS5's own check, which also compares the index with the rows (SQLite documentation, "The 'integrity-check'
+  /// Command").
   private mutating func checkText(_ type: TypeSchema) {
     let index = SchemaInstaller.fullTextTable(type.name)
     do {
@@ -119,7 +119,7 @@ struct Examination {
   private mutating func checkPlaces(_ index: PlaceIndex, of type: TypeSchema) {
     var problem: String?
     do {
-      // Without its table it was reported as missing.
+      // A missing table is reported by `checkTable`.
       let stored = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
       guard try Int.fetchOne(database, sql: stored, arguments: [index.name]) == 1 else { return }
       let (missing, stray, fault) = try index.differences(in: database)
@@ -152,7 +152,8 @@ struct Examination {
       "Repair removes them.", repair: .strayLinks)
   }
 
-  /// `verb` over the entries of the reference index that belong to no declared field. Names are identifiers.
+  /// Returns SQL that applies `verb` to the entries of the reference index that belong to no declared field. Names are
+  /// identifiers.
   static func strayLinks(_ schema: StoreSchema, _ verb: String) -> String {
     let declared = schema.types.flatMap { type in
       type.fields.filter(\.kind.isReferenceList).map { "'\(type.name).\($0.name)'" }

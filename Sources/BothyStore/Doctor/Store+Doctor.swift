@@ -1,21 +1,21 @@
 import Foundation
 import GRDB
 
-/// Examining a store and mending what can be made again.
+/// Checking a store and repairing the parts that can be recreated.
 extension Store {
-  /// Examines the file, the tables, the rows, the text index, the indexes of places and the
-  /// reference index. Changes nothing.
+  /// Checks the file, the tables, the rows, the text index, the indexes of places and the reference index. Changes
+  /// nothing.
   ///
-  /// Reads the whole file, some seconds a gigabyte, on the calling thread; holds the writer while it does. A
-  /// damaged part is a finding, not an error; throws only when the store is closed.
+  /// Reads the whole file, some seconds a gigabyte, on the calling thread, and holds the writer meanwhile. Damage is a
+  /// finding, not an error. Throws only if the store is closed.
   public func diagnose() throws -> StoreDiagnosis { try diagnose(with: []) }
 
-  /// The same with checks of other modules.
+  /// Like `diagnose()`, but also runs the checks of other modules.
   package func diagnose(with checks: [any StoreCheck]) throws -> StoreDiagnosis {
     do {
       return try connections.writer.writeWithoutTransaction { database in
         var examination = Examination(database: database, schema: schema)
-        // Asking the text index whether it is sound is a write to SQLite, so all of it is rolled back.
+        // The check of the text index is a write to SQLite, so all of it is rolled back.
         try database.inTransaction(.deferred) {
           examination.run(includingText: true)
           let transaction = ReadTransaction(database, catalog)
@@ -40,14 +40,14 @@ extension Store {
     }
   }
 
-  /// Examines a file that may be too damaged to open as a store. Read-only; the text index is not compared with
-  /// the rows. Throws `.cannotOpen` or `.notADatabase` when there is nothing to examine.
+  /// Checks a file that may be too damaged to open as a store. Read-only. The text index isn't compared with the rows.
+  /// Throws `.cannotOpen` or `.notADatabase` if the file can't be checked at all.
   public static func diagnose(fileAt path: String) throws -> StoreDiagnosis {
     guard FileManager.default.fileExists(atPath: path) else {
       throw StoreError(.cannotOpen, "There is no database at \(path).")
     }
     do {
-      // Not in a transaction: ending one on a damaged file may fail, and with it the examination.
+      // Runs without a transaction: ending one on a damaged file may fail, and the check with it.
       return try Connections.inspecting(path) { database in
         var examination = Examination(database: database, schema: StoreSchema(types: []))
         do {
@@ -62,7 +62,7 @@ extension Store {
         return StoreDiagnosis(findings: examination.findings)
       }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-      // Not even the list of tables can be read.
+      // The list of tables can't be read.
       return StoreDiagnosis(findings: [
         .init(
           .error, check: "file", "The list of tables can't be read: \(error).", remedy: "Restore a backup.")
@@ -70,8 +70,9 @@ extension Store {
     } catch { throw StoreError(error, path: path) }
   }
 
-  /// Makes again what a diagnosis found broken and repairable: indexes, the text index, the indexes of places, the index of list
-  /// references. Rows are never changed. One transaction; returns what a new diagnosis finds.
+  /// Recreates the broken parts that a diagnosis found to be repairable: indexes, the text index, the indexes of
+  /// places, the index of list references. Never changes records. Runs in one transaction and returns the findings of a
+  /// new diagnosis.
   @discardableResult
   public func repair(_ diagnosis: StoreDiagnosis) throws -> StoreDiagnosis {
     do {

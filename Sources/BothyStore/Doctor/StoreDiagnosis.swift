@@ -1,27 +1,28 @@
-/// What an examination of a store found. Empty findings mean that nothing is wrong.
+/// The findings of a check of a store. A sound store has none.
 public struct StoreDiagnosis: Sendable, Hashable {
-  /// The file first, then type by type its table, rows, indexes and links; what other modules add comes last.
+  /// The findings of the file, then of the tables, rows, indexes and references of each type. Those of other modules
+  /// follow.
   public var findings: [Finding]
 
-  /// Nothing was found that needs attention.
+  /// True if no finding needs attention.
   public var isHealthy: Bool { findings.allSatisfy { $0.severity == .note } }
 
-  /// Whether `Store.repair` would change something.
+  /// True if `Store.repair` can change something.
   public var isRepairable: Bool { findings.contains { $0.repair != nil } }
 
-  /// One thing that is not as it should be.
+  /// A deviation that a check found.
   public struct Finding: Sendable, Hashable, CustomStringConvertible {
-    /// How bad a finding is. A store with nothing but notes is healthy.
+    /// The seriousness of a finding. A store with only notes is healthy.
     public enum Severity: String, Sendable, Hashable, CaseIterable {
-      /// Worth knowing, nothing to do.
+      /// Information that needs no action.
       case note
-      /// Answers may be slow or incomplete, no data is lost.
+      /// Results may be slow or incomplete. No data is lost.
       case warning
       /// Data is damaged or can't be read.
       case error
     }
 
-    /// What can be made again from the rows.
+    /// A part that can be recreated from the records.
     public enum Repair: Sendable, Hashable {
       /// The B-tree, full-text and place indexes of a type.
       case indexes(type: String)
@@ -33,18 +34,18 @@ public struct StoreDiagnosis: Sendable, Hashable {
       case reindex
     }
 
-    /// How bad it is.
+    /// The seriousness of the finding.
     public var severity: Severity
-    /// The check that found it: `file`, `tables`, `rows`, `text`, `places`, `links`, or a module's own.
+    /// The check that reported it: `file`, `tables`, `rows`, `text`, `places`, `links`, or a module's own.
     public var check: String
-    /// What is wrong, as one or two sentences that name the table, record or index.
+    /// One or two sentences about the problem that name the table, record or index.
     public var message: String
-    /// What to do about it, as a sentence.
+    /// A sentence about the remedy.
     public var remedy: String
-    /// Nil when the store can't mend it by itself.
+    /// The repair, or nil if the store can't repair it.
     public var repair: Repair?
 
-    /// Without `repair`, `Store.repair` leaves it alone.
+    /// Creates a finding. Without `repair`, `Store.repair` ignores it.
     package init(
       _ severity: Severity, check: String, _ message: String, remedy: String, repair: Repair? = nil
     ) {
@@ -59,8 +60,8 @@ public struct StoreDiagnosis: Sendable, Hashable {
   }
 }
 
-/// An examination that another module adds: of its own tables, say.
+/// A check that another module adds, for example of its own tables.
 package protocol StoreCheck: Sendable {
-  /// Reads only. A throw becomes a finding.
+  /// Returns the findings. Only reads. An error that it throws becomes a finding.
   func findings(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding]
 }

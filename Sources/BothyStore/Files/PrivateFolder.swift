@@ -1,8 +1,8 @@
 import Foundation
 
-/// Folders that are their owner's alone.
+/// Folders that only their owner can use.
 package enum PrivateFolder {
-  /// Makes a folder and those above it; one that is there stays as it is. Throws `StoreError` `.cannotOpen`.
+  /// Creates a folder and its missing parents. Leaves an existing folder unchanged. Throws `StoreError` `.cannotOpen`.
   package static func make(_ path: String) throws {
     do {
       try FileManager.default.createDirectory(

@@ -1,7 +1,7 @@
 package import GRDB
 
-/// Makes the tables of a file whose rows are all at hand: the tables first, their indexes when the rows are in, which is
-/// several times as fast, and the same rows give the same file.
+/// Creates the tables of a file from rows that are all available. Creates the indexes after the rows, which is several
+/// times as fast. The same rows give the same file.
 package struct FileAssembly {
   private let database: Database
   private let installer: SchemaInstaller
@@ -11,14 +11,14 @@ package struct FileAssembly {
     installer = SchemaInstaller(database: database)
   }
 
-  /// Makes the tables of the types, without indexes, and those beside them.
+  /// Creates the tables of the types, without indexes, and those of metadata and list references.
   package func createTables(of types: [TypeSchema]) throws {
     try database.execute(sql: Format.metaSQL)
     try database.execute(sql: Format.linkSQL)
     for type in types { try installer.createTable(of: type) }
   }
 
-  /// Makes the indexes of the types' rows: for fields, texts, places and lists of references.
+  /// Creates the indexes of the types' rows: for fields, texts, places and lists of references.
   package func createIndexes(of types: [TypeSchema]) throws {
     for type in types {
       try installer.createIndexes(of: type)
@@ -30,7 +30,7 @@ package struct FileAssembly {
     }
   }
 
-  /// Writes a line of what the file says of itself.
+  /// Writes one entry of the file's metadata.
   package func note(_ text: String, as key: String) throws {
     try database.execute(
       sql: "INSERT INTO bothy_meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value",

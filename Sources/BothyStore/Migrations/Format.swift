@@ -1,11 +1,10 @@
-/// The file format's marks and its ledger.
+/// The file format's marks and its history.
 ///
 /// - 1: first format. `bothy_meta(key, value)`, one STRICT table a type, `bothy_link` for lists of references.
-/// - 2: text indexes have the words of `bothy_words`, where those of 1 had SQLite's; synced types have an index of
-///   containers.
+/// - 2: text indexes use the words of `bothy_words` instead of SQLite's; synced types have an index of containers.
 /// - 3: synced types have `_created`, `_modified` and `_owner`.
 enum Format {
-  /// Rises when a released version writes something that an older one would misread.
+  /// The version of the format. Increases when a release writes something that older ones misread.
   static let version: Int64 = 3
   /// `PRAGMA application_id` of every Bothy file: "Both" in ASCII.
   static let applicationID: Int64 = 0x426F_7468

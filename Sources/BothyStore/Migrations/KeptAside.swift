@@ -1,17 +1,17 @@
 import GRDB
 
-/// The members of synced records that no column holds (`_extra`): those that the schema has no field for, and what stood in
-/// fields that could not be read. A change of the schema gives them other names, or makes columns of them.
+/// The members of synced records that no column holds (`_extra`). They belong to fields that the schema lacks or that
+/// could not be read. A change of the schema renames them or moves them to columns.
 struct KeptAside {
   let database: Database
 
-  /// Gives the members the names that they have from now on. Costs one scan of the type.
+  /// Gives the members their new names. Costs one scan of the type.
   func rename(_ type: String, from old: NameMap, to new: NameMap) throws {
     try change(type) { new.local($0, of: old) }
   }
 
-  /// Moves the members that a field can be made of to its column: what other devices gave the field while this app was old
-  /// is there as soon as it knows the field, with no request. Costs one scan of the type.
+  /// Moves the members that now have a field to its column. Values that other devices gave the field before this app
+  /// had it are thus present at once, without a request. Costs one scan of the type.
   func adopt(_ type: TypeSchema) throws {
     let names = NameMap(type)
     let fields = Dictionary(
@@ -38,8 +38,8 @@ struct KeptAside {
     }
   }
 
-  /// Keeps the values of a field aside that is about to go from the schema: other devices go on to have it. Costs one scan
-  /// of the type.
+  /// Saves the values of a field that the schema is about to lose as members, because other devices still have it.
+  /// Costs one scan of the type.
   func keep(_ field: FieldSchema, of type: TypeSchema) throws {
     guard type.isSynced, !field.isSensitive else { return }
     let columns = field.columns.map(\.quotedIdentifier).joined(separator: ", ")
@@ -79,7 +79,7 @@ struct KeptAside {
     try change(type) { members, _ in members = body(members) }
   }
 
-  /// - Parameter all: rows with nothing kept aside too.
+  /// - Parameter all: True to include rows without such members.
   private func change(
     _ type: String, all: Bool = false, _ body: (inout [String: JSONValue], Int64) throws -> Void
   ) throws {
@@ -88,7 +88,7 @@ struct KeptAside {
       "SELECT rowid, _extra FROM \(table)" + (all ? "" : " WHERE _extra IS NOT NULL"), in: database)
     var changed: [(row: Int64, members: [String: JSONValue])] = []
     while try select.step() {
-      // Written by this library, so it parses; were it damaged, it is left as it is.
+      // This library wrote the text, so it parses. Damaged text is left unchanged.
       guard let before = try? JSONValue(parsing: select.text(at: 1) ?? "{}").objectValue else { continue }
       var members = before
       try body(&members, select.int(at: 0))

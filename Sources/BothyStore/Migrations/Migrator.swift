@@ -1,15 +1,15 @@
 import GRDB
 
-/// Runs the declared steps and the automatic changes that bring a file to the app's schema, inside the caller's
+/// Runs the declared steps and the automatic changes that convert a file to the app's schema, inside the caller's
 /// transaction.
 struct Migrator {
   let database: Database
   let recorder: (any ChangeRecorder)?
-  /// Where the values of fields go that become sensitive.
+  /// The store for the values of fields that become sensitive.
   var secrets: (any SecretStore)?
 
-  /// True if values became sensitive: the write-ahead log still has them then. Throws `StoreError` `.newerFile`,
-  /// `.schemaMismatch` or `.migrationFailed`; the caller rolls back.
+  /// Converts the file and returns its schema. The flag is true if values became sensitive, because the write-ahead log
+  /// still has them. Throws `StoreError` `.newerFile`, `.schemaMismatch` or `.migrationFailed`; the caller rolls back.
   func migrate(to declared: StoreSchema, steps: [Migration], path: String) throws -> (
     StoreSchema, hasConcealed: Bool
   ) {
@@ -52,7 +52,7 @@ struct Migrator {
     return (target, hasConcealed)
   }
 
-  /// Renames what is known of the records besides their columns, where the names of the wire mean other fields than before.
+  /// Renames the data of records outside their columns, if wire names denote other fields than before.
   private func rename(from old: TypeSchema, to new: TypeSchema) throws {
     let (before, after) = (NameMap(old), NameMap(new))
     guard new.isSynced, before != after else { return }
@@ -127,8 +127,8 @@ struct Migrator {
     try recorder?.migrate(step, in: database)
   }
 
-  /// Copies the values into the secret store, then overwrites them in the file. Secrets of a transaction that rolls back
-  /// are removed at the next opening, like all that nothing pending needs.
+  /// Copies the values into the secret store, then overwrites them in the file. If the transaction rolls back, the next
+  /// opening removes the secrets, like all that no pending change needs.
   private func makeSensitive(
     _ type: String, _ name: String, on schema: inout StoreSchema, target: StoreSchema,
     _ installer: SchemaInstaller
@@ -151,7 +151,7 @@ struct Migrator {
       try secrets.set(value, for: SecretKey(RecordID(type: type, id: id), field: name))
     }
     select.reset()
-    // What SQLite frees is zeroed, so that the file keeps no copy.
+    // SQLite zeroes the pages that it frees, so that the file keeps no copy.
     try database.execute(sql: "PRAGMA secure_delete = ON")
     try database.execute(sql: "UPDATE \(table) SET \(column) = NULL WHERE \(column) IS NOT NULL")
     schema.types[position].fields[index] = wanted
@@ -223,7 +223,7 @@ struct Migrator {
     }
     schema.types[position].fields[index] = wanted
     try recorder?.convert(name, of: type, in: database) { json in
-      // A value that could not be read before can't be converted.
+      // A value that was unreadable before can't be converted.
       guard let value = try? FieldValue(json: json, kind: old.kind) else { return .null }
       return try convert(value).json
     }

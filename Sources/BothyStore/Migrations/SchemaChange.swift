@@ -1,13 +1,13 @@
-/// Decides what leads from one schema to another: which changes are additive and made by themselves, and which
-/// need a declared step. Pure.
+/// The difference between two schemas: the additive changes, which run automatically, and those that need a declared
+/// step. Pure.
 struct SchemaChange {
   var newTypes: [TypeSchema] = []
   var newFields: [(type: TypeSchema, field: FieldSchema)] = []
-  /// Fields that became required and have a default, which rows without a value get.
+  /// Fields that became required and have a default, which rows without a value receive.
   var newlyRequired: [(type: TypeSchema, field: FieldSchema)] = []
-  /// Types whose indexes or full-text options differ and are built again.
+  /// Types whose indexes or full-text options differ and are rebuilt.
   var reindexed: [TypeSchema] = []
-  /// What no automatic change covers, as sentences.
+  /// The differences that no automatic change covers, as sentences.
   var problems: [String] = []
 
   var isEmpty: Bool {
@@ -88,7 +88,7 @@ struct SchemaChange {
 }
 
 extension FieldKind {
-  /// Whether every stored value of this kind is one of the other as it stands.
+  /// True if every stored value of this kind is also a value of the other kind, unchanged.
   fileprivate func isReadable(as other: FieldKind) -> Bool {
     switch (name, other.name) {
     case (let old, let new) where old == new: true

@@ -1,12 +1,12 @@
 import Foundation
 import GRDB
 
-/// Brings the tables of an open database to a schema, in one transaction. Knows SQL, decides nothing about
-/// what is compatible (see `SchemaChange`).
+/// Converts the tables of an open database to a schema, in one transaction. Runs the SQL. `SchemaChange` decides which
+/// changes are compatible.
 struct SchemaInstaller {
   let database: Database
 
-  /// The schema that the file carries, nil in an empty file.
+  /// Returns the schema stored in the file, or nil for an empty file.
   static func stored(in database: Database) throws -> StoreSchema? {
     guard try database.tableExists("bothy_meta") else { return nil }
     guard
@@ -42,7 +42,7 @@ struct SchemaInstaller {
       sql: "CREATE TABLE \(type.name.quotedIdentifier) (\(columns.joined(separator: ", "))) STRICT")
   }
 
-  /// Adds a field's columns; old rows get the default value.
+  /// Adds a field's columns. Existing rows get the default value.
   func add(_ field: FieldSchema, to type: TypeSchema) throws {
     let table = type.name.quotedIdentifier
     for definition in Self.definitions(of: field) {
@@ -53,8 +53,8 @@ struct SchemaInstaller {
     try LinkIndex(database: database).rebuild(type: type.name, field: field)
   }
 
-  /// Notes of each row that the server told of that it has no value in the field: the default that stands there from now on
-  /// does not count as a change of the record.
+  /// Marks each row with a version from the server as having no value in the field. The default that fills it then
+  /// doesn't count as a change of the record.
   func markMissing(_ field: FieldSchema, of type: TypeSchema) throws {
     guard type.isSynced, !field.isOptional, field.defaultValue != nil, let column = field.columns.first else {
       return
@@ -114,7 +114,7 @@ struct SchemaInstaller {
     try database.execute(sql: "DROP TABLE IF EXISTS \(Self.fullTextTable(type.name))")
   }
 
-  /// Brings what an earlier format holds to this one.
+  /// Converts the contents of an earlier format to this one.
   func upgradeFormat(with schema: StoreSchema) throws {
     let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     guard version < Format.version else { return }
@@ -139,8 +139,9 @@ struct SchemaInstaller {
     }
   }
 
-  /// References are always indexed: delete rules look for them. Unique fields of synced types are checked when
-  /// the app writes, not by the index, so that a pull never fails on what another device did.
+  /// Creates the indexes of a type. References are always indexed, because delete rules search by them. The index
+  /// doesn't enforce unique fields of synced types. Writes of the app are checked instead, so that a pull never fails
+  /// because of another device's change.
   func createIndexes(of type: TypeSchema) throws {
     let table = type.name.quotedIdentifier
     for field in type.fields where Self.hasIndex(field) {
@@ -154,7 +155,7 @@ struct SchemaInstaller {
     for index in type.placeIndexes { try index.create(in: database) }
   }
 
-  /// Rows in the type's own container, most rows of most types, have no entry in it.
+  /// Creates the index of containers. It leaves out rows in the type's own container, which are the most.
   private func createContainerIndex(of type: TypeSchema) throws {
     try database.execute(
       sql: """
@@ -163,7 +164,7 @@ struct SchemaInstaller {
         """)
   }
 
-  /// No field begins with an underscore.
+  /// A name that no field's index can have, because no field begins with an underscore.
   private static func containerIndexName(_ type: TypeSchema) -> String {
     "bothy_index_\(type.name)__container"
   }
@@ -177,7 +178,7 @@ struct SchemaInstaller {
     "bothy_index_\(type.name)_\(field.name)"
   }
 
-  /// The names of everything that `createIndexes` makes.
+  /// Returns the names of everything that `createIndexes` creates.
   static func indexNames(of type: TypeSchema) -> [String] {
     let text = "bothy_fts_\(type.name)"
     return type.fields.filter(hasIndex).map { indexName(type, $0) }
@@ -188,8 +189,8 @@ struct SchemaInstaller {
 
   static func fullTextTable(_ type: String) -> String { "bothy_fts_\(type)".quotedIdentifier }
 
-  /// An external-content FTS5 table kept by triggers (SQLite documentation, "External Content Tables"). An update that
-  /// leaves the texts as they are leaves the index alone.
+  /// Creates an external-content FTS5 table that triggers maintain (SQLite documentation, "External Content Tables").
+  /// An update that leaves the texts unchanged doesn't touch the index.
   private func createFullText(of type: TypeSchema) throws {
     let columns = type.fields.filter(\.isFullText).map(\.name.quotedIdentifier)
     let list = columns.joined(separator: ", ")

@@ -1,11 +1,11 @@
 import GRDB
 
-/// Brings the tables of a recorder, as an earlier version made them, to what this version makes: columns that were
-/// added since are added, with their defaults. Anything else is told, and the file is left as it is.
+/// Upgrades the tables of a recorder from an earlier version. Missing columns are added with their defaults. Any other
+/// difference throws, and the file is left unchanged.
 struct TableUpgrade {
   let database: Database
 
-  /// Runs the statements that make the tables; each is safe to run again.
+  /// Runs the statements that create the tables. Each is safe to run again.
   func run(_ statements: [String]) throws {
     let present = Set(
       try String.fetchAll(database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'"))

@@ -1,9 +1,8 @@
 import Synchronization
 
-/// The subscription of one iterator: whether its answer may be stale, and the consumer waiting for the next one.
+/// The subscription of one iterator: a flag that its value may be stale, and the consumer that waits for the next one.
 ///
-/// An answer is read only while a consumer waits, so a slow consumer gets the newest one and never a queue of
-/// old ones.
+/// A value is read only while a consumer waits, so a slow consumer gets the newest value and never a queue of old ones.
 final class AnswerSubscription<Value: Sendable>: CommitSubscriber {
   private struct State {
     var isDirty = true
@@ -22,7 +21,7 @@ final class AnswerSubscription<Value: Sendable>: CommitSubscriber {
   private let read: @Sendable (ReadTransaction) throws -> Value?
   private let state = Mutex(State())
 
-  /// `read` returns nil when the answer is the same as the last one it returned.
+  /// Creates a subscription. `read` returns nil if the value equals the last one that it returned.
   init(
     _ region: ObservationRegion, _ catalog: Catalog,
     read: @escaping @Sendable (ReadTransaction) throws -> Value?
@@ -32,7 +31,7 @@ final class AnswerSubscription<Value: Sendable>: CommitSubscriber {
     self.read = read
   }
 
-  /// The next answer that differs; nil at the end. Cancelling the task ends the sequence at once.
+  /// Returns the next value that differs, or nil at the end. Cancelling the task ends the sequence at once.
   func next(asking notices: CommitNotices, isolation: isolated (any Actor)?) async throws -> Value? {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation(isolation: isolation) { continuation in
@@ -99,7 +98,7 @@ final class AnswerSubscription<Value: Sendable>: CommitSubscriber {
   }
 }
 
-/// Keeps a subscription in the hub as long as an iterator lives, and the store open with it.
+/// Keeps a subscription registered as long as an iterator exists, and the store open with it.
 final class SubscriptionLease<Subscription: CommitSubscriber>: Sendable {
   let subscription: Subscription
   let store: Store

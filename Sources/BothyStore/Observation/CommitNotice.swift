@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Which records a commit touched.
+/// The records that a commit touched.
 public struct CommitNotice: Sendable, Hashable {
   /// The touched records of one type.
   public enum Records: Sendable, Hashable {
-    /// These, in no particular order, possibly with repetitions.
+    /// The records with these ids, in no particular order, possibly with repetitions.
     case some([String])
-    /// Too many to list, or another process wrote and did not say.
+    /// Any record: too many to list, or another process wrote and did not list them.
     case any
   }
 
-  /// By the names of the types; a type that was not touched is absent.
+  /// The touched records by the names of their types. A type that was not touched is absent.
   public let records: [String: Records]
 
   init(_ touched: TouchedRecords, _ catalog: Catalog) {
@@ -26,15 +26,16 @@ public struct CommitNotice: Sendable, Hashable {
   }
 }
 
-/// Commits as they happen: one notice a transaction; those that happen while the consumer is busy come as one.
+/// The commits as they happen, one notice a transaction. Commits that happen while the consumer is busy are delivered
+/// as one notice.
 ///
-/// No read of the store. Ends when the task is cancelled or the store is closed.
+/// Reads nothing from the store. Ends when the task is cancelled or the store is closed.
 public struct CommitStream: AsyncSequence, Sendable {
   public typealias Element = CommitNotice
   public typealias Failure = Never
 
   let store: Store
-  /// Counts commits too that touched bookkeeping alone, which others are to hear of.
+  /// True to deliver also commits that touched only bookkeeping and that others must know of.
   var includesBookkeeping = false
 
   public struct AsyncIterator: AsyncIteratorProtocol {
@@ -42,7 +43,7 @@ public struct CommitStream: AsyncSequence, Sendable {
 
     fileprivate init(_ lease: SubscriptionLease<NoticeSubscription>) { self.lease = lease }
 
-    /// Waits for the next commit; nil once the task is cancelled or the store is closed.
+    /// Waits for the next commit. Returns nil once the task is cancelled or the store is closed.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws(Never) -> CommitNotice? {
@@ -50,7 +51,7 @@ public struct CommitStream: AsyncSequence, Sendable {
     }
   }
 
-  /// Commits count from this call on.
+  /// Returns an iterator that delivers the commits from this call on.
   public func makeAsyncIterator() -> AsyncIterator {
     let lease = SubscriptionLease(NoticeSubscription(includesBookkeeping: includesBookkeeping), in: store)
     store.notices.request()
@@ -58,7 +59,7 @@ public struct CommitStream: AsyncSequence, Sendable {
   }
 }
 
-/// Gathers notices until the consumer takes them.
+/// Collects notices until the consumer takes them.
 final class NoticeSubscription: CommitSubscriber {
   private struct State {
     var gathered: TouchedRecords?

@@ -2,13 +2,13 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// Where commits are announced: one notice a transaction, whoever and however many observe.
+/// The announcements of commits: one notice a transaction, for any number of observers.
 ///
-/// `post` runs on the thread that wrote and does the same little work for one subscriber and for a thousand:
-/// it merges the notice into the pending one and wakes the dispatcher. The dispatcher, a serial queue that has a
-/// thread only while there is something to do, marks the subscribers that are concerned and reads the answers of
-/// those that wait for one, all in one read transaction: observers see the same moment, a hundred of them cost
-/// one snapshot, and none costs the writer anything.
+/// `post` runs on the thread that wrote and does the same little work for one subscriber and for a thousand: it merges
+/// the notice into the pending one and wakes the dispatcher. The dispatcher is a serial queue that has a thread only
+/// while it has work. It marks the subscribers that are concerned, and reads the values for those that wait, all in one
+/// read transaction. All observers therefore see the same moment, a hundred of them cost one snapshot, and none delays
+/// the writer.
 final class CommitNotices: Sendable {
   private struct State {
     var pending: TouchedRecords?
@@ -37,16 +37,16 @@ final class CommitNotices: Sendable {
     self.signals = signals
   }
 
-  /// The number of living subscriptions.
+  /// The number of current subscriptions.
   var subscriberCount: Int { state.withLock { $0.subscribers.count } }
 
-  /// Announces a commit of this store, here and to other processes.
+  /// Announces a commit of this store, in this process and to others.
   func post(_ touched: TouchedRecords) {
     announce(touched)
     signals?.announce()
   }
 
-  /// Announces a commit that another store made: anything may have changed.
+  /// Announces a commit of another store, which may have changed anything.
   func postForeignCommit() { announce(.everything(tableCount: catalog.tables.count)) }
 
   private func announce(_ touched: TouchedRecords) {
@@ -58,12 +58,12 @@ final class CommitNotices: Sendable {
     if mustWake { wake() }
   }
 
-  /// Has the dispatcher look at the subscribers again, with no notice: one of them waits for its first answer.
+  /// Makes the dispatcher check the subscribers again without a notice, because one of them waits for its first value.
   func request() {
     if state.withLock({ Self.schedule(&$0) }) { wake() }
   }
 
-  /// Adds a subscriber and returns the number to remove it by; nil, with the subscriber finished, once closed.
+  /// Adds a subscriber and returns the number that removes it. Once closed, finishes the subscriber and returns nil.
   func add(_ subscriber: any CommitSubscriber) -> UInt64? {
     let id: UInt64? = state.withLock { state in
       guard !state.isClosed else { return nil }
@@ -130,8 +130,8 @@ final class CommitNotices: Sendable {
     }
   }
 
-  /// Other processes are watched only while somebody here wants to know. Starting comes before the first read,
-  /// so a commit between the two is not missed.
+  /// Starts or stops watching other processes, which are watched only while a subscriber exists. The watch starts
+  /// before the first read, so that it misses no commit between the two.
   private func watch(_ isWanted: Bool) {
     guard let signals else { return }
     if isWanted {
@@ -142,13 +142,13 @@ final class CommitNotices: Sendable {
   }
 }
 
-/// One subscription as the dispatcher sees it.
+/// One subscription from the dispatcher's point of view.
 package protocol CommitSubscriber: AnyObject, Sendable {
-  /// Told of every notice, on the dispatcher.
+  /// Receives every notice, on the dispatcher.
   func notice(_ touched: TouchedRecords)
-  /// Whether someone waits for an answer that may have changed.
+  /// True if a consumer waits for a value that may have changed.
   var isDue: Bool { get }
-  /// Reads the answer and hands it over if it differs from the last; on the dispatcher.
+  /// Reads the value and delivers it if it differs from the last. Runs on the dispatcher.
   func refresh(_ transaction: ReadTransaction)
   /// Ends the sequence with an error.
   func fail(_ error: any Error)

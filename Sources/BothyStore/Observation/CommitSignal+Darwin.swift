@@ -3,9 +3,9 @@
   import Foundation
   import Synchronization
 
-  /// Signals by one file that all stores on a database share, watched with kqueue.
+  /// Signals through one file that all stores on a database share, watched with kqueue.
   ///
-  /// A store hears of its own commits too; a re-read then finds the answer unchanged.
+  /// A store receives its own signals too. The read that follows then finds the value unchanged.
   final class FileSignal: CommitSignal {
     private let folder: String
     private let file: SignalFile
@@ -40,7 +40,7 @@
 
     private func restart(_ heard: @escaping @Sendable () -> Void) {
       stop()
-      try? start(heard)  // the folder is gone for good: nobody can signal in it
+      try? start(heard)  // The folder is deleted for good, and no store can signal in it.
     }
 
     func stop() {

@@ -3,12 +3,12 @@
   import Foundation
   import Synchronization
 
-  /// Signals by files in a folder that is watched with inotify: a commit is heard of in 70 µs.
+  /// Signals through files in a folder that is watched with inotify. A commit is reported within 70 µs.
   ///
-  /// Each store writes to a file of its own and watches those of the others, and the folder for new ones; so its own
-  /// commits wake nobody here (watching the folder for writes made a commit cost twice as much). When someone deletes that file,
-  /// with or without the folder, both are made and watched again. (The deletion of the folder itself raises no
-  /// event while a file that was in it is still open somewhere.)
+  /// Each store writes to a file of its own and watches the files of the others, and the folder for new files. Its own
+  /// commits therefore wake no watcher here. (Watching the folder for writes doubled the cost of a commit.) If the file
+  /// is deleted, with or without the folder, both are recreated and watched again. (The deletion of the folder itself
+  /// raises no event while a file that was in it is still open in some process.)
   final class FileSignal: CommitSignal {
     private struct State {
       var source: (any DispatchSourceRead)?
@@ -44,7 +44,7 @@
       }
     }
 
-    /// The descriptor is closed once the last event has been handled.
+    /// Stops watching. The descriptor is closed after the last event is handled.
     func stop() {
       state.withLock { state in
         state.source?.cancel()
@@ -60,7 +60,7 @@
 
     deinit { close() }
 
-    /// Watches the folder, which has this store's file in it, so that nobody takes it for unused.
+    /// Watches the folder. This store's file is in it, so that no other store removes the folder as unused.
     private func watch(_ descriptor: Int32) -> Bool {
       guard file.ensure() else { return false }
       let watch = inotify_add_watch(descriptor, file.folder, UInt32(IN_CREATE) | UInt32(IN_DELETE))
@@ -69,18 +69,18 @@
         if state.watch >= 0 && state.watch != watch { inotify_rm_watch(descriptor, state.watch) }
         state.watch = watch
       }
-      // Deleted again: no names.
+      // The folder may be deleted again and then has no names.
       let names = try? FileManager.default.contentsOfDirectory(atPath: file.folder)
       for name in names ?? [] where name != file.name { watchFile(name, descriptor) }
       return true
     }
 
-    /// Watches another store's file; the watch ends with the file.
+    /// Watches another store's file. The watch ends with the file.
     private func watchFile(_ name: String, _ descriptor: Int32) {
       inotify_add_watch(descriptor, file.folder + "/" + name, UInt32(IN_MODIFY))
     }
 
-    /// Drains the events. True if one tells of another store's commit, or commits may have gone unseen.
+    /// Drains the events. True if one reports another store's commit, or events may have been lost.
     private func hasForeignEvent(_ descriptor: Int32) -> Bool {
       var isForeign = false
       var isLost = false
@@ -98,7 +98,7 @@
             if !isOwn && event.mask & UInt32(IN_CREATE) != 0 {
               watchFile(String(decoding: name, as: UTF8.self), descriptor)
             }
-            // A new file may have been written to before it was watched.
+            // A new file may have been written to before the watch on it began.
             if !isOwn && event.mask & (UInt32(IN_CREATE) | UInt32(IN_MODIFY) | UInt32(IN_Q_OVERFLOW)) != 0 {
               isForeign = true
             }
@@ -106,7 +106,7 @@
           }
         }
       }
-      // If it can't be watched again, the database's folder itself is gone.
+      // This fails only if the database's folder itself is deleted.
       if isLost { _ = watch(descriptor) }
       return isForeign || isLost
     }

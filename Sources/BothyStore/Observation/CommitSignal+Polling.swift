@@ -1,9 +1,9 @@
 import GRDB
 import Synchronization
 
-/// Asks SQLite at intervals whether another connection has committed (`PRAGMA data_version`): 1.3 µs a time.
+/// Polls SQLite for commits of other connections (`PRAGMA data_version`), at 1.3 µs a poll.
 ///
-/// The question goes to the writer's connection, whose own commits do not count.
+/// The writer's connection is polled, because its own commits don't count.
 final class PollingSignal: CommitSignal {
   private let writer: ClosableDatabase
   private let interval: Duration
@@ -16,7 +16,7 @@ final class PollingSignal: CommitSignal {
     self.clock = clock
   }
 
-  /// There is nothing to tell: the others see the file.
+  /// Does nothing, because the others see the file.
   func announce() {}
 
   func start(_ heard: @escaping @Sendable () -> Void) throws {
@@ -30,7 +30,7 @@ final class PollingSignal: CommitSignal {
           if version != last { heard() }
           last = version
         } catch {
-          return  // cancelled, or the store is closed
+          return  // The task is cancelled, or the store is closed.
         }
       }
     }
@@ -50,7 +50,7 @@ final class PollingSignal: CommitSignal {
 }
 
 extension Database {
-  /// Changes whenever another connection, of this process or another, has committed.
+  /// A number that changes whenever another connection, of this process or another, has committed.
   var dataVersion: Int64 {
     get throws {
       let pragma = try PreparedStatement("PRAGMA data_version", in: self)

@@ -1,14 +1,14 @@
-/// How a store tells other stores on the same file that it has committed, and hears of their commits.
+/// Announces the commits of a store to other stores on the same file, and reports theirs.
 ///
-/// Announcing follows every commit and must cost a microsecond or two; watching is started only while somebody
-/// observes.
+/// An announcement follows every commit and must cost a microsecond or two. The watch runs only while an observer
+/// exists.
 protocol CommitSignal: Sendable {
-  /// Tells the others. On the thread that wrote.
+  /// Announces a commit to the others, on the thread that wrote.
   func announce()
-  /// Calls `heard` after commits of others, from any thread, at least once after the last of them, until `stop`.
-  /// A call with no such commit is harmless. Throws when there is no way to watch.
+  /// Calls `heard` after commits of others, from any thread, until `stop`. A call comes at least once after the last
+  /// commit, and may come without one. Throws if the platform can't watch.
   func start(_ heard: @escaping @Sendable () -> Void) throws
   func stop()
-  /// Gives up files and descriptors. Nothing is called after it.
+  /// Closes files and descriptors. No method is called after it.
   func close()
 }

@@ -2,7 +2,7 @@ import GRDB
 import Logging
 import Synchronization
 
-/// The signal of one store: the platform's own, or polling where that does not work or is asked for.
+/// The signal of one store: the platform's own, or polling if that fails or is requested.
 final class CommitSignals: Sendable {
   private struct State {
     var isWatching = false
@@ -10,13 +10,13 @@ final class CommitSignals: Sendable {
     var isClosed = false
   }
 
-  /// Nil when only polling was asked for.
+  /// The platform's signal, or nil if only polling was requested.
   private let preferred: (any CommitSignal)?
   private let polling: PollingSignal
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// Nil when the options say that no other process writes.
+  /// Creates the signals. Nil if the options exclude writes of other processes.
   init?(path: String, options: StoreOptions, writer: ClosableDatabase) {
     switch options.processes {
     case .single: return nil
@@ -31,7 +31,7 @@ final class CommitSignals: Sendable {
     logger = options.logger
   }
 
-  /// Others may rely on signals even where this store polls.
+  /// Announces a commit. Others may rely on signals even if this store polls.
   func announce() { preferred?.announce() }
 
   func start(_ heard: @escaping @Sendable () -> Void) {
@@ -59,7 +59,7 @@ final class CommitSignals: Sendable {
     }
   }
 
-  /// For good: a late `start` does nothing.
+  /// Stops the signals for good. A later `start` does nothing.
   func close() {
     state.withLock { $0.isClosed = true }
     stop()

@@ -1,4 +1,4 @@
-/// What an answer depends on: a commit that touches none of it can't change the answer.
+/// The records that a value depends on. A commit that touches none of them can't change the value.
 public struct ObservationRegion: Sendable, Hashable {
   private enum Part: Sendable, Hashable {
     case everything
@@ -14,16 +14,16 @@ public struct ObservationRegion: Sendable, Hashable {
   /// Any record of any type.
   public static var everything: ObservationRegion { ObservationRegion(.everything) }
 
-  /// Any record of the named types.
+  /// Returns the region of any record of the named types.
   public static func types(_ names: String...) -> ObservationRegion { ObservationRegion(.types(names)) }
 
-  /// Any record of the named types.
+  /// Returns the region of any record of the named types.
   public static func types(_ names: [String]) -> ObservationRegion { ObservationRegion(.types(names)) }
 
-  /// The records with these ids only.
+  /// Returns the region of the records with these ids.
   public static func records(_ ids: RecordID...) -> ObservationRegion { ObservationRegion(.records(ids)) }
 
-  /// The settings kept in the file, and the record that keeps some of them.
+  /// Returns the region of the settings stored in the file, and of the record that holds some of them.
   package static func settings(and record: RecordID?) -> ObservationRegion {
     ObservationRegion(.settings(record))
   }

@@ -1,21 +1,20 @@
 import Synchronization
 
-/// The answers to one question as time goes by: the present one at once, then one after each commit that
-/// changed it.
+/// The values of one read over time: the present value at once, then one after each commit that changed it.
 ///
-/// Each iterator has its own subscription, which ends with it; there is no task behind it. Answers are read off
-/// the writer and only while `next` waits: a slow consumer skips to the newest. Commits of other processes count
-/// too (see `StoreOptions.processes`). Cancelling the consuming task ends the sequence at once, closing the store
-/// ends it as well, and an error of the read is thrown and ends it. An iterator keeps the store open.
+/// Each iterator has its own subscription, which ends with it, and needs no task. Values are read outside the writer
+/// and only while `next` waits, so a slow consumer skips to the newest. Commits of other processes count too (see
+/// `StoreOptions.processes`). The sequence ends when the consuming task is cancelled, when the store is closed, and
+/// with an error of the read, which it throws. An iterator keeps the store open.
 ///
-/// A commit costs each observation it concerns one read of its answer, on a thread shared by all.
+/// A commit costs each observation it concerns one read of its value, on a thread that all observations share.
 public struct QueryObservation<Value: Sendable>: AsyncSequence, Sendable {
   public typealias Element = Value
   public typealias Failure = any Error
 
   let store: Store
   let region: ObservationRegion
-  /// Makes a reader that returns nil when the answer is the same as the last it returned.
+  /// Creates a reader that returns nil if the value equals the last one that it returned.
   let makeReader: @Sendable () -> @Sendable (ReadTransaction) throws -> Value?
 
   public struct AsyncIterator: AsyncIteratorProtocol {
@@ -23,7 +22,7 @@ public struct QueryObservation<Value: Sendable>: AsyncSequence, Sendable {
 
     fileprivate init(_ lease: SubscriptionLease<AnswerSubscription<Value>>) { self.lease = lease }
 
-    /// Waits for the next answer; nil once the task is cancelled or the store is closed.
+    /// Waits for the next value. Returns nil once the task is cancelled or the store is closed.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws(any Error) -> Value? {
@@ -38,7 +37,7 @@ public struct QueryObservation<Value: Sendable>: AsyncSequence, Sendable {
 }
 
 extension QueryObservation {
-  /// Answers are the same when their fingerprints are.
+  /// Creates an observation that compares values by their fingerprints.
   init(
     _ store: Store, _ region: ObservationRegion,
     fingerprinting fetch: @escaping @Sendable (ReadTransaction, inout RowFingerprint) throws -> Value
@@ -53,7 +52,7 @@ extension QueryObservation {
     }
   }
 
-  /// Answers are the same when they are equal.
+  /// Creates an observation that compares values by `==`.
   init(
     _ store: Store, _ region: ObservationRegion,
     comparing fetch: @escaping @Sendable (ReadTransaction) throws -> Value
@@ -68,11 +67,11 @@ extension QueryObservation {
   }
 }
 
-/// The last answer, or its fingerprint; nothing before the first.
+/// The last value, or its fingerprint. Empty before the first.
 private final class LastAnswer<Value: Equatable & Sendable>: Sendable {
   private let last = Mutex<[Value]>([])
 
-  /// Whether `value` differs from the last one; it is the last one from now on.
+  /// Stores `value` as the last one. True if it differs from the one before.
   func replace(by value: Value) -> Bool {
     last.withLock { last in
       if last.first == value { return false }

@@ -1,35 +1,35 @@
 import Synchronization
 
-/// What became of one record in one commit.
+/// The effect of one commit on one record.
 public struct RecordEvent: Sendable, Hashable {
-  /// What became of the record over the whole transaction. One that was made and removed in it has no event.
+  /// The effect of the whole transaction on the record. A record that was inserted and removed in it has no event.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
-    /// It was not there before.
+    /// The record was inserted.
     case inserted
-    /// It was there before and is there now; also when it was removed and made again.
+    /// The record existed before and still exists. Includes one that was removed and inserted again.
     case updated
-    /// It is there no longer.
+    /// The record was removed.
     case removed
   }
 
-  /// What brought it about.
+  /// The origin of a change.
   public enum Source: String, Sendable, Hashable, CaseIterable {
     /// The app, on this device.
     case local
-    /// A change that the server told of.
+    /// A change that the server sent.
     case remote
-    /// The server's answer to a change of this device's: a merge, an undone change, fields that the server filled in.
+    /// The server's verdict on a change of this device: a merge, an undone change, fields that the server filled in.
     case sync
   }
 
-  /// Which record.
+  /// The record that changed.
   public var record: RecordID
-  /// What became of it.
+  /// The effect on the record.
   public var kind: Kind
-  /// What brought it about; what came first, where several did in one transaction.
+  /// The origin of the change. The first one, if a transaction had several.
   public var source: Source
 
-  /// An event as `Store.events` gives it, for tests of one's own listeners.
+  /// Creates an event like those of `Store.events`, for tests of an app's own listeners.
   public init(_ record: RecordID, _ kind: Kind, by source: Source) {
     self.record = record
     self.kind = kind
@@ -37,7 +37,7 @@ public struct RecordEvent: Sendable, Hashable {
   }
 }
 
-/// Gathers what a transaction does to each record, while somebody listens.
+/// Collects the effects of a transaction on each record, while a listener exists.
 struct EventLog {
   private struct Span {
     var first: RecordEvent
@@ -56,11 +56,12 @@ struct EventLog {
     }
   }
 
-  /// One event a record: what was made and removed again is none, what was removed and made again is an update.
+  /// One event a record. A record inserted and then removed has none. One removed and then inserted again has an
+  /// update.
   var events: [RecordEvent] {
     order.compactMap { id in
       guard let span = spans[id] else { return nil }
-      // What came first in the transaction brought it about.
+      // The first change in the transaction gives the source.
       var event = span.first
       switch (event.kind, span.last) {
       case (.inserted, .removed): return nil
@@ -73,7 +74,7 @@ struct EventLog {
   }
 }
 
-/// Hands the events of each commit to whoever listens.
+/// Delivers the events of each commit to the listeners.
 final class EventHub: Sendable {
   private struct State {
     var listeners: [Int: AsyncStream<[RecordEvent]>.Continuation] = [:]
@@ -108,10 +109,10 @@ final class EventHub: Sendable {
 }
 
 extension Store {
-  /// What each commit of this store does to which record, and what brought it about: one array a commit, from this call
-  /// on. Commits of other processes are not among them; `commits` tells of those.
+  /// The effects of each commit of this store on its records, with their origin. Delivers one array a commit, from this
+  /// call on. Commits of other processes are left out; `commits` reports those.
   ///
-  /// While somebody listens each write costs a note, and a write from the server one look-up more. A listener that is
-  /// slow is given everything later, so take what comes or cancel. Ends when the store is closed.
+  /// While a listener exists, each write costs a note, and a write from the server one more look-up. A slow listener
+  /// receives all events later, so consume them or cancel. Ends when the store is closed.
   public var events: AsyncStream<[RecordEvent]> { eventHub.stream() }
 }

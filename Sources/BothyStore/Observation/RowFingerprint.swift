@@ -1,9 +1,8 @@
 internal import GRDBSQLite
 
-/// A 64-bit hash of the values that an answer was made of, in their order: whether an answer changed is known
-/// without comparing or keeping the answer.
+/// A 64-bit hash of the values of a result, in their order. It detects a changed result without storing the result.
 ///
-/// Two different answers have the same fingerprint once in 2⁶⁴. It differs between processes.
+/// Two different results have the same fingerprint once in 2⁶⁴. Fingerprints differ between processes.
 package struct RowFingerprint: Sendable {
   private var hasher = Hasher()
 
@@ -11,7 +10,7 @@ package struct RowFingerprint: Sendable {
 
   package var value: Int { hasher.finalize() }
 
-  /// Adds the current row of a statement: the raw values of all its columns. No allocation.
+  /// Adds the current row of a statement: the raw values of all its columns. Allocates nothing.
   package mutating func combine(row statement: PreparedStatement) {
     let row = statement.pointer
     let count = sqlite3_column_count(row)

@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// This store's file in the folder `<database>-signals`: written one byte after each commit, locked while the
-/// store is open so that others can tell it from one left behind.
+/// This store's file in the folder `<database>-signals`. The store writes one byte to it after each commit. It is
+/// locked while the store is open, so that others can distinguish it from an abandoned file.
 ///
-/// Made when first needed; made again when someone has deleted it or its folder.
+/// Created when first needed, and again after it or its folder was deleted.
 final class SignalFile: Sendable {
   let folder: String
   let name: String
-  /// -1 while there is no file.
+  /// The descriptor of the file, or -1 without one.
   private let descriptor = Mutex<Int32>(-1)
 
-  /// Whether several stores write to the same file, which none of them locks or deletes.
+  /// True if several stores write to the same file, which none of them locks or deletes.
   private let isShared: Bool
 
   init(folder: String, name: String, isShared: Bool = false) {
@@ -20,8 +20,8 @@ final class SignalFile: Sendable {
     self.isShared = isShared
   }
 
-  /// Writes one byte. Two system calls, 1 to 2 µs, on the thread that wrote. Failures are passed over: there
-  /// is no folder to signal in, and the commit stands.
+  /// Writes one byte. Costs two system calls, 1 to 2 µs, on the thread that wrote. Ignores failures: without a folder
+  /// the signal is lost, and the commit is still valid.
   func touch() {
     descriptor.withLock { descriptor in
       if descriptor < 0 { descriptor = makeFile() }
@@ -34,7 +34,7 @@ final class SignalFile: Sendable {
     }
   }
 
-  /// Makes the file if there is none. False if it can't be made.
+  /// Creates the file if it doesn't exist. Returns false if that fails.
   func ensure() -> Bool {
     descriptor.withLock { descriptor in
       if descriptor >= 0 && Self.isDeleted(descriptor) {
@@ -46,7 +46,7 @@ final class SignalFile: Sendable {
     }
   }
 
-  /// Deletes the file, and the folder when it was the last.
+  /// Deletes the file, and the folder if that is now empty.
   func remove() {
     descriptor.withLock { descriptor in
       guard descriptor >= 0 else { return }
@@ -59,7 +59,7 @@ final class SignalFile: Sendable {
 
   /// Deletes the files that no open store holds.
   static func removeStale(in folder: String) {
-    let names = try? FileManager.default.contentsOfDirectory(atPath: folder)  // no folder: nothing is stale
+    let names = try? FileManager.default.contentsOfDirectory(atPath: folder)  // Without a folder no file is stale.
     for name in names ?? [] {
       let path = folder + "/" + name
       let file = open(path, O_RDWR | O_CLOEXEC)
@@ -74,8 +74,8 @@ final class SignalFile: Sendable {
     _ = pwrite(descriptor, &byte, 1, 0)
   }
 
-  /// Makes and locks the file; -1 if that fails. Another store may take it for stale between the two, hence the
-  /// second look.
+  /// Creates and locks the file. Returns -1 if that fails. Another store may delete it as stale between the two steps,
+  /// so the file is checked again.
   private func makeFile() -> Int32 {
     for _ in 0..<3 {
       mkdir(folder, 0o777)
@@ -92,7 +92,7 @@ final class SignalFile: Sendable {
     return fstat(descriptor, &status) == 0 && status.st_nlink == 0
   }
 
-  /// The folder of the database at `path`, the same by whatever link it is reached.
+  /// Returns the signal folder of the database at `path`, independent of symbolic links.
   static func folder(of path: String) -> String {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().path + "-signals"
   }

@@ -1,8 +1,7 @@
-/// Watching the answers of queries. Each is read again after a commit that touches a record of the query's type,
-/// and delivered when its rows differ from the last ones delivered; what a read costs is said at
-/// `ReadTransaction.fetch`.
+/// Observing queries. Each is read again after a commit that touches a record of the query's type, and delivered if its
+/// rows differ from the last ones delivered. `ReadTransaction.fetch` documents the cost of a read.
 extension Store {
-  /// Watches the records that the query describes, in its order.
+  /// Observes the records that the query describes, in its order.
   public func values<E: Entity>(of query: RecordQuery<E>) -> QueryObservation<[E]> {
     observe(.types(E.typeName)) { transaction, fingerprint in
       var rows = try RowCursor(query.recordQuery, in: transaction, isKept: true)
@@ -16,7 +15,7 @@ extension Store {
     }
   }
 
-  /// Watches the records that the query describes, of any type.
+  /// Observes the records of any type that the query describes.
   public func values(of query: AnyQuery) -> QueryObservation<[AnyRecord]> {
     observe(.types(query.type)) { transaction, fingerprint in
       var rows = try RowCursor(query, in: transaction, isKept: true, isWhole: true)
@@ -30,12 +29,12 @@ extension Store {
     }
   }
 
-  /// Watches how many records the query describes.
+  /// Observes the number of records that the query describes.
   public func counts<E: Entity>(of query: RecordQuery<E>) -> QueryObservation<Int> {
     counts(of: query.recordQuery)
   }
 
-  /// Watches how many records the query describes.
+  /// Observes the number of records that the query describes.
   public func counts(of query: AnyQuery) -> QueryObservation<Int> {
     observe(.types(query.type)) { try $0.count(query) }
   }

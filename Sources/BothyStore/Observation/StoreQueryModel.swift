@@ -1,25 +1,25 @@
 #if canImport(Observation)
   public import Observation
 
-  /// An observation for a view: its current value, kept up to date while `run` runs.
+  /// An observation for a view: its current value, updated while `run` runs.
   ///
   /// ```swift
   /// List(model.value ?? []) { … }.task { await model.run() }
   /// ```
   @MainActor @Observable
   public final class StoreQueryModel<Value: Sendable> {
-    /// Nil until the first answer is there.
+    /// The current value, or nil until the first one is read.
     public private(set) var value: Value?
-    /// Why the observation ended, if it failed.
+    /// The error that ended the observation, or nil.
     public private(set) var error: (any Error)?
     private let observation: QueryObservation<Value>
 
-    /// Reads nothing yet.
+    /// Creates a model. Reads nothing yet.
     public init(_ observation: QueryObservation<Value>) {
       self.observation = observation
     }
 
-    /// Follows the observation until the task is cancelled or the store is closed. Run it again to go on.
+    /// Updates the value until the task is cancelled or the store is closed. Call it again to continue.
     public func run() async {
       error = nil
       do {

@@ -1,8 +1,8 @@
-/// Which records a transaction touched: ids up to a limit for each type, then the whole type.
+/// The records that a transaction touched: ids up to a limit for each type, then the whole type.
 ///
-/// Inserting costs a few nanoseconds once the limit is passed, so bulk writes do not pay for observers.
+/// Inserting costs a few nanoseconds once the limit is reached, so bulk writes don't pay for observers.
 public struct TouchedRecords: Sendable {
-  /// Past this many ids of one type an observer re-reads anyway.
+  /// The number of ids of one type beyond which an observer reads again anyway.
   static let limit = 128
 
   enum Entry: Sendable {
@@ -12,14 +12,14 @@ public struct TouchedRecords: Sendable {
   }
 
   private(set) var entries: [Entry]
-  /// Whether settings that are kept in the file changed.
+  /// True if settings stored in the file changed.
   package var settings = false
-  /// Whether something beside the records changed, of which other processes are to hear: a decision about pending work.
+  /// True if data beside the records changed that other processes must know of: a decision about pending changes.
   var bookkeeping = false
 
   init(tableCount: Int) { entries = Array(repeating: .none, count: tableCount) }
 
-  /// Every record of every type: what another process's commit amounts to.
+  /// Returns every record of every type, the effect of another process's commit.
   static func everything(tableCount: Int) -> TouchedRecords {
     var touched = TouchedRecords(tableCount: tableCount)
     touched.entries = Array(repeating: .all, count: tableCount)

@@ -1,7 +1,7 @@
 extension AnyQuery {
-  /// The same query with its values of the kinds of its fields.
+  /// Returns the query with each value converted to the kind of its field.
   ///
-  /// Throws `StoreError` `.unknownField` or `.invalidQuery`, naming what is wrong and what is possible.
+  /// Throws `StoreError` `.unknownField` or `.invalidQuery`. The message names the mistake and the alternatives.
   package func checked(for schema: TypeSchema) throws(StoreError) -> AnyQuery {
     var query = self
     query.filter = try filter.checked(for: schema)
@@ -36,7 +36,7 @@ extension AnyQuery {
     return query
   }
 
-  /// The sort keys with the id after them, so that the order is total.
+  /// The sort keys followed by the id, so that the order is total.
   package var totalOrder: [SortKey] {
     order.contains { $0.field == "id" && $0.origin == nil } ? order : order + [SortKey("id")]
   }

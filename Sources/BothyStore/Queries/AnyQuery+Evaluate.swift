@@ -1,9 +1,9 @@
-/// The answer to a query over records in memory: the reference for every other way to get it.
+/// The result of a query over records in memory: the reference for every other implementation.
 extension AnyQuery {
-  /// The records of the query's type that it describes, in its order.
+  /// Returns the records of the query's type that it describes, in its order.
   ///
-  /// Reads every record; sorting costs n log n comparisons.
-  /// Throws `StoreError` `.unknownField` or `.invalidQuery` when the query does not fit the schema.
+  /// Reads every record; sorting costs n log n comparisons. Throws `StoreError` `.unknownField` or `.invalidQuery` if
+  /// the query doesn't fit the schema.
   public func evaluate(over records: [AnyRecord], schema: TypeSchema) throws(StoreError) -> [AnyRecord] {
     let query = try checked(for: schema)
     var found = records.filter { query.holds($0, schema) }
@@ -12,14 +12,14 @@ extension AnyQuery {
     return Array(found.dropFirst(offset).prefix(limit ?? .max))
   }
 
-  /// Whether a record meets the filter and lies in the container, whatever the limit.
+  /// True if a record meets the condition and is in the container. Ignores the limit.
   ///
-  /// Throws `StoreError` `.unknownField` or `.invalidQuery` when the query does not fit the schema.
+  /// Throws `StoreError` `.unknownField` or `.invalidQuery` if the query doesn't fit the schema.
   public func isMet(by record: AnyRecord, schema: TypeSchema) throws(StoreError) -> Bool {
     try checked(for: schema).holds(record, schema)
   }
 
-  /// The same for a checked query.
+  /// Like `isMet(by:schema:)`, but for a checked query.
   package func holds(_ record: AnyRecord, _ schema: TypeSchema) -> Bool {
     record.type == type && holds(record.container)
       && filter.evaluate(schema) { record.queried($0, schema) }
@@ -27,7 +27,7 @@ extension AnyQuery {
 }
 
 extension AnyRecord {
-  /// The value of a field or pseudo-field.
+  /// Returns the value of a field or pseudo-field.
   package func queried(_ name: String, _ schema: TypeSchema) -> FieldValue {
     if schema.index(of: name) != nil { return self[name] }
     switch QueryField.pseudo(name) {
@@ -41,7 +41,7 @@ extension AnyRecord {
     }
   }
 
-  /// The metres between a coordinate and a place; a record without one is infinitely far away.
+  /// Returns the metres between a coordinate and a place. A record without a coordinate is infinitely far away.
   package func distance(of field: String, from origin: Coordinate) -> Double {
     guard case .coordinate(let place) = self[field] else { return .infinity }
     return place.distance(to: origin)
@@ -66,7 +66,7 @@ extension AnyRecord {
 }
 
 extension AnyQuery {
-  /// Whether records of a container are meant.
+  /// True if the query includes the records of a container.
   fileprivate func holds(_ other: String) -> Bool {
     guard let container, container != other else { return true }
     return includesChildren && (container.isEmpty || other.hasPrefix(container + "/"))

@@ -1,6 +1,6 @@
 extension AnyQuery {
-  /// The type that a ledger answers the query by, and the query as it can: without a schema the type is guessed, and
-  /// nothing is included. Throws `StoreError`.
+  /// Returns the type that a server evaluates the query by, and the query that it can evaluate. Without a schema the
+  /// type is guessed, and `include` is empty. Throws `StoreError`.
   package func resolved(in schema: StoreSchema?) throws(StoreError) -> (type: TypeSchema, query: AnyQuery) {
     guard let schema else {
       var query = self
@@ -13,16 +13,17 @@ extension AnyQuery {
     return (type, self)
   }
 
-  /// The fields that the query names as a type, with the kinds that its values suggest. Throws `StoreError`
+  /// Returns the fields that the query names as a type, with the kinds that its values suggest. Throws `StoreError`
   /// `.unknownField` for a name that no field can have.
   package func guessedType() throws(StoreError) -> TypeSchema { try GuessedFields.schema(for: self) }
 }
 
-/// The fields that a query names, with the kinds that its values suggest: for a server that has no schema.
+/// The fields that a query names, with the kinds that its values suggest. For a server without a schema.
 private struct GuessedFields {
   private var kinds: [String: FieldKind] = [:]
 
-  /// Throws `StoreError` `.unknownField` for a name that no field can have; names become part of the SQL.
+  /// Returns the guessed type. Throws `StoreError` `.unknownField` for a name that no field can have, because names
+  /// become part of the SQL.
   static func schema(for query: AnyQuery) throws(StoreError) -> TypeSchema {
     var guessed = GuessedFields()
     guessed.visit(query.filter, depth: 0)
@@ -45,7 +46,7 @@ private struct GuessedFields {
       }
   }
 
-  /// Deeper than a query may be is left for the check to refuse.
+  /// Collects the fields of a condition. Ignores parts nested too deep, which the check refuses.
   private mutating func visit(_ predicate: Condition, depth: Int) {
     guard depth <= Condition.maximumDepth else { return }
     switch predicate {
@@ -63,9 +64,9 @@ private struct GuessedFields {
     }
   }
 
-  /// A value tells the kind; without one the field counts as text until a value comes.
+  /// Records the kind that a value suggests. A field without a value counts as text until a value follows.
   private mutating func note(_ field: String, _ value: FieldValue?) {
-    // A field of the app's may be called as what is kept beside the fields; that is asked for with a `_`.
+    // An app's field may have the name of a metadata field, which a query then names with a leading `_`.
     if let pseudo = QueryField.pseudo(field), !pseudo.isMetadata || field.hasPrefix("_") { return }
     let kind: FieldKind? =
       switch value {

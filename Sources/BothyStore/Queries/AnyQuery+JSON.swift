@@ -1,12 +1,12 @@
-/// The query document, as tools and the wire carry it:
-/// `{"type", "where", "order": ["-due", "title"], "limit", "offset", "container", "children": true, "include": ["owner"]}`.
-/// A sort key by distance is `{"nearest": {"field", "lat", "lon"}}`, the farthest first `{"farthest": {…}}`.
+/// The query document of tools and the wire: `{"type", "where", "order": ["-due", "title"], "limit", "offset",
+/// "container", "children": true, "include": ["owner"]}`. A sort key by distance is `{"nearest": {"field", "lat",
+/// "lon"}}`, the farthest first `{"farthest": {…}}`.
 extension AnyQuery {
-  /// Reads a query document. With a schema, values get the kinds of their fields; without, kinds are guessed
-  /// from the JSON and settled when the query runs.
+  /// Reads a query document. With a schema, values get the kinds of their fields. Without one, kinds are guessed from
+  /// the JSON and converted when the query runs.
   ///
-  /// Throws `StoreError` `.invalidQuery` for a malformed document or an unknown member, `.unknownType` or
-  /// `.unknownField` when the schema has no such type or field.
+  /// Throws `StoreError` `.invalidQuery` for a malformed document or an unknown member, and `.unknownType` or
+  /// `.unknownField` if the schema has no such type or field.
   public init(json: JSONValue, schema: StoreSchema? = nil) throws(StoreError) {
     let document = try QueryDocument(
       json, "The query", ["type", "where", "order", "limit", "offset", "container", "children", "include"])

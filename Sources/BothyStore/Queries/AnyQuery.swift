@@ -1,30 +1,30 @@
-/// Which records of one type, in which order, and how many: the query with no Swift type, as tools, the wire
+/// A description of records of one type without a Swift type: the condition, the order and the limit. Tools, the wire
 /// and the server use it.
 ///
-/// `RecordQuery<E>` is the same for an entity type.
+/// `RecordQuery<E>` is the equivalent for an entity type.
 public struct AnyQuery: Sendable, Hashable {
   /// The name of the type in the schema.
   public var type: String
-  /// Which records; `.all` without a condition.
+  /// The condition on the records; `.all` without one.
   public var filter: Condition
-  /// Empty means by id.
+  /// The sort keys. Empty sorts by id.
   public var order: [SortKey]
-  /// Whether the records may come in any order, where `order` is empty: the cheapest for reading all of a type.
-  /// A hint to the local store; it is not sent.
+  /// True if the records may come in any order when `order` is empty, the cheapest way to read a whole type. A hint to
+  /// the local store; it isn't sent.
   public var isUnordered = false
-  /// How many records at most; nil means all. A negative one throws `StoreError` `.invalidQuery`.
+  /// The greatest number of records, or nil for all. A negative limit throws `StoreError` `.invalidQuery`.
   public var limit: Int?
-  /// How many records to leave out from the front, 0 or more. They are read all the same: for long lists take pages.
+  /// The number of records to skip at the front, 0 or more. They are read all the same, so use pages for long lists.
   public var offset: Int
-  /// Only records of this container, or nil for every container.
+  /// The container of the records, or nil for every container.
   public var container: String?
-  /// Whether the containers below `container` count too.
+  /// True if the containers below `container` count too.
   public var includesChildren: Bool
-  /// Reference fields whose targets a network read is to bring as well; `resolve` then finds them here. Means
-  /// nothing to a read that does not ask the server.
+  /// Reference fields whose targets a network read also downloads, so that `resolve` finds them here. A read that
+  /// doesn't send a request to the server ignores it.
   public var include: [String]
 
-  /// All records of a type by id, unless told otherwise. Nothing is checked before the query runs.
+  /// Creates a query. By default it describes all records of a type, by id. The query is checked only when it runs.
   public init(
     _ type: String, where filter: Condition = .all, order: [SortKey] = [], limit: Int? = nil,
     offset: Int = 0, container: String? = nil, includesChildren: Bool = false,

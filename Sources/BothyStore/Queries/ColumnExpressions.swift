@@ -1,35 +1,36 @@
-/// Where the values of a record stand in SQL: columns of their own on a device, members of a JSON document on a
-/// server. Everything else about compiling a query is the same for both.
+/// The SQL expressions for the values of a record: columns of their own on a device, members of a JSON document on a
+/// server. The rest of the compilation of a query is common to both.
 package protocol ColumnExpressions: Sendable {
   var id: String { get }
   /// The container, never null.
   var container: String { get }
   var version: String { get }
-  /// When the record was made, and when it was last edited, in milliseconds.
+  /// The times at which the record was created and last edited, in milliseconds.
   var created: String { get }
   var modified: String { get }
   var owner: String { get }
   func isContainer(_ container: String) -> SQLFragment
-  /// True of the containers below a path, itself left out.
+  /// Returns a condition that is true of the containers below a path, but not of the path itself.
   func isBelow(_ container: String) -> SQLFragment
-  /// The value of a field of one column; a list as its JSON text.
+  /// Returns the value of a field of one column. A list is its JSON text.
   func value(of field: FieldSchema) -> String
   func latitude(of field: FieldSchema) -> String
   func longitude(of field: FieldSchema) -> String
-  /// A condition that every record whose coordinate is in the box meets, and few others, where an index serves it.
+  /// Returns a condition that every record whose coordinate is in the box meets, and few others. Nil if no index serves
+  /// it.
   func candidates(in box: GeoBox, of field: FieldSchema) -> SQLFragment?
-  /// The value as it is bound to be compared with `value(of:)`.
+  /// Returns the value in the form that is compared with `value(of:)`.
   func argument(_ value: FieldValue) -> FieldValue
-  /// True when the list holds the string.
+  /// Returns a condition that is true if the list contains the string.
   func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment
-  /// True when the full-text fields have the words; `search` has at least one.
+  /// Returns a condition that is true if the full-text fields have the words. `search` has at least one.
   func matches(_ search: TextSearch, _ type: TypeSchema) -> SQLFragment
 }
 
 extension ColumnExpressions {
   package func isBelow(_ path: String) -> SQLFragment { isBelow(path, container) }
 
-  /// Paths that begin with the path and a slash lie between that and the path and a `0`, the character after `/`.
+  /// Returns the range of paths below a path. It ends before the path and a `0`, the character after `/`.
   func isBelow(_ path: String, _ column: String) -> SQLFragment {
     SQLFragment("(\(column) >= ? AND \(column) < ?)", [.text(path + "/"), .text(path + "0")])
   }

@@ -2,15 +2,15 @@ import Foundation
 
 /// Checks a condition against the schema. Compiles and evaluates nothing.
 extension Condition {
-  /// Conditions may be nested this deep.
+  /// The greatest nesting depth of a condition.
   package static let maximumDepth = 32
-  /// A condition may have this many parts, a list of values this many elements.
+  /// The greatest number of parts of a condition, and of elements in a list of values.
   package static let maximumTerms = 10_000
 
-  /// The same condition with every value of the kind of its field: whole numbers become numbers, RFC 3339 text
-  /// dates, base64 text data, UUIDs lower-case.
+  /// Returns the condition with every value converted to the kind of its field. Whole numbers become numbers, RFC 3339
+  /// text becomes a date, base64 text data, and UUIDs lower-case text.
   ///
-  /// Throws `StoreError` `.unknownField`, or `.invalidQuery` naming the field and what is possible.
+  /// Throws `StoreError` `.unknownField`, or `.invalidQuery` with the field and the alternatives.
   package func checked(for type: TypeSchema) throws(StoreError) -> Condition {
     var terms = 0
     return try checked(for: type, depth: 0, terms: &terms)
@@ -130,10 +130,10 @@ extension Condition {
 }
 
 extension FieldValue {
-  /// The value as one of `kind`, nil when it is none.
+  /// Returns the value as one of `kind`, or nil if that is impossible.
   func converted(to kind: FieldKind) -> FieldValue? {
     switch (self, kind) {
-    // Not by `?:`, whose `nil` would be the value null.
+    // Written without `?:`, in which `nil` means the value null.
     case (.double(let number), .double) where number.isNaN: return nil
     case (.coordinate(let place), .coordinate) where !place.isOnEarth: return nil
     case (.bool, .bool), (.int, .int), (.double, .double), (.date, .date), (.data, .data),
@@ -147,13 +147,13 @@ extension FieldValue {
     case (.text(let text), .date): return Timestamp(rfc3339: text).map { .date($0.milliseconds) }
     case (.text(let text), .data): return Data(base64Encoded: text).map { .data($0) }
     case (.json(let text), .coordinate), (.text(let text), .coordinate):
-      let coordinate = try? Coordinate(json: JSONValue(parsing: text))  // not one: no value of the kind
+      let coordinate = try? Coordinate(json: JSONValue(parsing: text))  // Other text isn't a value of the kind.
       return coordinate.map { .coordinate($0) }
     default: return nil
     }
   }
 
-  /// The value as it stands in a message, cut to a readable length.
+  /// The value as messages show it, cut to a readable length.
   var phrase: String {
     switch self {
     case .text(let text): "the text '\(text.prefix(40))'"

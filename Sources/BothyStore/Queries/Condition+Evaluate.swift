@@ -1,6 +1,6 @@
-/// The meaning of a condition, said in plain Swift: what every compiled form must agree with.
+/// The meaning of a condition in plain Swift, which every compiled form must match.
 extension Condition {
-  /// Whether the condition is true of a record whose fields `value` hands out by name.
+  /// True if a record whose fields `value` returns by name meets the condition.
   ///
   /// The condition must have been checked against `type`. Linear in the size of the condition.
   package func evaluate(_ type: TypeSchema, _ value: (String) -> FieldValue) -> Bool {
@@ -45,7 +45,7 @@ extension Condition {
 }
 
 extension FieldValue {
-  /// Equality of values of one kind: text by its bytes, null equal to null.
+  /// True if two values of one kind are equal. Text is compared by its bytes, and null equals null.
   package func isSame(as other: FieldValue) -> Bool {
     switch (self, other) {
     case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
@@ -55,7 +55,7 @@ extension FieldValue {
     }
   }
 
-  /// The order of values of one kind, null before all others.
+  /// True if the value sorts before another of its kind. Null sorts before all other values.
   package func sortsBefore(_ other: FieldValue) -> Bool {
     switch (self, other) {
     case (_, .null): false
@@ -70,12 +70,12 @@ extension FieldValue {
     }
   }
 
-  /// The strings of a list; none for any other value.
+  /// The strings of a list. Empty for any other value.
   fileprivate var elements: [String] {
     switch self {
     case .list(let ids): return ids
     case .json(let text):
-      let value = try? JSONValue(parsing: text)  // not JSON: no list
+      let value = try? JSONValue(parsing: text)  // Other text has no elements.
       return value?.arrayValue?.compactMap(\.stringValue) ?? []
     default: return []
     }
@@ -83,7 +83,7 @@ extension FieldValue {
 }
 
 extension String {
-  /// The UTF-8 bytes, those of ASCII capitals made small when the case is ignored.
+  /// Returns the UTF-8 bytes, with ASCII capitals as lower case if the case is ignored.
   fileprivate func bytes(_ ignoringCase: Bool) -> [UInt8] {
     ignoringCase ? utf8.map { 0x41...0x5A ~= $0 ? $0 + 32 : $0 } : Array(utf8)
   }

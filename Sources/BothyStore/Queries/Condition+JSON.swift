@@ -3,7 +3,7 @@
 /// `{"field", "op", "value", "ignoringCase"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
 /// `contains`, `beginsWith`, `includes`.
 extension Condition {
-  /// Reads a condition; kinds of values are guessed. Throws `StoreError` `.invalidQuery`.
+  /// Reads a condition. The kinds of values are guessed. Throws `StoreError` `.invalidQuery`.
   public init(json: JSONValue) throws(StoreError) { try self.init(json: json, depth: 0) }
 
   private init(json: JSONValue, depth: Int) throws(StoreError) {

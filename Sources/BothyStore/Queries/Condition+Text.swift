@@ -39,7 +39,7 @@ extension Condition: CustomStringConvertible {
 }
 
 extension FieldValue {
-  /// The value as `WhereParser` reads it; kinds that have no such form are their JSON text in quotes.
+  /// The value in the form that `WhereParser` reads. Kinds without such a form are their JSON text in quotes.
   var whereText: String {
     switch self {
     case .null: return "null"

@@ -1,12 +1,13 @@
-/// Compiles a checked condition to SQL that is true exactly where `Condition.evaluate` is.
+/// Compiles a checked condition to SQL that is true exactly if `Condition.evaluate` is.
 ///
-/// SQL's third truth value appears only where the condition is false; a negated leaf is compiled as
-/// `(leaf) IS NOT TRUE`, which sends both to true. Values are always arguments, never text.
+/// SQL's third truth value appears only where the condition is false. A negated leaf is compiled as
+/// `(leaf) IS NOT TRUE`, which turns both into true. Values are always arguments, never text.
 struct ConditionCompiler<Columns: ColumnExpressions> {
   let type: TypeSchema
   let columns: Columns
   private(set) var result = SQLFragment("")
-  /// How many more conditions on places may use an index: each reads what its box holds before the first row.
+  /// The number of further conditions on places that may use an index. Each reads the entries in its box before the
+  /// first row.
   private var indexUses = 32
 
   init(_ type: TypeSchema, _ columns: Columns) {
@@ -30,7 +31,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  /// Keeps only the records of one container, perhaps with those below it, of those that what was appended keeps.
+  /// Restricts the appended condition to the records of one container, optionally with those below it.
   mutating func restrict(to container: String, withChildren: Bool) {
     var own = columns.isContainer(container)
     if withChildren && container.isEmpty { return }
@@ -42,9 +43,9 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
       result.sql == "TRUE" ? own.sql : "\(own.sql) AND \(result.sql)", own.arguments + result.arguments)
   }
 
-  /// Joins parts, negation moved inward by De Morgan's laws. Parts of the same operator are joined in one list,
-  /// long lists as a balanced tree, because SQLite limits the depth of an expression; the part that needs most of
-  /// its parser's stack (100 symbols) comes first, while the stack is empty.
+  /// Joins parts, with negation moved inward by De Morgan's laws. Parts of one operator are joined in one list. Long
+  /// lists become a balanced tree, because SQLite limits the depth of an expression. The part that needs most of its
+  /// parser's stack (100 symbols) is written first, while the stack is empty.
   private mutating func join(_ parts: [Condition], isAnd: Bool, negated: Bool) throws(StoreError) {
     var flat: [(Condition, Bool)] = []
     Self.flatten(parts, isAnd: isAnd, negated: negated, into: &flat)
@@ -135,7 +136,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  /// Long lists of text and whole numbers travel as one JSON argument: SQLite limits the number of arguments.
+  /// Passes long lists of text and whole numbers as one JSON argument, because SQLite limits the number of arguments.
   private mutating func appendList(_ name: String, _ values: [FieldValue]) throws(StoreError) {
     let isCoordinate = try type.queryField(name).kind == .coordinate
     if isCoordinate || values.contains(.null) {
@@ -152,7 +153,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     result += SQLFragment("\(column) IN (SELECT value FROM json_each(?))", [.text(json)])
   }
 
-  /// Text with a prefix lies between the prefix and the next text of the same length, so an index serves.
+  /// Compiles a prefix to the range from the prefix to the next text of that length, which an index serves.
   private mutating func appendPrefix(_ name: String, _ text: String, _ ignoringCase: Bool) throws(StoreError)
   {
     let column = try column(name)
@@ -167,7 +168,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  /// The box around the circle spares measuring; the distance decides.
+  /// Compiles a circle. The box around it avoids measuring; the distance decides.
   private mutating func appendNear(
     _ name: String, _ centre: Coordinate, _ metres: Double, negated: Bool
   ) throws(StoreError) {
@@ -181,7 +182,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
       [.double(centre.latitude), .double(centre.longitude), .double(metres)])
   }
 
-  /// `… AND` before a condition that only records with a coordinate in the box meet, where an index finds them.
+  /// Writes `… AND` before a condition, with the rows whose coordinate is in the box, if an index finds them.
   private mutating func appendCandidates(_ name: String, _ box: GeoBox) throws(StoreError) {
     guard indexUses > 0, case .field(let field) = try type.queryField(name),
       let candidates = columns.candidates(in: box, of: field)
@@ -210,7 +211,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
 }
 
 extension ColumnExpressions {
-  /// The SQL of a field or pseudo-field; of a coordinate, its latitude, which is null when the field is.
+  /// Returns the SQL of a field or pseudo-field. That of a coordinate is its latitude, which is null when the field is.
   func expression(_ name: String, _ type: TypeSchema) throws(StoreError) -> String {
     switch try type.queryField(name) {
     case .field(let field): field.kind == .coordinate ? latitude(of: field) : value(of: field)
@@ -225,8 +226,8 @@ extension ColumnExpressions {
 }
 
 extension Condition {
-  /// How much stack a left-to-right parser needs for the condition, its neediest parts first: Sethi and Ullman's
-  /// numbering (1970), a parenthesis being one symbol, an operand waiting for the next one two.
+  /// The stack that a left-to-right parser needs for the condition with its largest parts first. Sethi and Ullman's
+  /// numbering (1970): a parenthesis is one symbol, an operand that waits for the next one two.
   fileprivate var parserNeed: Int {
     switch self {
     case .not(let part): return part.parserNeed

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The members of a JSON document in one column, on SQLite: how a server keeps records of any type in one table.
+/// The members of a JSON document in one column, on SQLite. A server thus stores records of any type in one table.
 ///
 /// The document is canonical JSON as `FieldValue` writes it. The connection must have the functions that
 /// `QueryFunctions.install` adds.
@@ -13,7 +13,7 @@ package struct DocumentColumns: ColumnExpressions {
   package let modified = "modified"
   package let owner = "owner"
 
-  /// The names of four columns, as SQL.
+  /// Creates the expressions from the names of four columns.
   package init(
     document: String = "fields", id: String = "id", container: String = "container",
     version: String = "version"
@@ -32,10 +32,10 @@ package struct DocumentColumns: ColumnExpressions {
 
   package func longitude(of field: FieldSchema) -> String { extract(field, ".lon") }
 
-  /// No index: every record of the type is looked at.
+  /// Returns nil, because every record of the type is read without an index.
   package func candidates(in box: GeoBox, of field: FieldSchema) -> SQLFragment? { nil }
 
-  /// Data stands in a document as base64 text.
+  /// Returns data as base64 text, its form in a document.
   package func argument(_ value: FieldValue) -> FieldValue {
     guard case .data(let data) = value else { return value }
     return .text(data.base64EncodedString())
@@ -58,6 +58,6 @@ package struct DocumentColumns: ColumnExpressions {
     "json_extract(\(document), '\(path(field))\(member)')"
   }
 
-  /// Field names are identifiers, so that a path needs no escapes.
+  /// Returns the path of a field. Field names are identifiers and need no escapes.
   private func path(_ field: FieldSchema) -> String { "$.\"\(field.name)\"" }
 }

@@ -1,76 +1,83 @@
 /// Conditions and sort keys written as Swift expressions: `$0.done == false && $0.due < date`.
 ///
-/// Nothing is read here: each is a `Condition` or a `SortKey` value.
+/// Each creates a `Condition` or a `SortKey` value and reads nothing.
 extension FieldExpression {
-  /// The field has no value.
+  /// A condition that is true if the field has no value.
   public var isNull: Condition { .compare(field: name, .equal, .null) }
 
-  /// The field has a value.
+  /// A condition that is true if the field has a value.
   public var isNotNull: Condition { .compare(field: name, .notEqual, .null) }
 
-  /// The list of references, or the JSON list, holds `id`.
+  /// Returns a condition that is true if the list of references, or the JSON list, contains `id`.
   public func includes(_ id: String) -> Condition { .includes(field: name, id) }
 
-  /// The list of references holds `reference`.
+  /// Returns a condition that is true if the list of references contains `reference`.
   public func includes(_ reference: some AnyReference) -> Condition { .includes(field: name, reference.id) }
 
-  /// Smallest first; null before every value.
+  /// A sort key with the smallest value first, and null before every value.
   public var ascending: SortKey { SortKey(name) }
 
-  /// Largest first; null after every value.
+  /// A sort key with the largest value first, and null after every value.
   public var descending: SortKey { SortKey(name, ascending: false) }
 }
 
 extension TextExpression {
-  /// `ignoringCase` folds the ASCII letters only.
+  /// Returns a condition on text in the field. `ignoringCase` folds only the ASCII letters.
   public func contains(_ text: String, ignoringCase: Bool = false) -> Condition {
     .contains(field: name, text, ignoringCase: ignoringCase)
   }
 
-  /// `ignoringCase` folds the ASCII letters only. Uses the field's index when it does not.
+  /// Returns a condition on the start of the field. `ignoringCase` folds only the ASCII letters. Uses the field's index
+  /// unless the case is ignored.
   public func hasPrefix(_ text: String, ignoringCase: Bool = false) -> Condition {
     .beginsWith(field: name, text, ignoringCase: ignoringCase)
   }
 }
 
 extension CoordinateExpression {
-  /// At most so many metres from `centre` on the great circle; false without a coordinate. An indexed field is looked
-  /// up in its R-tree.
+  /// Returns a condition that is true at most `metres` from `centre` on the great circle, and false without a
+  /// coordinate. Looks an indexed field up in its R-tree.
   public func within(metres: Double, of centre: Coordinate) -> Condition {
     .near(field: name, centre: centre, metres: metres)
   }
 
-  /// In the box, its edges included; one whose west is greater than its east lies across the antimeridian. False
-  /// without a coordinate. An indexed field is looked up in its R-tree.
+  /// Returns a condition that is true in the box and on its edges, and false without a coordinate. A box whose west is
+  /// greater than its east crosses the antimeridian. Looks an indexed field up in its R-tree.
   public func isIn(_ box: GeoBox) -> Condition { .inside(field: name, box) }
 
-  /// By the distance from `place` on the great circle, smallest first; records without a coordinate come last. With a
-  /// limit on an indexed field only what is near is read.
+  /// Returns a sort key by the distance from `place` on the great circle, smallest first. Records without a coordinate
+  /// are last. With a limit, an indexed field reads only the nearby records.
   public func nearest(to place: Coordinate) -> SortKey { SortKey(name, distanceFrom: place) }
 
-  /// By the distance from `place` on the great circle, largest first; records without a coordinate come first.
+  /// Returns a sort key by the distance from `place` on the great circle, largest first. Records without a coordinate
+  /// are first.
   public func farthest(from place: Coordinate) -> SortKey {
     SortKey(name, distanceFrom: place, ascending: false)
   }
 }
 
 extension Field {
-  /// The field equals one of the values; nil among them finds records without one. Never true of no values.
+  /// Returns a condition that is true if the field equals one of the values. Nil among them finds records without a
+  /// value. Never true of an empty list.
   public func isIn(_ values: some Sequence<Value>) -> Condition {
     .oneOf(field: name, values.map(\.fieldValue))
   }
 
-  /// The field holds `value`; compared with nil, it has none. Texts are equal when their UTF-8 bytes are.
+  /// Returns a condition that is true if the field equals `value`; compared with nil, if it has no value. Texts are
+  /// equal if their UTF-8 bytes are.
   public static func == (field: Field, value: Value) -> Condition { field.compared(.equal, value) }
-  /// The field holds anything but `value`, or nothing; compared with nil, it has a value.
+  /// Returns a condition that is true if the field differs from `value` or has no value; compared with nil, if it has a
+  /// value.
   public static func != (field: Field, value: Value) -> Condition { field.compared(.notEqual, value) }
-  /// The field has a value that sorts before `value`: text by its UTF-8 bytes, false before true.
+  /// Returns a condition that is true if the field sorts before `value`: text by its UTF-8 bytes, false before true.
+  /// False without a value.
   public static func < (field: Field, value: Value) -> Condition { field.compared(.less, value) }
-  /// The field has a value that equals `value` or sorts before it.
+  /// Returns a condition that is true if the field equals `value` or sorts before it. False without a value.
   public static func <= (field: Field, value: Value) -> Condition { field.compared(.lessOrEqual, value) }
-  /// The field has a value that sorts after `value`: text by its UTF-8 bytes, true after false.
+  /// Returns a condition that is true if the field sorts after `value`: text by its UTF-8 bytes, true after false.
+  /// False without a value.
   public static func > (field: Field, value: Value) -> Condition { field.compared(.greater, value) }
-  /// The field has a value that equals `value` or sorts after it.
+  /// Returns a condition that is true if the field equals `value` or sorts after it. False without a value.
   public static func >= (field: Field, value: Value) -> Condition { field.compared(.greaterOrEqual, value) }
 
   private func compared(_ comparison: Condition.Comparison, _ value: Value) -> Condition {
@@ -79,50 +86,52 @@ extension Field {
 }
 
 extension UntypedField {
-  /// The field equals one of the values. Never true of no values.
+  /// Returns a condition that is true if the field equals one of the values. Never true of an empty list.
   public func isIn<Value: FieldConvertible>(_ values: [Value]) -> Condition {
     .oneOf(field: name, values.map(\.fieldValue))
   }
 
-  /// The field equals one of the values; `.null` among them finds records without one. Never true of no values.
+  /// Returns a condition that is true if the field equals one of the values. `.null` among them finds records without a
+  /// value. Never true of an empty list.
   public func isIn(_ values: [FieldValue]) -> Condition { .oneOf(field: name, values) }
 
-  /// The field holds `value`. Texts are equal when their UTF-8 bytes are.
+  /// Returns a condition that is true if the field equals `value`. Texts are equal if their UTF-8 bytes are.
   public static func == (field: UntypedField, value: some FieldConvertible) -> Condition {
     field.compared(.equal, value.fieldValue)
   }
 
-  /// The field holds anything but `value`, or nothing.
+  /// Returns a condition that is true if the field differs from `value` or has no value.
   public static func != (field: UntypedField, value: some FieldConvertible) -> Condition {
     field.compared(.notEqual, value.fieldValue)
   }
 
-  /// The field has a value that sorts before `value`. Asked of a kind without an order (data, coordinates, JSON,
-  /// lists), the query throws `StoreError` `.invalidQuery`.
+  /// Returns a condition that is true if the field sorts before `value`. For a kind without an order (data,
+  /// coordinates, JSON, lists), the query throws `StoreError` `.invalidQuery`.
   public static func < (field: UntypedField, value: some FieldConvertible) -> Condition {
     field.compared(.less, value.fieldValue)
   }
 
-  /// The field has a value that equals `value` or sorts before it; of the kinds that have an order.
+  /// Returns a condition that is true if the field equals `value` or sorts before it. For kinds with an order.
   public static func <= (field: UntypedField, value: some FieldConvertible) -> Condition {
     field.compared(.lessOrEqual, value.fieldValue)
   }
 
-  /// The field has a value that sorts after `value`; of the kinds that have an order.
+  /// Returns a condition that is true if the field sorts after `value`. For kinds with an order.
   public static func > (field: UntypedField, value: some FieldConvertible) -> Condition {
     field.compared(.greater, value.fieldValue)
   }
 
-  /// The field has a value that equals `value` or sorts after it; of the kinds that have an order.
+  /// Returns a condition that is true if the field equals `value` or sorts after it. For kinds with an order.
   public static func >= (field: UntypedField, value: some FieldConvertible) -> Condition {
     field.compared(.greaterOrEqual, value.fieldValue)
   }
 
-  /// The field holds `value`; `== .null` finds records without one.
+  /// Returns a condition that is true if the field equals `value`. `== .null` finds records without a value.
   public static func == (field: UntypedField, value: FieldValue) -> Condition {
     field.compared(.equal, value)
   }
-  /// The field holds anything but `value`, or nothing; `!= .null` finds records that have a value.
+  /// Returns a condition that is true if the field differs from `value` or has no value. `!= .null` finds records with
+  /// a value.
   public static func != (field: UntypedField, value: FieldValue) -> Condition {
     field.compared(.notEqual, value)
   }
@@ -133,7 +142,8 @@ extension UntypedField {
 }
 
 extension Condition {
-  /// Both conditions hold. Makes one flat list of several, so that long chains stay shallow.
+  /// Returns a condition that is true if both conditions are. Several are joined in one flat list, so that long chains
+  /// stay shallow.
   public static func && (left: Condition, right: Condition) -> Condition {
     switch (left, right) {
     case (.all, let other), (let other, .all): other
@@ -144,7 +154,8 @@ extension Condition {
     }
   }
 
-  /// At least one of the conditions holds. Makes one flat list of several, so that long chains stay shallow.
+  /// Returns a condition that is true if at least one of the conditions is. Several are joined in one flat list, so
+  /// that long chains stay shallow.
   public static func || (left: Condition, right: Condition) -> Condition {
     switch (left, right) {
     case (.none, let other), (let other, .none): other
@@ -155,6 +166,6 @@ extension Condition {
     }
   }
 
-  /// The condition does not hold. What compares a missing value by order is false, so its negation is true.
+  /// Returns the negation of the condition. An order comparison with a missing value is false, so its negation is true.
   public static prefix func ! (predicate: Condition) -> Condition { .not(predicate) }
 }

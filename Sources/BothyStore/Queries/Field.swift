@@ -5,34 +5,34 @@ public struct Field<Value: FieldConvertible>: FieldExpression {
   /// The name in the schema.
   public let name: String
 
-  /// Nothing is checked here; a query by a name that the schema lacks throws `StoreError` `.unknownField`.
+  /// Creates a field without a check. A query by a name that the schema lacks throws `StoreError` `.unknownField`.
   public init(_ name: String) { self.name = name }
 }
 
-/// The fields of an entity that declares none: any name is taken, and checked when the query runs.
+/// The fields of an entity that declares none. Any name is accepted, and checked when the query runs.
 @dynamicMemberLookup
 public struct UntypedFields: Sendable {
-  /// The fields of any type; there is nothing to set.
+  /// Creates the fields of any type.
   public init() {}
 
   /// The field called `name`, or a pseudo-field (see ``FieldExpression/name``): `$0.title`.
   public subscript(dynamicMember name: String) -> UntypedField { UntypedField(name) }
 }
 
-/// The name of a field whose Swift type is not known. Names and values are checked when the query runs, which
-/// throws `StoreError` `.unknownField` or `.invalidQuery`.
+/// The name of a field whose Swift type isn't known. Names and values are checked when the query runs, which throws
+/// `StoreError` `.unknownField` or `.invalidQuery`.
 public struct UntypedField: FieldExpression, TextExpression, CoordinateExpression {
   /// The name in the schema, or a pseudo-field (see ``FieldExpression/name``).
   public let name: String
 
-  /// For a name that is known when the app runs: `UntypedField(name) == "x"`.
+  /// Creates a field from a name that is known only at run time: `UntypedField(name) == "x"`.
   public init(_ name: String) { self.name = name }
 }
 
-/// Something that stands for a field in a condition.
+/// An expression for a field in a condition.
 public protocol FieldExpression: Sendable {
-  /// The name in the schema, or one of the pseudo-fields `id`, `container`, `version`, `created`, `modified` and `owner`,
-  /// which a field of the same name hides.
+  /// The name in the schema, or one of the pseudo-fields `id`, `container`, `version`, `created`, `modified` and
+  /// `owner`. A field hides the pseudo-field of its name.
   var name: String { get }
 }
 

@@ -1,24 +1,24 @@
-/// Finds how far the records that are asked for in the order of their distance can be, so that the query need not
-/// measure all of them.
+/// Finds the distance that includes all requested records, so that a query by distance need not measure every record.
 ///
-/// The answer is that of the query with a circle added to its condition: which records are in it, and in which order,
-/// is decided as ever. A circle too large costs time, none is too small.
+/// The result is that of the query with a circle added to its condition. The query itself still decides which records
+/// match, and in which order. A circle may be too large, which costs time, but never too small.
 struct NearestSearch {
-  /// After so many entries of the index that the condition refuses, measuring every record is no worse.
+  /// The number of index entries after which the search stops, because measuring every record then costs no more.
   private static let budget = 16_384
-  /// A place condition that leaves so few records needs no search.
+  /// The greatest number of records for which a place condition makes the search unnecessary.
   private static let few = 1_000
-  /// The index has places to 5 metres: its numbers have 32 bits and are rounded outward.
+  /// The precision of the index in metres. It has places to 5 metres, because its numbers have 32 bits and are rounded
+  /// outward.
   private static let precision = 10.0
 
   private let query: AnyQuery
   private let table: TypeTable
   private let transaction: ReadTransaction
 
-  /// The query itself where the search can't help: no limit, another order, a field without an index, fewer records
-  /// than asked for.
+  /// Returns the query with a circle added. Returns it unchanged if the search can't help: no limit, another order, a
+  /// field without an index, too few records.
   ///
-  /// Reads as many entries of the R-tree as are asked for and, with a condition, the rows of those it refuses.
+  /// Reads as many entries of the R-tree as are requested and, with a condition, the rows that the condition excludes.
   static func narrowed(
     _ query: AnyQuery, _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> AnyQuery {
@@ -38,7 +38,7 @@ struct NearestSearch {
     return narrowed
   }
 
-  /// Whether a place condition that all records must meet leaves few of them.
+  /// True if a place condition that all records must meet leaves few of them.
   private func isBounded() throws -> Bool {
     let conditions: [Condition] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
     for condition in conditions {
@@ -62,8 +62,7 @@ struct NearestSearch {
     return false
   }
 
-  /// The metres within which so many records are that the condition accepts; nil where that is not found out within
-  /// the budget.
+  /// Returns the radius in metres that contains the wanted number of records. Nil if the search exceeds its budget.
   private func reach(
     _ wanted: Int, from origin: Coordinate, _ field: FieldSchema, _ index: PlaceIndex
   ) throws -> Double? {

@@ -1,7 +1,7 @@
-/// Ranges that hold every answer, so that an index can serve a condition.
+/// Ranges that contain every result, so that an index can serve a condition.
 extension String {
-  /// The first text after all that begin with this one: its last scalar raised by one, those that are the last
-  /// scalar of all dropped before. Nil when there is none. UTF-8 sorts as scalars do.
+  /// The first text after all texts that begin with this one, or nil. Raises the last scalar by one, after dropping
+  /// those that are the greatest scalar. UTF-8 sorts like scalars.
   var nextOfSameLength: String? {
     var scalars = Array(unicodeScalars)
     while let last = scalars.popLast() {
@@ -14,14 +14,14 @@ extension String {
     return nil
   }
 
-  /// ASCII capitals made small, all else kept: what SQLite's `lower` does.
+  /// The text with ASCII capitals as lower case and all else unchanged, like SQLite's `lower`.
   var asciiLowercased: String {
     String(decoding: utf8.map { 0x41...0x5A ~= $0 ? $0 + 32 : $0 }, as: UTF8.self)
   }
 }
 
 extension [FieldValue] {
-  /// The values as one JSON array, when they are all text or whole numbers.
+  /// The values as one JSON array, or nil unless all are text or whole numbers.
   var jsonList: String? {
     var writer = JSONWriter()
     writer.beginArray()

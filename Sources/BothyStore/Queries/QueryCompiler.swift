@@ -1,7 +1,7 @@
-/// Compiles a query to the parts of an SQL statement: what follows `WHERE`, and what follows that.
+/// Compiles a query to the parts of an SQL statement from `WHERE` on.
 ///
-/// The caller writes `SELECT … FROM …`, because a device and a server read different tables.
-/// Throws `StoreError` `.unknownField` or `.invalidQuery` when the query does not fit the schema.
+/// The caller writes `SELECT … FROM …`, because a device and a server read different tables. Throws `StoreError`
+/// `.unknownField` or `.invalidQuery` if the query doesn't fit the schema.
 package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   private let type: TypeSchema
   private let columns: Columns
@@ -11,13 +11,13 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
     self.columns = columns
   }
 
-  /// ` WHERE …`, or nothing when every record is asked for.
+  /// Returns ` WHERE …`, or nothing for a query of every record.
   package func condition(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
     let filter = try filter(query)
     return filter.sql == "TRUE" ? SQLFragment("") : SQLFragment(" WHERE " + filter.sql, filter.arguments)
   }
 
-  /// The condition alone, for a caller that has conditions of its own.
+  /// Returns the condition alone, for a caller that has conditions of its own.
   package func filter(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
     let query = try query.checked(for: type)
     var compiler = ConditionCompiler(type, columns)
@@ -31,7 +31,7 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
     return compiler.result
   }
 
-  /// ` ORDER BY …`, total; nothing where any order will do.
+  /// Returns ` ORDER BY …` with a total order, or nothing if any order is allowed.
   package func order(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
     var order = SQLFragment("")
     if query.isUnordered && query.order.isEmpty { return order }
@@ -49,13 +49,13 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
     return order
   }
 
-  /// ` LIMIT ? OFFSET ?`, or nothing.
+  /// Returns ` LIMIT ? OFFSET ?`, or nothing.
   package func limit(_ query: AnyQuery) -> SQLFragment {
     guard query.limit != nil || query.offset > 0 else { return SQLFragment("") }
     return SQLFragment(" LIMIT ? OFFSET ?", [.int(Int64(query.limit ?? -1)), .int(Int64(query.offset))])
   }
 
-  /// All of them: what follows `FROM table`.
+  /// Returns all parts, the SQL after `FROM table`.
   package func tail(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
     var tail = try condition(query)
     tail += try order(query)

@@ -1,5 +1,5 @@
-/// The meaning of a name in a query: a field of the type, or one of the pseudo-fields. A field hides the pseudo-field of its
-/// name.
+/// The meaning of a name in a query: a field of the type, or one of the pseudo-fields. A field hides the pseudo-field
+/// of its name.
 package enum QueryField: Sendable {
   case field(FieldSchema)
   case id
@@ -17,14 +17,14 @@ package enum QueryField: Sendable {
     }
   }
 
-  /// The pseudo-fields by their names.
+  /// The pseudo-fields with their names.
   static let pseudo: [(name: String, field: QueryField)] = [
     ("id", .id), ("container", .container), ("version", .version), ("created", .created),
     ("modified", .modified), ("owner", .owner),
   ]
 
-  /// The pseudo-field of a name. A server without a schema can't tell its fields from those of an app: devices send it
-  /// what is kept beside the fields with a `_` before the name, as no field has.
+  /// Returns the pseudo-field of a name. A server without a schema can't distinguish metadata from an app's fields.
+  /// Devices therefore send it metadata with a `_` before the name, which no field has.
   package static func pseudo(_ name: String) -> QueryField? {
     let isMarked = name.hasPrefix("_")
     guard let found = pseudo.first(where: { $0.name == (isMarked ? String(name.dropFirst()) : name) })
@@ -41,7 +41,7 @@ package enum QueryField: Sendable {
 }
 
 extension TypeSchema {
-  /// Throws `StoreError` `.unknownField` naming the fields there are.
+  /// Returns the field of a name. Throws `StoreError` `.unknownField` with the names of the fields.
   package func queryField(_ name: String) throws(StoreError) -> QueryField {
     if let field = self[name] { return .field(field) }
     if let pseudo = QueryField.pseudo(name) { return pseudo }
@@ -51,7 +51,7 @@ extension TypeSchema {
 }
 
 extension FieldKind {
-  /// Whether values of the kind have an order that is the same on every server.
+  /// True if values of the kind have an order that is equal on every server.
   var isOrdered: Bool {
     switch self {
     case .bool, .int, .double, .text, .date, .uuid, .reference: true
@@ -59,7 +59,7 @@ extension FieldKind {
     }
   }
 
-  /// Whether a value of the kind can be compared with another one for equality.
+  /// True if two values of the kind can be compared for equality.
   var isComparable: Bool {
     switch self {
     case .json, .blob, .references: false
@@ -81,7 +81,7 @@ extension FieldKind {
     }
   }
 
-  /// What a query may ask of a field of the kind, for messages.
+  /// The conditions that a query may use on a field of the kind, for messages.
   var possibleConditions: String {
     switch self {
     case .bool, .int, .double, .date: "=, !=, <, <=, >, >=, in, null"

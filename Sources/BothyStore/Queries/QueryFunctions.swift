@@ -3,12 +3,11 @@ import GRDBSQLite
 
 /// The SQL functions that compiled queries call.
 ///
-/// - `bothy_distance(lat, lon, lat, lon)`: metres on the great circle; null when one of the two is no
-///   place on earth.
-/// - `bothy_matches(words, text, …)`: whether the texts have the words (see `TextSearch`).
+/// - `bothy_distance(lat, lon, lat, lon)`: metres on the great circle, or null if either pair isn't a place on earth.
+/// - `bothy_matches(words, text, …)`: true if the texts have the words (see `TextSearch`).
 /// - `bothy_nearest(lat, lon)`: an order for R-trees (see `NearestFunction`).
 package enum QueryFunctions {
-  /// Adds the functions to a connection. Call once for each connection.
+  /// Adds the functions to a connection. Call it once for each connection.
   package static func install(in database: Database) {
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
     let connection = database.sqliteConnection

@@ -1,9 +1,9 @@
 extension ReadTransaction {
-  /// The records that the query describes, in its order.
+  /// Returns the records that the query describes, in its order.
   ///
-  /// Costs the rows that SQLite visits: with an index on the first sort key or an equality those asked for,
-  /// else every row of the type. Throws `StoreError` `.unknownField` or `.invalidQuery`, or what `E` throws on a
-  /// row that is no `E`.
+  /// Costs the rows that SQLite visits. With an index on the first sort key or an equality these are the requested
+  /// rows, else every row of the type. Throws `StoreError` `.unknownField` or `.invalidQuery`, or the error of `E` for
+  /// a row that it can't read.
   @inlinable
   public final func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] {
     var rows = try RowCursor(query.recordQuery, in: self, isKept: true)
@@ -13,7 +13,7 @@ extension ReadTransaction {
     return entities
   }
 
-  /// The records that the query describes, of any type.
+  /// Returns the records of any type that the query describes, in its order.
   public final func fetch(_ query: AnyQuery) throws -> [AnyRecord] {
     var rows = try RowCursor(query, in: self, isKept: false, isWhole: true)
     defer { rows.close() }
@@ -22,13 +22,13 @@ extension ReadTransaction {
     return records
   }
 
-  /// The first record that the query describes, or nil.
+  /// Returns the first record that the query describes, or nil.
   public final func first<E: Entity>(_ query: RecordQuery<E>) throws -> E? {
     try fetch(query.limit(min(1, query.recordQuery.limit ?? 1), offset: query.recordQuery.offset)).first
   }
 
-  /// The records with the ids, in the order of the ids; those that do not exist are left out. One row by primary
-  /// key for each id.
+  /// Returns the records with the ids, in the order of the ids. Leaves out those that don't exist. Reads one row by
+  /// primary key for each id.
   @inlinable
   public final func fetch<E: Entity>(_ type: E.Type, ids: some Sequence<String>) throws -> [E] {
     var entities: [E] = []
@@ -38,10 +38,10 @@ extension ReadTransaction {
     return entities
   }
 
-  /// How many records `fetch` would return. Reads no fields but those of the condition.
+  /// Returns the number of records that `fetch` returns. Reads only the fields of the condition.
   public final func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int { try count(query.recordQuery) }
 
-  /// How many records `fetch` would return.
+  /// Returns the number of records that `fetch` returns.
   public final func count(_ query: AnyQuery) throws -> Int {
     try checkIsOpen()
     let table = try catalog.table(query.type)
@@ -57,8 +57,8 @@ extension ReadTransaction {
     return try statement.step() ? Int(statement.int(at: 0)) : 0
   }
 
-  /// Runs `body` with one record after another; only one is in memory. `body` may read and, in a write
-  /// transaction, write; whether a record written meanwhile is visited is not defined.
+  /// Runs `body` with one record after another, with only one in memory. `body` may read and, in a write transaction,
+  /// write. It isn't defined if records written meanwhile are visited.
   @inlinable
   public final func forEach<E: Entity>(_ query: RecordQuery<E>, _ body: (E) throws -> Void) throws {
     var rows = try RowCursor(query.recordQuery, in: self, isKept: false)
@@ -66,14 +66,14 @@ extension ReadTransaction {
     while try rows.next() { try body(try E(id: rows.id, from: &rows.fields)) }
   }
 
-  /// Runs `body` with one record of any type after another; only one is in memory.
+  /// Runs `body` with one record of any type after another, with only one in memory.
   public final func forEach(_ query: AnyQuery, _ body: (AnyRecord) throws -> Void) throws {
     var rows = try RowCursor(query, in: self, isKept: false, isWhole: true)
     defer { rows.close() }
     while try rows.next() { try body(try rows.record()) }
   }
 
-  /// The ids of the records that the query describes, in its order.
+  /// Returns the ids of the records that the query describes, in its order.
   package final func ids(_ query: AnyQuery) throws -> [String] {
     try checkIsOpen()
     let table = try catalog.table(query.type)

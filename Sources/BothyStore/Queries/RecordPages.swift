@@ -1,9 +1,9 @@
-/// The answer to a query as an asynchronous sequence that reads `pageSize` rows at a time.
+/// The result of a query as an asynchronous sequence that reads `pageSize` rows at a time.
 ///
-/// Memory is bounded by one page, and no transaction is open between pages, so a slow reader never holds the
-/// store's log back. Each page continues after the last record of the page before (by its sort keys), so nothing
-/// is skipped or repeated by other records coming or going; a record whose own sort keys change between two pages
-/// may be seen twice or not at all. For one moment's answer use `fetch` or `read`.
+/// Memory is bounded by one page. No transaction is open between pages, so a slow reader never delays the checkpoint of
+/// the store's log. Each page continues after the last record of the page before (by its sort keys), so insertions and
+/// deletions of other records don't cause gaps or repetitions. A record whose own sort keys change between two pages
+/// may be seen twice or not at all. For the result of one moment use `fetch` or `read`.
 public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   public typealias Failure = any Error
 
@@ -29,7 +29,7 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
       remaining = pages.query.limit
     }
 
-    /// The next element; one transaction a page. Throws `CancellationError` when the task is cancelled.
+    /// Returns the next element. Uses one transaction a page. Throws `CancellationError` if the task is cancelled.
     public mutating func next() async throws -> Element? {
       if page.isEmpty { try await turn() }
       return page.popFirst()
@@ -48,7 +48,7 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
     }
   }
 
-  /// Up to `size` elements that come after `record`, and the record of the last one where there may be more.
+  /// Returns up to `size` elements after `record`, and the record of the last one if more may follow.
   private func load(
     _ size: Int, after record: AnyRecord?, in transaction: ReadTransaction
   ) throws -> (elements: [Element], last: AnyRecord?) {
@@ -71,7 +71,7 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
 }
 
 extension AnyQuery {
-  /// True of the records that come after `record` in the query's order.
+  /// Returns a condition that is true of the records after `record` in the query's order.
   package func condition(after record: AnyRecord, _ type: TypeSchema) -> Condition {
     var alternatives: [Condition] = []
     var equal: [Condition] = []
@@ -98,14 +98,14 @@ extension AnyQuery {
     return .or(alternatives)
   }
 
-  /// What comes after `record` in the query's order, in parts that follow one another. Each part can begin at its place
-  /// in an index of the first key.
+  /// Returns the conditions of the records after `record` in the query's order, in consecutive parts. Each part can
+  /// start at its position in an index of the first key.
   package func continuations(after record: AnyRecord, _ type: TypeSchema) -> [Condition] {
     let rest = condition(after: record, type)
     guard let first = totalOrder.first, first.origin == nil else { return [rest] }
     let start = record.queried(first.field, type)
     guard !start.isNull else { return [rest] }
-    // Both conditions follow from the rest; they are said for the index.
+    // Both conditions follow from the rest. They let SQLite use the index.
     if first.ascending { return [.compare(field: first.field, .greaterOrEqual, start) && rest] }
     return [
       .compare(field: first.field, .lessOrEqual, start) && rest, .compare(field: first.field, .equal, .null),
@@ -113,7 +113,7 @@ extension AnyQuery {
   }
 }
 
-/// What is nearer than a distance, as far, and farther, as conditions; all without a coordinate are infinitely far.
+/// Conditions for places nearer than a distance, as far, and farther. Records without a coordinate are infinitely far.
 private struct Circles {
   let inside: Condition
   let edge: Condition
@@ -134,7 +134,7 @@ private struct Circles {
 }
 
 extension Store {
-  /// The answer to the query, read page by page while it is iterated (see `RecordPages`).
+  /// Returns the result of the query, read page by page during the iteration (see `RecordPages`).
   public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
     RecordPages(store: self, query: query.recordQuery, pageSize: max(1, pageSize)) { query, transaction in
       var rows = try RowCursor(query, in: transaction, isKept: false, isWhole: true)
@@ -149,7 +149,7 @@ extension Store {
     }
   }
 
-  /// The answer to the query over records of any type, read page by page while it is iterated.
+  /// Returns the result of the query over records of any type, read page by page during the iteration.
   public func records(_ query: AnyQuery, pageSize: Int = 500) -> RecordPages<AnyRecord> {
     RecordPages(store: self, query: query, pageSize: max(1, pageSize)) { query, transaction in
       let records = try transaction.fetch(query)

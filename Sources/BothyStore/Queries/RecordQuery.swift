@@ -1,41 +1,41 @@
-/// Which records of the entity type `E`, in which order, and how many, as a value:
+/// A description of records of the entity type `E`, with their order and number, as a value:
 ///
 /// ```swift
 /// RecordQuery<Todo>().where { $0.done == false && $0.due < date }.order { $0.due.descending }.limit(10)
 /// ```
 ///
-/// The same value is fetched, counted, observed and sent to the server; making one reads nothing.
+/// One value can be fetched, counted, observed and sent to the server. Creating one reads nothing.
 public struct RecordQuery<E: Entity>: Sendable, Hashable {
   /// The query without the Swift type.
   public var recordQuery: AnyQuery
 
-  /// Every record of the type, by id.
+  /// Creates a query of every record of the type, by id.
   public init() { recordQuery = AnyQuery(E.typeName) }
 
-  /// The records that `query` describes; its type becomes `E`'s.
+  /// Creates a query from `query`, with the type of `E`.
   public init(_ query: AnyQuery) {
     recordQuery = query
     recordQuery.type = E.typeName
   }
 
-  /// Keeps the records for which the condition is true too.
+  /// Adds a condition that the records must meet too.
   public func `where`(_ condition: (E.Fields) -> Condition) -> RecordQuery { self.where(condition(E.fields)) }
 
-  /// Keeps the records for which `condition` is true too.
+  /// Adds a condition that the records must meet too.
   public func `where`(_ condition: Condition) -> RecordQuery {
     changed { $0.filter = $0.filter && condition }
   }
 
-  /// Sorts by the key; where earlier keys are equal, if there are any.
+  /// Adds a sort key, which applies if all earlier keys are equal.
   public func order(_ key: (E.Fields) -> SortKey) -> RecordQuery { order(key(E.fields)) }
 
-  /// Sorts by the keys; where earlier keys are equal, if there are any.
+  /// Adds sort keys, which apply if all earlier keys are equal.
   public func order(_ keys: SortKey...) -> RecordQuery { changed { $0.order += keys } }
 
-  /// Those with a coordinate, the nearest first: `nearest(to: here) { $0.start }.limit(20)`.
+  /// Keeps the records with a coordinate and sorts the nearest first: `nearest(to: here) { $0.start }.limit(20)`.
   ///
-  /// Where the records meet further conditions and the field is indexed, so many of the nearest are read as it takes
-  /// to find those asked for; without a limit or an index all of them are measured.
+  /// With further conditions and an index, the query reads as many of the nearest records as it needs to find those
+  /// requested. Without a limit or an index it measures all records.
   public func nearest<Place: CoordinateExpression>(
     to place: Coordinate, by field: (E.Fields) -> Place
   ) -> RecordQuery {
@@ -43,10 +43,10 @@ public struct RecordQuery<E: Entity>: Sendable, Hashable {
     return self.where(field.isNotNull).order(field.nearest(to: place))
   }
 
-  /// Lets the records come in any order, where no key is given: a full scan then reads the table as it lies.
+  /// Allows any order if no key is given, so that a full scan reads the table in its stored order.
   public func inAnyOrder() -> RecordQuery { changed { $0.isUnordered = true } }
 
-  /// At most `count` records, after leaving out the first `offset`.
+  /// Limits the query to `count` records, after skipping the first `offset`.
   public func limit(_ count: Int, offset: Int = 0) -> RecordQuery {
     changed {
       $0.limit = count
@@ -54,7 +54,7 @@ public struct RecordQuery<E: Entity>: Sendable, Hashable {
     }
   }
 
-  /// Only records of one container.
+  /// Limits the query to the records of one container.
   public func `in`(container: String, includingChildren: Bool = false) -> RecordQuery {
     changed {
       $0.container = container
@@ -62,7 +62,7 @@ public struct RecordQuery<E: Entity>: Sendable, Hashable {
     }
   }
 
-  /// Asks for the records that a reference field names, too.
+  /// Requests also the records that a reference field names.
   public func including(_ field: (E.Fields) -> any FieldExpression) -> RecordQuery {
     let name = field(E.fields).name
     return changed { $0.include.append(name) }

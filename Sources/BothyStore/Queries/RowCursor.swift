@@ -1,7 +1,7 @@
 /// The rows of one query, one after another: the loop under every fetch.
 ///
-/// Holds one row at a time. The generic loops around it are inlined into the app's module, where they are
-/// specialised for the entity type; the work on a row is here. Used inside the transaction that made it.
+/// Holds one row at a time. The generic loops around it are inlined into the app's module, where they are specialised
+/// for the entity type. This type does the work on a row. Valid inside the transaction that created it.
 @usableFromInline
 struct RowCursor {
   private let statement: PreparedStatement
@@ -9,9 +9,9 @@ struct RowCursor {
   /// The fields of the current row.
   @usableFromInline var fields: FieldDecoder
 
-  /// `isKept` keeps the statement prepared for the next call with the same shape of query. It must be false
-  /// when the caller's code runs between rows, because a kept statement serves one loop at a time. Whole rows are for
-  /// `record()`.
+  /// Creates a cursor. `isKept` keeps the statement prepared for the next query of that shape. It must be false if the
+  /// caller's code runs between rows, because a kept statement serves one loop at a time. `isWhole` reads the whole
+  /// rows that `record()` needs.
   @usableFromInline
   init(_ query: AnyQuery, in transaction: ReadTransaction, isKept: Bool, isWhole: Bool = false) throws {
     try transaction.checkIsOpen()
@@ -28,7 +28,7 @@ struct RowCursor {
     fields = FieldDecoder(row: statement.pointer, table)
   }
 
-  /// Moves to the next row; false when there is none.
+  /// Moves to the next row. Returns false after the last one.
   @usableFromInline
   mutating func next() throws -> Bool {
     guard try statement.step() else {
@@ -49,7 +49,7 @@ struct RowCursor {
   @usableFromInline
   func close() { statement.reset() }
 
-  /// The current row as a record.
+  /// Returns the current row as a record.
   @usableFromInline
   func record() throws -> AnyRecord { AnyRecord(id: id, try StoredRow(from: statement, table), table) }
 }

@@ -5,9 +5,9 @@ extension SortKey: CustomStringConvertible {
     return "\(field) \(ascending ? "NEAREST" : "FARTHEST") \(origin.latitude),\(origin.longitude)"
   }
 
-  /// Reads `-due,title`: fields separated by commas, `-` before those sorted from the largest; and
-  /// `start NEAREST 51.5,-0.1` or `FARTHEST`, by the distance from latitude and longitude.
-  /// Empty text is no keys. Throws `WhereSyntaxError` pointing at the key that is none.
+  /// Reads `-due,title`: fields separated by commas, with `-` before those sorted from the largest. Also reads
+  /// `start NEAREST 51.5,-0.1` or `FARTHEST`, by the distance from latitude and longitude. Empty text has no keys.
+  /// Throws `WhereSyntaxError` with the position of an invalid key.
   public static func parse(_ text: String) throws(WhereSyntaxError) -> [SortKey] {
     if text.allSatisfy(\.isWhitespace) { return [] }
     var parts = text.split(separator: ",", omittingEmptySubsequences: false)[...]

@@ -21,7 +21,7 @@ package struct TableColumns: ColumnExpressions {
     return type.isSynced ? SQLFragment("_container = ?", [.text(name)]) : SQLFragment("FALSE")
   }
 
-  /// The column itself, and not the type's name in its place, so that its index serves.
+  /// Compares the column itself rather than the type's name, so that its index serves.
   package func isBelow(_ path: String) -> SQLFragment {
     type.isSynced ? isBelow(path, "_container") : SQLFragment("FALSE")
   }
@@ -38,7 +38,7 @@ package struct TableColumns: ColumnExpressions {
 
   package func argument(_ value: FieldValue) -> FieldValue { value }
 
-  /// Lists of references are looked up in their index, other lists read from their JSON.
+  /// Looks lists of references up in their index. Reads other lists from their JSON.
   package func includes(_ element: String, in field: FieldSchema, of type: TypeSchema) -> SQLFragment {
     if case .references(let target, _) = field.kind {
       return SQLFragment(

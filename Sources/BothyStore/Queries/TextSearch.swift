@@ -1,15 +1,16 @@
 import Foundation
 
-/// The words of a text, and whether a text has the words that are looked for.
+/// The words of a search, and the test if texts contain them.
 ///
-/// Words are runs of letters and digits, case and diacritics folded: `Straße` and `STRASSE` are one word. The text index
-/// on a device, the reference evaluator and the server all take their words from here.
+/// Words are runs of letters and digits, with case and diacritics folded: `Straße` and `STRASSE` are one word. The text
+/// index on a device, the reference evaluator and the server all use these words.
 package struct TextSearch {
   let words: [String]
 
   init(_ text: String) { words = Self.words(of: text) }
 
-  /// Every word is among the words of `texts`, the last one as the start of one. No words match everything.
+  /// True if `texts` contain every word, the last one as the start of a word. A search without words matches
+  /// everything.
   func matches(_ texts: [String]) -> Bool {
     guard let last = words.last else { return true }
     let found = texts.flatMap(Self.words(of:))
@@ -17,7 +18,7 @@ package struct TextSearch {
       && found.contains { $0.utf8.starts(with: last.utf8) }
   }
 
-  /// The query in FTS5's syntax, nil when it has no words. Words are quoted, so none is taken for an operator.
+  /// The query in FTS5's syntax, or nil without words. Words are quoted, so that none is read as an operator.
   var fullTextQuery: String? {
     words.isEmpty ? nil : words.map { "\"\($0)\"" }.joined(separator: " AND ") + "*"
   }
@@ -33,9 +34,9 @@ package struct TextSearch {
     return words
   }
 
-  /// Calls `body` with the UTF-8 bytes of each word and with where in `text` it stands, until it returns false.
+  /// Calls `body` with the UTF-8 bytes of each word and its range in `text`, until it returns false.
   ///
-  /// Words of ASCII cost one pass over their bytes; others go through Foundation.
+  /// Words of ASCII cost one pass over their bytes. Other words use Foundation.
   static func forEachWord(
     in text: UnsafeRawBufferPointer, _ body: (UnsafeBufferPointer<UInt8>, Range<Int>) -> Bool
   ) {
@@ -62,7 +63,7 @@ package struct TextSearch {
     }
   }
 
-  /// The byte of a word in small letters; nil for one of ASCII that stands between words.
+  /// Returns the byte of a word as lower case, or nil for an ASCII byte between words.
   private static func folded(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...: byte
@@ -71,7 +72,7 @@ package struct TextSearch {
     }
   }
 
-  /// The words of a run without ASCII separators. Folding may bring separators of its own.
+  /// Calls `body` with the words of a run without ASCII separators. Folding may produce separators.
   private static func forEachWord(
     inRun run: String, at offset: Int, _ body: (UnsafeBufferPointer<UInt8>, Range<Int>) -> Bool
   ) -> Bool {

@@ -1,4 +1,4 @@
-/// Splits the text form of a condition into words, values and signs. Knows nothing of their meaning.
+/// Splits the text form of a condition into words, values and signs. Ignores their meaning.
 struct WhereLexer {
   enum Kind: Equatable {
     /// A field or a keyword.
@@ -53,7 +53,7 @@ struct WhereLexer {
     return String(characters[start..<position])
   }
 
-  /// A doubled quote stands for one.
+  /// Reads text in quotes. A doubled quote denotes one.
   private mutating func string(_ quote: Character) throws(WhereSyntaxError) -> String {
     let column = position + 1
     var result = ""
@@ -83,7 +83,8 @@ struct WhereLexer {
     }
   }
 
-  /// A number, or a date as RFC 3339 has it. A unit of length that follows at once, as in 500m, is a word of its own.
+  /// Reads a number, or a date in the form of RFC 3339. A unit of length that follows at once, as in 500m, is a word of
+  /// its own.
   private mutating func number() throws(WhereSyntaxError) -> FieldValue {
     let column = position + 1
     var word = take { $0.isLetter || $0.isNumber || "+-.:".contains($0) }

@@ -1,4 +1,4 @@
-/// Reads the text form of a condition, as `bothy db query --where` takes it:
+/// Reads the text form of a condition, the argument of `bothy db query --where`:
 ///
 /// ```
 /// done = false AND (due < 2026-12-01 OR title CONTAINS 'milk') AND NOT tag IN ('a', 'b')
@@ -7,15 +7,15 @@
 /// location INSIDE 10.6,59.8,10.9,60.0 (west, south, east, north)
 /// ```
 ///
-/// Keywords may be written in any case; text stands in single or double quotes, a quote inside doubled. Fields
-/// and kinds are checked when the query runs. Reads left to right once; nesting is limited.
+/// Keywords may be written in any case. Text is in single or double quotes, with a quote inside doubled. Fields and
+/// kinds are checked when the query runs. Reads left to right once; nesting is limited.
 public struct WhereParser {
   private var lexer: WhereLexer
   private var token: WhereLexer.Token
   private var ahead: WhereLexer.Token
   private var depth = 0
 
-  /// The condition that `text` says; empty text is true of every record. Throws `WhereSyntaxError`.
+  /// Returns the condition of `text`. Empty text is true of every record. Throws `WhereSyntaxError`.
   public static func parse(_ text: String) throws(WhereSyntaxError) -> Condition {
     var parser = try WhereParser(text)
     if parser.token.kind == .end { return .all }
@@ -169,7 +169,7 @@ public struct WhereParser {
     return true
   }
 
-  /// Whether the word at hand is a field although it looks like a keyword, because a comparison follows.
+  /// True if the current word is a field although it looks like a keyword, because a comparison follows.
   private var aheadContinuesField: Bool {
     if case .sign(let sign) = ahead.kind { Condition.Comparison(rawValue: sign) != nil } else { false }
   }

@@ -1,8 +1,8 @@
-/// Where a condition in text form stops making sense, and what to write instead.
+/// A syntax error in the text form of a condition, with its position and a correction.
 public struct WhereSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong and what would be right.
+  /// The mistake and its correction.
   public var message: String
-  /// The column at which it shows, counted in characters from 1.
+  /// The column of the error, counted in characters from 1.
   public var column: Int
   /// The whole text.
   public var text: String

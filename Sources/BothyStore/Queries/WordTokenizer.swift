@@ -1,14 +1,14 @@
 package import GRDB
 import GRDBSQLite
 
-/// The tokenizer of every full-text index: its words are those of `TextSearch`.
+/// The tokenizer of every full-text index. Its words are those of `TextSearch`.
 package enum WordTokenizer {
-  /// What it is called in the definition of an index.
+  /// The tokenizer's name in the definition of an index.
   static let name = "bothy_words"
-  /// What SQLite knows its interface by; SQLite keeps the pointer while the statement lives.
+  /// The type of the pointer to SQLite's interface. SQLite keeps this string's address while the statement exists.
   private static let interface: StaticString = "fts5_api_ptr"
 
-  /// Adds the tokenizer to a connection. Call once for each connection that reads or writes records.
+  /// Adds the tokenizer to a connection. Call it once for each connection that reads or writes records.
   package static func install(in database: Database) throws {
     var (statement, api): (OpaquePointer?, UnsafeMutablePointer<fts5_api>?) = (nil, nil)
     defer { sqlite3_finalize(statement) }
@@ -28,7 +28,7 @@ package enum WordTokenizer {
     }
     var tokenizer = fts5_tokenizer(
       xCreate: { _, _, _, made in
-        // It has no state; SQLite wants some pointer.
+        // The tokenizer has no state, but SQLite requires a pointer.
         made?.pointee = OpaquePointer(bitPattern: 1)
         return SQLITE_OK
       },
@@ -44,7 +44,7 @@ package enum WordTokenizer {
     guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
   }
 
-  /// Calls `token` with each word and its place, until it returns another code than `SQLITE_OK`; returns the last one.
+  /// Calls `token` with each word and its range until it returns a code other than `SQLITE_OK`. Returns the last code.
   private static func tokenize(
     _ text: UnsafePointer<CChar>?, _ count: CInt, _ token: (UnsafeBufferPointer<CChar>, Range<Int>) -> CInt
   ) -> CInt {

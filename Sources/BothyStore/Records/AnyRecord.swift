@@ -1,24 +1,24 @@
-/// One row of any type, with its fields by name: what tools and the wire use in place of a Swift struct.
+/// A record of any type, with its fields by name. Tools and the wire use it in place of a Swift struct.
 public struct AnyRecord: Sendable, Hashable, Identifiable {
   /// The name of its type in the schema.
   public var type: String
   public var id: String
-  /// Fields that are set; an absent name is null.
+  /// The fields with a value. An absent name is null.
   public var fields: [String: FieldValue]
-  /// The container the record lives in.
+  /// The container of the record.
   public var container: String
-  /// The stamp the server gave with its last change; nil until the server has acknowledged the record.
+  /// The server's stamp of the last change, or nil until the server has acknowledged the record.
   public var version: String?
-  /// Fields that the server sent and this schema does not know, as one canonical JSON object. They survive
-  /// edits and are sent back untouched.
+  /// Fields that the server sent and this schema lacks, as one canonical JSON object. They survive edits and are sent
+  /// back unchanged.
   public var unknownFields: String?
-  /// The state that a save of the record compares with, and what is kept beside the fields.
+  /// The state with which a save compares the record, and the data beside the fields.
   package var origin: Origin
 
-  /// Where a record comes from. No content: all are equal.
+  /// The origin of a record. Has no content: all are equal.
   package struct Origin: Sendable, Hashable {
     package var mark: ReadMark
-    /// Whether all fields were read, so that one which is not given was cleared.
+    /// True if all fields were read, so that an absent field was cleared.
     package var isWhole = false
     package var metadata = RecordMetadata()
 
@@ -26,9 +26,8 @@ public struct AnyRecord: Sendable, Hashable, Identifiable {
     package func hash(into hasher: inout Hasher) {}
   }
 
-  /// A record for `insert` and the like, which check its fields. It lives in the container called as its type, when
-  /// no other is given. With the version that it was read with, what others changed since is left as it is when the
-  /// record is saved.
+  /// Creates a record for `insert` and similar methods, which check its fields. Its container defaults to the name of
+  /// its type. With the version from a read, a save preserves later changes of other devices.
   public init(
     _ type: String, id: String = UUIDv7.make(), _ fields: [String: FieldValue] = [:],
     container: String? = nil, version: String? = nil, unknownFields: String? = nil
@@ -42,13 +41,13 @@ public struct AnyRecord: Sendable, Hashable, Identifiable {
     origin = Origin(mark: version.map { ReadMark(version: $0) } ?? .whole)
   }
 
-  /// When the record was made and edited, and by whom, as it was read. No part of what makes two records equal.
+  /// The times of creation and of the last edit, and the owner, as they were read. Ignored when records are compared.
   public var metadata: RecordMetadata { origin.metadata }
 
   /// The type and the id, which together name the record.
   public var recordID: RecordID { RecordID(type: type, id: id) }
 
-  /// The value of a field; `.null` when it is not set. Setting `.null` takes it out of `fields`.
+  /// The value of a field, or `.null` if it has none. Setting `.null` removes it from `fields`.
   public subscript(_ field: String) -> FieldValue {
     get { fields[field] ?? .null }
     set { fields[field] = newValue == .null ? nil : newValue }
@@ -56,7 +55,7 @@ public struct AnyRecord: Sendable, Hashable, Identifiable {
 }
 
 extension AnyRecord {
-  /// The record of an entity value.
+  /// Creates the record of an entity value.
   public init<E: Entity>(_ entity: E) {
     var encoder = FieldEncoder(gathering: E.schema.fields.count)
     entity.encode(to: &encoder)
@@ -64,18 +63,18 @@ extension AnyRecord {
     origin = Origin(mark: entity.readMark, isWhole: true)
   }
 
-  /// From values in the order of `schema.fields`.
+  /// Creates a record from values in the order of `schema.fields`.
   init(_ type: String, id: String, schema: TypeSchema, values: [FieldValue]) {
     self.init(type, id: id)
     for (field, value) in zip(schema.fields, values) where value != .null { fields[field.name] = value }
   }
 
-  /// The entity value of the record. Throws `StoreError` when a field is missing or of another kind.
+  /// Returns the entity value of the record. Throws `StoreError` if a field is missing or of another kind.
   public func entity<E: Entity>(_ type: E.Type = E.self) throws(StoreError) -> E {
     var decoder = FieldDecoder(values: values(for: E.schema), type: E.typeName, mark: origin.mark)
     return try E(id: id, from: &decoder)
   }
 
-  /// The values in the order of `schema.fields`.
+  /// Returns the values in the order of `schema.fields`.
   public func values(for schema: TypeSchema) -> [FieldValue] { schema.fields.map { self[$0.name] } }
 }

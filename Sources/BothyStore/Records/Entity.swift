@@ -1,6 +1,6 @@
 /// A Swift struct whose values are the records of one type.
 ///
-/// `@Entity` (in `Bothy`) writes the conformance; by hand it is these members:
+/// `@Entity` (in `Bothy`) writes the conformance. By hand it consists of these members:
 ///
 /// ```swift
 /// struct Todo: Entity {
@@ -27,42 +27,42 @@
 /// `encode` and `init` must visit the fields in the order of `schema.fields`.
 ///
 /// For queries that the compiler checks, add `struct Fields: Sendable { let done = Field<Bool>("done") }` and
-/// `static let fields = Fields()`, as the macro does; without them a query names fields by `UntypedFields`.
+/// `static let fields = Fields()`, as the macro does. Without them a query names fields by `UntypedFields`.
 public protocol Entity: Sendable, Identifiable where ID == String {
-  /// What `$0` is in `RecordQuery.where { $0.done == false }`.
+  /// The type of `$0` in `RecordQuery.where { $0.done == false }`.
   associatedtype Fields: Sendable = UntypedFields
-  /// The fields for conditions, handed to the closure of `RecordQuery.where`.
+  /// The fields for conditions, passed to the closure of `RecordQuery.where`.
   static var fields: Fields { get }
   /// The type's name in the schema, on the wire and on the server. Default: the Swift type's name.
   static var typeName: String { get }
   /// The declaration of the type; its name is `typeName`.
   static var schema: TypeSchema { get }
-  /// The id, unique within the type. Any text will do; `UUIDv7.make()` makes one. It never changes.
+  /// The id, unique within the type and constant. Any text is valid; `UUIDv7.make()` creates one.
   var id: String { get }
-  /// The state that the value was read in, so that a save changes what the caller has changed and nothing else.
+  /// The state in which the value was read, so that a save changes only the fields that the caller changed.
   ///
-  /// Without the property each save of a value is about all of its fields.
+  /// Without the property each save of a value writes all of its fields.
   var readMark: ReadMark { get }
-  /// Hands out the fields, one call each, in the order of `schema.fields`. Runs once for each write of the value.
+  /// Writes the fields, one call each, in the order of `schema.fields`. Runs once for each write of the value.
   func encode(to fields: inout FieldEncoder)
-  /// Reads the fields in the order of `schema.fields`. Runs once for each row that is read; throws `StoreError`
-  /// `.invalidValue` where a value can't be the property's.
+  /// Reads the fields in the order of `schema.fields`. Runs once for each row that is read. Throws `StoreError`
+  /// `.invalidValue` if a value doesn't fit the property.
   init(id: String, from fields: inout FieldDecoder) throws(StoreError)
 }
 
 extension Entity {
   public static var typeName: String { String(describing: Self.self) }
-  /// The mark of a value that counts as a whole.
+  /// The mark of a value of which a save writes every field.
   public var readMark: ReadMark { .whole }
 }
 
 extension Entity where Fields == UntypedFields {
-  /// Any name, checked when the query runs.
+  /// The untyped fields: any name, checked when the query runs.
   public static var fields: UntypedFields { UntypedFields() }
 }
 
 extension FieldSchema {
-  /// A field of the Swift type `Value`, which gives its kind, whether it is optional.
+  /// Returns a field with the kind and the optionality of the Swift type `Value`.
   public static func field<Value: FieldConvertible>(
     _ name: String, _ type: Value.Type, default defaultValue: Value? = nil, indexed: Bool = false,
     unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,

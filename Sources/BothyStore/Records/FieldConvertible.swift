@@ -2,19 +2,18 @@ public import Foundation
 
 /// A Swift type that can be a field of an entity.
 public protocol FieldConvertible: Sendable {
-  /// What a field of the type holds, and with it the columns and the JSON. Read when the schema is declared.
+  /// The kind of a field of this type, which determines its columns and its JSON. Read when the schema is declared.
   static var fieldKind: FieldKind { get }
-  /// Whether the field may be null: of optionals alone.
+  /// True if the field may be null, as for optionals.
   static var isOptionalField: Bool { get }
   /// Writes the value as the next field of the record: one column, or two of a coordinate.
   func encodeField(to fields: inout FieldEncoder)
-  /// Reads the value from the next field. Throws `StoreError` `.invalidValue` when it is null or can't be this
-  /// type's.
+  /// Reads the value from the next field. Throws `StoreError` `.invalidValue` if it is null or doesn't fit this type.
   init(fromField fields: inout FieldDecoder) throws(StoreError)
 }
 
 extension FieldConvertible {
-  /// False; only `Optional` says otherwise.
+  /// False, except for `Optional`.
   public static var isOptionalField: Bool { false }
 
   /// The value without its Swift type.
@@ -73,7 +72,7 @@ extension Int64: FieldConvertible {
   @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.int() }
 }
 
-/// NaN and the infinities have no place in JSON, so a write of one throws `StoreError` `.invalidValue`.
+/// JSON can't represent NaN and the infinities, so a write of one throws `StoreError` `.invalidValue`.
 extension Double: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .double }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
@@ -88,8 +87,8 @@ extension String: FieldConvertible {
   @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.text() }
 }
 
-/// Stored in whole milliseconds. A write of a date that is not a number, infinite, or beyond 64 bits of them throws
-/// `StoreError` `.invalidValue`.
+/// Stored in whole milliseconds. A write of a date that isn't a number, is infinite, or exceeds 64 bits of milliseconds
+/// throws `StoreError` `.invalidValue`.
 extension Date: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .date }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
@@ -138,13 +137,14 @@ extension Array: FieldConvertible where Element: AnyReference {
   }
 }
 
-/// What `Reference` looks like to a list of references.
+/// The interface of `Reference` for lists of references.
 public protocol AnyReference: Sendable {
-  /// The name of the type that is referred to.
+  /// The name of the target's type.
   static var targetName: String { get }
-  /// The id of the record that is referred to; it may be absent from this device.
+  /// The id of the target, which may be absent from this device.
   var id: String { get }
-  /// A reference to the record `id`, which nothing checks: references may lead to what is not here (yet).
+  /// Creates a reference to the record `id` without a check. A reference may name a record that isn't on this device
+  /// (yet).
   init(id: String)
 }
 
@@ -154,12 +154,12 @@ extension Reference: AnyReference {
 
 /// Enums with a raw value become fields by declaring the conformance: `enum Priority: Int, FieldConvertible`.
 extension RawRepresentable where Self: FieldConvertible, RawValue: FieldConvertible {
-  /// The kind of the raw value: an enum of `String` is a text.
+  /// The kind of the raw value, for example text for an enum of `String`.
   public static var fieldKind: FieldKind { RawValue.fieldKind }
   /// Writes the raw value.
   public func encodeField(to fields: inout FieldEncoder) { rawValue.encodeField(to: &fields) }
-  /// Reads the raw value. Throws `StoreError` `.invalidValue` when no case has it; one of a later version of the app,
-  /// say.
+  /// Reads the raw value. Throws `StoreError` `.invalidValue` if no case has it, for example a case of a later version
+  /// of the app.
   public init(fromField fields: inout FieldDecoder) throws(StoreError) {
     let raw = try RawValue(fromField: &fields)
     guard let value = Self(rawValue: raw) else {

@@ -1,25 +1,24 @@
 public import Foundation
 internal import GRDBSQLite
 
-/// Hands out the fields of one record in the order of its schema, read from the current row of a statement or
-/// from values.
+/// Reads the fields of one record in the order of its schema, from the current row of a statement or from values.
 ///
-/// Reading costs one or two C calls a column; text and data are copied once.
+/// Reading costs one or two C calls a column. Text and data are copied once.
 public struct FieldDecoder {
   private let statement: OpaquePointer?
   private var column: Int32
   private var values: [FieldValue]
   private let type: String
-  /// The column with the row's version; 0 where there is none.
+  /// The column with the row's version, or 0 without one.
   private let versionColumn: Int32
   private let mark: ReadMark
 
-  /// Reads the current row of `statement` from `column` on; columns count from 0.
+  /// Creates a decoder of the current row of `statement`, from `column` on. Columns count from 0.
   package init(row statement: OpaquePointer, from column: Int32, type: String) {
     self.init(row: statement, from: column, versionAt: 0, type: type)
   }
 
-  /// Reads the current row of a statement that selects the columns of `TypeTable.selectSQL`.
+  /// Creates a decoder of the current row of a statement that selects the columns of `TypeTable.selectSQL`.
   package init(row statement: OpaquePointer, _ table: TypeTable) {
     self.init(
       row: statement, from: 1, versionAt: table.schema.isSynced ? table.systemColumn + 1 : 0,
@@ -35,7 +34,7 @@ public struct FieldDecoder {
     values = []
   }
 
-  /// Reads `values` in their order.
+  /// Creates a decoder of `values` in their order.
   package init(values: [FieldValue], type: String) { self.init(values: values, type: type, mark: .whole) }
 
   init(values: [FieldValue], type: String, mark: ReadMark) {
@@ -47,25 +46,25 @@ public struct FieldDecoder {
     versionColumn = 0
   }
 
-  /// The state that the fields are read in, for the `readMark` of the value. Costs one C call.
+  /// The state in which the fields are read, for the `readMark` of the value. Costs one C call.
   public var readMark: ReadMark {
     guard let statement, versionColumn > 0 else { return mark }
     return ReadMark(number: max(0, sqlite3_column_int64(statement, versionColumn)))
   }
 
-  /// Goes back to `column`, for the next row of the same statement.
+  /// Returns to `column`, for the next row of the statement.
   mutating func rewind(to column: Int32) { self.column = column }
 
-  /// Whether the next field is null. Does not move on.
+  /// True if the next field is null. Doesn't move on.
   public func nextIsNull() -> Bool {
     if let statement { return sqlite3_column_type(statement, column) == SQLITE_NULL }
     return Int(column) < values.count ? values[Int(column)].isNull : true
   }
 
-  /// Moves past a field of `columns` columns (two for a coordinate).
+  /// Skips a field of `columns` columns (two for a coordinate).
   public mutating func skip(columns: Int32 = 1) { column += statement == nil ? 1 : columns }
 
-  /// Reads a field of the kind `bool`. Throws `StoreError` `.invalidValue` when it is null; ask `nextIsNull` first.
+  /// Reads a field of the kind `bool`. Throws `StoreError` `.invalidValue` if it is null; call `nextIsNull` first.
   public mutating func bool() throws(StoreError) -> Bool {
     guard let statement else {
       guard case .bool(let flag) = next() else { throw mismatch(.bool) }
@@ -77,7 +76,7 @@ public struct FieldDecoder {
     return number != 0
   }
 
-  /// Reads a field of the kind `int`. Throws `StoreError` `.invalidValue` when it is null.
+  /// Reads a field of the kind `int`. Throws `StoreError` `.invalidValue` if it is null.
   public mutating func int() throws(StoreError) -> Int64 {
     guard let statement else {
       guard case .int(let number) = next() else { throw mismatch(.int) }
@@ -89,7 +88,7 @@ public struct FieldDecoder {
     return number
   }
 
-  /// Reads a field of the kind `double`; a whole number is taken, too. Throws `.invalidValue` when it is null.
+  /// Reads a field of the kind `double`; a whole number is valid too. Throws `.invalidValue` if it is null.
   public mutating func double() throws(StoreError) -> Double {
     guard let statement else {
       switch next() {
@@ -104,7 +103,7 @@ public struct FieldDecoder {
     return number
   }
 
-  /// Reads a field of the kinds `text`, `uuid` and `reference`. Throws `StoreError` `.invalidValue` when it is null.
+  /// Reads a field of the kinds `text`, `uuid` and `reference`. Throws `StoreError` `.invalidValue` if it is null.
   public mutating func text() throws(StoreError) -> String {
     guard let statement else {
       guard case .text(let text) = next() else { throw mismatch(.text) }
@@ -115,7 +114,7 @@ public struct FieldDecoder {
     return text
   }
 
-  /// Reads a field of the kind `date`, in milliseconds. Throws `StoreError` `.invalidValue` when it is null.
+  /// Reads a field of the kind `date`, in milliseconds. Throws `StoreError` `.invalidValue` if it is null.
   public mutating func time() throws(StoreError) -> Timestamp {
     guard let statement else {
       guard case .date(let milliseconds) = next() else { throw mismatch(.date) }
@@ -127,7 +126,7 @@ public struct FieldDecoder {
     return Timestamp(milliseconds: milliseconds)
   }
 
-  /// Reads a field of the kind `data`, with one copy. Throws `StoreError` `.invalidValue` when it is null.
+  /// Reads a field of the kind `data`, with one copy. Throws `StoreError` `.invalidValue` if it is null.
   public mutating func data() throws(StoreError) -> Data {
     guard let statement else {
       guard case .data(let data) = next() else { throw mismatch(.data) }
@@ -138,7 +137,7 @@ public struct FieldDecoder {
     return statement.data(at: column)
   }
 
-  /// Reads a field of the kind `coordinate`: two columns. Throws `StoreError` `.invalidValue` when it is null.
+  /// Reads a field of the kind `coordinate`: two columns. Throws `StoreError` `.invalidValue` if it is null.
   public mutating func coordinate() throws(StoreError) -> Coordinate {
     guard let statement else {
       guard case .coordinate(let coordinate) = next() else { throw mismatch(.coordinate) }
@@ -151,22 +150,22 @@ public struct FieldDecoder {
       longitude: sqlite3_column_double(statement, column + 1))
   }
 
-  /// Reads the text of a field of the kinds `json` and `blob`. Throws `StoreError` `.invalidValue` when it is null.
+  /// Reads the text of a field of the kinds `json` and `blob`. Throws `StoreError` `.invalidValue` if it is null.
   public mutating func json() throws(StoreError) -> String {
     guard statement == nil else { return try text() }
     guard case .json(let text) = next() else { throw mismatch(.json) }
     return text
   }
 
-  /// Reads the ids of a field of the kind `references`. Throws `StoreError` `.invalidValue` when it is null,
-  /// `.corrupt` when the column holds anything but a JSON array of strings.
+  /// Reads the ids of a field of the kind `references`. Throws `StoreError` `.invalidValue` if it is null, and
+  /// `.corrupt` if the column holds anything but a JSON array of strings.
   public mutating func list() throws(StoreError) -> [String] {
     guard statement == nil else { return try decodedList(text()) }
     guard case .list(let ids) = next() else { throw mismatch(.json) }
     return ids
   }
 
-  /// Reads one field of `kind` as a value; null where the column is null.
+  /// Reads one field of `kind` as a value. Returns null if the column is null.
   package mutating func value(_ kind: FieldKind) throws(StoreError) -> FieldValue {
     if nextIsNull() {
       skip(columns: kind == .coordinate ? 2 : 1)
@@ -200,7 +199,7 @@ public struct FieldDecoder {
     return ids
   }
 
-  /// SQLite reads null as zero, so a value that is not zero needs no second look.
+  /// Throws if the column is null. SQLite reads null as zero, so other values need no check.
   private func requireValue(_ statement: OpaquePointer, _ kind: FieldKind) throws(StoreError) {
     if sqlite3_column_type(statement, column) == SQLITE_NULL { throw mismatch(kind) }
   }

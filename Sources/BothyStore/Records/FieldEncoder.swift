@@ -3,38 +3,38 @@ internal import GRDBSQLite
 public import struct Foundation.Data
 public import struct Foundation.Date
 
-/// Receives the fields of one record in the order of its schema: binds them to a prepared statement, or
-/// gathers them as values.
+/// Writes the fields of one record in the order of its schema: binds them to a prepared statement, or collects them as
+/// values.
 ///
-/// Binding costs one C call a column and no allocation beyond SQLite's copy of text and data. A value that
-/// SQLite cannot take (over its length limit) is remembered and thrown by the write that follows.
+/// Binding costs one C call a column and no allocation beyond SQLite's copy of text and data. If SQLite can't take a
+/// value (over its length limit), the write that follows throws.
 public struct FieldEncoder {
   private let statement: OpaquePointer?
   private var parameter: Int32
   /// The first result code other than `SQLITE_OK`.
   private(set) var resultCode: Int32 = SQLITE_OK
   package private(set) var values: [FieldValue] = []
-  /// A coordinate that is none, a number that is not finite or JSON that is nested too deep, with its parameter; refused
-  /// by the write that follows.
+  /// The first invalid value, with its parameter: a place off the earth, a number that isn't finite, JSON nested too
+  /// deep. The write that follows refuses it.
   private(set) var refused: (value: FieldValue, parameter: Int32)?
 
-  /// Binds to `statement` from the parameter `first` on; parameters count from 1.
+  /// Creates an encoder that binds to `statement` from the parameter `first` on. Parameters count from 1.
   init(binding statement: OpaquePointer, from first: Int32) {
     self.statement = statement
     parameter = first
   }
 
-  /// Gathers values instead of binding them.
+  /// Creates an encoder that collects values.
   package init(gathering capacity: Int) {
     statement = nil
     parameter = 1
     values.reserveCapacity(capacity)
   }
 
-  /// The number of the parameter that the next value goes to.
+  /// The number of the parameter for the next value.
   var nextParameter: Int32 { parameter }
 
-  /// Writes a value of any kind as it is; `.null` fills one column, so a missing coordinate takes
+  /// Writes a value of any kind unchanged. `.null` fills one column, so a missing coordinate requires
   /// `encodeNullCoordinate`.
   public mutating func encode(_ value: FieldValue) {
     switch value {
@@ -63,7 +63,7 @@ public struct FieldEncoder {
     check(sqlite3_bind_null(statement, parameter))
   }
 
-  /// Writes 0 or 1: a field of the kind `bool`.
+  /// Writes a field of the kind `bool`, as 0 or 1.
   public mutating func encode(_ flag: Bool) {
     if let statement {
       check(sqlite3_bind_int64(statement, parameter, flag ? 1 : 0))
@@ -81,7 +81,7 @@ public struct FieldEncoder {
     }
   }
 
-  /// Writes a field of the kind `double`. A number that is not finite makes the write that follows throw `StoreError`
+  /// Writes a field of the kind `double`. A number that isn't finite makes the write that follows throw `StoreError`
   /// `.invalidValue`.
   public mutating func encode(_ number: Double) {
     if let statement {
@@ -97,7 +97,7 @@ public struct FieldEncoder {
     if let statement { check(statement.bind(text, at: parameter)) } else { values.append(.text(text)) }
   }
 
-  /// Writes whole milliseconds: a field of the kind `date`.
+  /// Writes a field of the kind `date`, as whole milliseconds.
   public mutating func encode(_ time: Timestamp) {
     if let statement {
       check(sqlite3_bind_int64(statement, parameter, time.milliseconds))
@@ -106,8 +106,8 @@ public struct FieldEncoder {
     }
   }
 
-  /// Writes the nearest millisecond: a field of the kind `date`. A date that has none in 64 bits makes the write that
-  /// follows throw `StoreError` `.invalidValue`.
+  /// Writes a field of the kind `date`, as the nearest millisecond. A date beyond 64 bits makes the write that follows
+  /// throw `StoreError` `.invalidValue`.
   public mutating func encode(_ date: Date) {
     let seconds = date.timeIntervalSince1970
     guard Int64(exactly: (seconds * 1000).rounded()) == nil else { return encode(Timestamp(date)) }
@@ -121,8 +121,8 @@ public struct FieldEncoder {
     if let statement { check(statement.bind(data, at: parameter)) } else { values.append(.data(data)) }
   }
 
-  /// Writes both columns of a field of the kind `coordinate`. A place that is not on earth makes the write that
-  /// follows throw `StoreError` `.invalidValue`.
+  /// Writes both columns of a field of the kind `coordinate`. A place that isn't on earth makes the write that follows
+  /// throw `StoreError` `.invalidValue`.
   public mutating func encode(_ coordinate: Coordinate) {
     guard let statement else { return values.append(.coordinate(coordinate)) }
     if !coordinate.isOnEarth { refused = (.coordinate(coordinate), parameter) }
@@ -130,15 +130,15 @@ public struct FieldEncoder {
     check(sqlite3_bind_double(statement, parameter, coordinate.longitude))
   }
 
-  /// Writes a field of the kinds `json` or `blob`: text that is one canonical JSON value already. Only its depth is
-  /// checked: what is nested deeper than 32 makes the write that follows throw `StoreError` `.invalidValue`.
+  /// Writes a field of the kinds `json` or `blob`, from text that is already one canonical JSON value. Checks only its
+  /// depth: nesting deeper than 32 makes the write that follows throw `StoreError` `.invalidValue`.
   public mutating func encode(json text: String) {
     guard let statement else { return values.append(.json(text)) }
     if text.utf8.nests(deeperThan: JSONReader.maximumValueDepth) { refused = (.json(text), parameter) }
     check(statement.bind(text, at: parameter))
   }
 
-  /// Writes a field of the kind `references`, kept as a JSON array of the ids.
+  /// Writes a field of the kind `references`, stored as a JSON array of the ids.
   public mutating func encode(list ids: [String]) {
     guard let statement else { return values.append(.list(ids)) }
     var writer = JSONWriter()
@@ -146,7 +146,7 @@ public struct FieldEncoder {
     check(statement.bind(writer.string, at: parameter))
   }
 
-  /// Binds a value that belongs to `kind`; a null coordinate takes two columns.
+  /// Binds a value of `kind`. A null coordinate takes two columns.
   mutating func encode(_ value: FieldValue, kind: FieldKind) {
     if kind == .coordinate && value.isNull && statement != nil { return encodeNullCoordinate() }
     if kind == .double, case .int(let number) = value { return encode(Double(number)) }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A `Codable` value kept in one field as canonical JSON: `struct Address: Codable, JSONField { … }`.
+/// A `Codable` value stored in one field as canonical JSON: `struct Address: Codable, JSONField { … }`.
 ///
-/// Encoding goes through Foundation's coders (about 10 µs a kilobyte); a field that is filtered or sorted by
-/// wants a kind of its own instead.
+/// Encoding uses Foundation's coders (about 10 µs a kilobyte). A field that queries filter or sort by needs a kind of
+/// its own instead.
 public protocol JSONField: FieldConvertible, Codable {}
 
 extension JSONField {
-  /// Always `json`: one column with text.
+  /// The kind `json`: one column with text.
   public static var fieldKind: FieldKind { .json }
 
   public func encodeField(to fields: inout FieldEncoder) {
-    // A value that Codable itself cannot encode (a NaN, say) is stored as JSON null.
+    // A value that `Codable` can't encode (NaN, for example) is stored as JSON null.
     let data = (try? JSONFieldCoding.encode(self)) ?? Data("null".utf8)
     fields.encode(json: String(decoding: data, as: UTF8.self))
   }

@@ -1,36 +1,37 @@
 internal import Foundation
 
-/// Says which state of its record a value is about: as it was read, or when the value was made.
+/// The state of a record that a value refers to: the state that was read, or that at the value's creation.
 ///
-/// A save compares by it: what others have changed since, and the caller has not, is left as it is. `@Entity` adds the
-/// property `readMark`; an entity written by hand declares `var readMark = ReadMark()` and sets it in
-/// `init(id:from:)` to `fields.readMark`.
+/// A save compares by it and preserves fields that others changed since and the caller didn't. `@Entity` adds the
+/// property `readMark`. An entity written by hand declares `var readMark = ReadMark()` and sets it in `init(id:from:)`
+/// to `fields.readMark`.
 ///
-/// A mark adds no content: all marks are equal, and add nothing to a hash. As JSON it is one whole number, so that a value
-/// that the app keeps over a relaunch is still about what was read. Eight bytes.
+/// A mark adds no content: all marks are equal, and add nothing to a hash. As JSON it is one whole number, so that a
+/// value that the app stores over a relaunch still refers to the state that was read. Eight bytes.
 public struct ReadMark: Sendable {
-  /// A version from 0 on, where 0 is a record that the server had not acknowledged; below 0 a time before which
-  /// nothing counts, in negative nanoseconds since 1970.
+  /// A version from 0 on, where 0 is a record that the server had not acknowledged. Below 0 it is a time in negative
+  /// nanoseconds since 1970; changes up to that time don't count.
   package let number: Int64
 
-  /// Before all that was ever read.
+  /// The mark before any read.
   static let first = ReadMark(number: 0)
 
-  /// A value that is made now, and not read.
+  /// Creates the mark of a value that is created now rather than read.
   public init() { number = -Self.now() }
 
   init(number: Int64) { self.number = number }
 
-  /// The mark of a value that was read with its version.
+  /// Creates the mark of a value that was read with its version.
   package init(version: String?) { number = Self.number(of: version) }
 
-  /// A value that counts as a whole: each of its fields is meant as it is. Set a value's `readMark` to it to put an old
-  /// value back over what others have changed since.
+  /// The mark of a value of which a save writes every field. Set a value's `readMark` to it to restore an old value
+  /// over later changes of others.
   public static var whole: ReadMark { ReadMark(number: .min) }
 
   static func now() -> Int64 { Int64(clamping: Int(Date().timeIntervalSince1970 * 1_000_000) &* 1000) }
 
-  /// The number that a version's text ends in; 0 where there is none, or one below 0. A mark before the number is left aside.
+  /// Returns the number at the end of a version's text. Returns 0 without a number, or for a negative one. Ignores text
+  /// before the number.
   static func number(of version: String?) -> Int64 {
     guard let version, version.utf8.first != UInt8(ascii: "-") else { return 0 }
     var number: Int64 = 0
@@ -47,7 +48,7 @@ public struct ReadMark: Sendable {
 }
 
 extension ReadMark: Hashable {
-  /// True: two values with the same content are the same, whenever they were read.
+  /// Returns true, because two values with equal content are equal, whenever they were read.
   public static func == (left: ReadMark, right: ReadMark) -> Bool { true }
 
   public func hash(into hasher: inout Hasher) {}
@@ -65,7 +66,7 @@ extension ReadMark: Codable {
 }
 
 extension KeyedDecodingContainer {
-  /// The mark of a value that the app kept. One that was kept without a mark counts as made now.
+  /// Decodes the mark of a value that the app stored. A value stored without a mark counts as created now.
   public func decode(_ type: ReadMark.Type, forKey key: Key) throws -> ReadMark {
     try decodeIfPresent(type, forKey: key) ?? ReadMark()
   }

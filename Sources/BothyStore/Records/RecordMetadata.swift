@@ -1,22 +1,22 @@
 public import struct Foundation.Date
 
-/// When a record of a synced type was made and last edited, and by whom it was made.
+/// The times at which a record of a synced type was created and last edited, and its owner.
 ///
-/// Kept beside the fields. A change made here sets the times by the device's clock, corrected by the server's; once the
-/// server has taken the change they are the server's, the same on every device. Sharing and what the server fills in do
-/// not count as edits.
+/// Stored beside the fields. A local change sets the times by the device's clock, corrected by the server's. Once the
+/// server has accepted the change, they are the server's, equal on every device. Changes of the audience and fields
+/// that the server fills in don't count as edits.
 ///
-/// Queries name them `created`, `modified` and `owner`, where the type has no field of that name: see ``RecordField``.
+/// Queries name them `created`, `modified` and `owner`, unless the type has a field of that name: see ``RecordField``.
 public struct RecordMetadata: Sendable, Hashable {
   /// In milliseconds since 1970.
   package var createdTime: Int64?
   package var modifiedTime: Int64?
-  /// The principal that made the record. Nil until the server has told of it, and where it knows none.
+  /// The user that created the record. Nil until the server has sent it, or if it knows none.
   public var owner: String?
 
-  /// When the record was made. Nil where the server does not tell.
+  /// The time at which the record was created. Nil if the server doesn't send it.
   public var created: Date? { createdTime.map { Timestamp(milliseconds: $0).date } }
-  /// When the record was last edited or moved. Nil where the server does not tell.
+  /// The time at which the record was last edited or moved. Nil if the server doesn't send it.
   public var modified: Date? { modifiedTime.map { Timestamp(milliseconds: $0).date } }
 
   package init(created: Int64? = nil, modified: Int64? = nil, owner: String? = nil) {
@@ -25,7 +25,7 @@ public struct RecordMetadata: Sendable, Hashable {
     self.owner = owner
   }
 
-  /// Takes what is not known from `other`.
+  /// Returns the metadata with its missing parts filled from `other`.
   package func filled(from other: RecordMetadata?) -> RecordMetadata {
     RecordMetadata(
       created: createdTime ?? other?.createdTime, modified: modifiedTime ?? other?.modifiedTime,
@@ -39,14 +39,14 @@ public struct RecordMetadata: Sendable, Hashable {
 /// RecordQuery<Todo>().where(RecordField.modified > lastLaunch).order(RecordField.created.descending)
 /// ```
 ///
-/// A field of the type with the same name hides it.
+/// A field of the type with that name hides it.
 public enum RecordField {
   /// The record's id.
   public static let id = Field<String>("id")
-  /// When the record was made.
+  /// The time at which the record was created.
   public static let created = Field<Date?>("created")
-  /// When the record was last edited or moved.
+  /// The time at which the record was last edited or moved.
   public static let modified = Field<Date?>("modified")
-  /// The principal that made the record.
+  /// The user that created the record.
   public static let owner = Field<String?>("owner")
 }

@@ -1,6 +1,6 @@
 extension TypeTable {
-  /// The record's values in schema order, defaults filled in, each checked against its field.
-  /// Throws `StoreError` `.unknownField` or `.invalidValue`.
+  /// Returns the record's values in schema order, with defaults filled in and each checked against its field. Throws
+  /// `StoreError` `.unknownField` or `.invalidValue`.
   package func checkedValues(_ record: AnyRecord) throws(StoreError) -> [FieldValue] {
     for name in record.fields.keys where positions[name] == nil { throw unknownField(name) }
     var values: [FieldValue] = []
@@ -26,7 +26,8 @@ extension TypeTable {
     return value
   }
 
-  /// Why a value can't be stored in the field whose columns hold the one at `column`, counted from the first field's.
+  /// Returns the reason why a value can't be stored in the field that has the column `column`, counted from the first
+  /// field's.
   func refusal(of value: FieldValue, inColumn column: Int32) -> StoreError {
     let position = firstColumn.lastIndex { $0 - 1 <= column } ?? 0
     let place = "\(schema.name).\(schema.fields[position].name)"

@@ -2,10 +2,10 @@ import Dispatch
 package import GRDB
 import Synchronization
 
-/// A database that may be closed while others use it: calls that hold a connection end first, later ones throw.
+/// A database that may be closed while others use it. Calls that hold a connection finish first, and later ones throw.
 ///
-/// GRDB leaves that to its callers: a read that waits while another thread closes the pool gets a closed reader, and
-/// SQLite ends the process when such a one is asked whether it is in a transaction.
+/// GRDB leaves that to its callers. A read that waits while another thread closes the pool gets a closed reader. SQLite
+/// then ends the process when such a reader is asked for its transaction state.
 package final class ClosableDatabase: Sendable {
   private let database: any DatabaseWriter
   private let gate = Gate()
@@ -25,8 +25,8 @@ package final class ClosableDatabase: Sendable {
   ) async throws -> Result {
     try Task.checkCancellation()
     let pass = try gate.pass()
-    // GRDB's own asynchronous read goes back to the caller's executor with a reader in its hands: where all threads of
-    // that wait in synchronous reads for a reader, none would ever go on.
+    // GRDB's own asynchronous read returns to the caller's executor while it holds a reader. If all threads of that
+    // executor wait in synchronous reads for a reader, they deadlock.
     return try await withCheckedThrowingContinuation { continuation in
       database.asyncRead { connection in
         pass.giveBack()
@@ -46,7 +46,7 @@ package final class ClosableDatabase: Sendable {
     }
   }
 
-  /// The same without blocking a thread of the caller's executor.
+  /// Like `write(_:committed:)`, but without blocking a thread of the caller's executor.
   package func write<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result,
     committed: @escaping @Sendable (Result) throws -> Void = { _ in }
@@ -97,7 +97,7 @@ package final class ClosableDatabase: Sendable {
     try database.vacuum()
   }
 
-  /// Waits for the calls that are under way, so never to be called inside one. Closing twice does nothing; when it fails,
+  /// Waits for the current calls, so it must not be called inside one. Closing twice does nothing. If closing fails,
   /// the database stays open.
   package func close() throws {
     gate.close()
@@ -109,14 +109,14 @@ package final class ClosableDatabase: Sendable {
     }
   }
 
-  /// Counts who is on the way to a connection. Who holds one is waited for by GRDB.
+  /// Counts the calls that are about to get a connection. GRDB waits for those that hold one.
   private final class Gate: Sendable {
     private let isClosed = Mutex(false)
     private let guests = DispatchGroup()
 
     func pass() throws -> Pass {
       try isClosed.withLock { isClosed in
-        // What GRDB throws where it notices by itself.
+        // The error that GRDB throws if it notices by itself.
         guard !isClosed else {
           throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "Connection is closed")
         }
@@ -133,7 +133,7 @@ package final class ClosableDatabase: Sendable {
     func open() { isClosed.withLock { $0 = false } }
   }
 
-  /// Given back when a connection is held, at the latest when nobody knows it any more.
+  /// The permission of one call. Returned once the call holds a connection, at the latest when it is released.
   private final class Pass: Sendable {
     private let guests: DispatchGroup
     private let isOut = Atomic(true)

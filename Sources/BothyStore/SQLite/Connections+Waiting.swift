@@ -1,12 +1,12 @@
 import Foundation
 package import GRDB
 
-/// Opening that waits for other processes.
+/// Opening a file with a wait for other processes.
 extension Connections {
-  /// How long an opening waits where no options say so.
+  /// The longest wait of an opening without options.
   package static let patience = Duration.seconds(5)
 
-  /// Runs `attempt` until it no longer fails by what another process does to the file at this moment, or `time` is over.
+  /// Runs `attempt` until it no longer fails because of another process, or `time` is over.
   static func waiting<Result>(
     for path: String, atMost time: Duration, _ attempt: () throws -> Result
   ) throws -> Result {
@@ -21,8 +21,8 @@ extension Connections {
     }
   }
 
-  /// Whether the failure is one that another process causes while it makes, opens or closes the same file: SQLite
-  /// waits for others' writes by itself, but not for a change of the journal's mode or for the log's index to appear.
+  /// True if another process causes the failure while it creates, opens or closes the file. SQLite itself waits for the
+  /// writes of others, but not for a change of the journal's mode or a missing index of the log.
   private static func mayPass(_ error: StoreError, _ path: String) -> Bool {
     error.code == .busy || (error.code == .cannotOpen && access(path, R_OK | W_OK) == 0 && isFile(path))
   }
@@ -32,8 +32,8 @@ extension Connections {
     return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
   }
 
-  /// Runs `body` on a connection of its own that only reads, outside any transaction. Waits for other processes as a store
-  /// does. Throws what `body` throws, or GRDB's errors.
+  /// Runs `body` on a read-only connection of its own, outside any transaction. Waits for other processes like a store.
+  /// Throws the errors of `body` and of GRDB.
   package static func inspecting<Result>(
     _ path: String, atMost time: Duration = patience, _ body: (Database) throws -> Result
   ) throws -> Result {
@@ -43,12 +43,12 @@ extension Connections {
       var configuration = configuration(options)
       configuration.readonly = true
       let queue = try DatabaseQueue(path: path, configuration: configuration)
-      defer { try? queue.close() }  // it was only read: nothing is lost if closing fails
+      defer { try? queue.close() }  // It was only read, so nothing is lost if closing fails.
       return try queue.inDatabase(body)
     }
   }
 
-  /// The same in one read transaction.
+  /// Like `inspecting(_:atMost:_:)`, but in one read transaction.
   package static func reading<Result>(
     _ path: String, atMost time: Duration = patience, _ body: (Database) throws -> Result
   ) throws -> Result {

@@ -1,18 +1,17 @@
 import Foundation
 package import GRDB
 
-/// The connections of one store: a serial writer, a pool of snapshot readers, and one connection kept for
-/// single look-ups.
+/// The connections of one store: a serial writer, a pool of snapshot readers, and one connection for single look-ups.
 ///
 /// The last one exists because a pool read costs 20 µs before it reads anything, and a look-up by id 5 µs.
 package struct Connections: Sendable {
   package let writer: ClosableDatabase
   private let lookups: ClosableDatabase
-  /// Whether one connection does everything.
+  /// True if one connection does everything.
   var isInMemory: Bool { lookups === writer }
 
-  /// Opens or creates the file at `path`. Throws `StoreError`; a file of a newer format or schema, or of
-  /// another program, is refused before it is opened for writing.
+  /// Opens or creates the file at `path`. Throws `StoreError`. A file of a newer format or schema, or of another
+  /// program, is refused before it is opened for writing.
   init(path: String, schemaVersion: Int, options: StoreOptions) throws(StoreError) {
     do {
       self = try Self.waiting(for: path, atMost: options.busyTimeout) {
@@ -49,7 +48,7 @@ package struct Connections: Sendable {
     }
   }
 
-  /// A database in memory, gone with the store.
+  /// Creates a database in memory, which is deleted with the store.
   init(inMemory options: StoreOptions) throws(StoreError) {
     do {
       writer = ClosableDatabase(try DatabaseQueue(configuration: Self.configuration(options)))
@@ -59,7 +58,7 @@ package struct Connections: Sendable {
     }
   }
 
-  /// Runs one look-up on the kept connection, outside any transaction: a single statement is its own snapshot.
+  /// Runs one look-up on its connection, outside any transaction. A single statement is its own snapshot.
   package func lookUp<Result>(_ body: (Database) throws -> Result) throws -> Result {
     try lookups.writeWithoutTransaction(body)
   }
@@ -85,9 +84,9 @@ package struct Connections: Sendable {
     return configuration
   }
 
-  /// Looks at the marks of an existing file with a read-only connection.
+  /// Checks the marks of an existing file with a read-only connection.
   private static func inspect(_ path: String, schemaVersion: Int) throws {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)  // absent: no attributes
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)  // An absent file has no attributes.
     if attributes?[.type] as? FileAttributeType == .typeDirectory {
       throw StoreError(.cannotOpen, "\(path) is a folder. Give the path of a file in it.")
     }

@@ -1,18 +1,18 @@
 import Foundation
 import GRDB
 
-/// What is done when a file is opened that may be, or is, damaged.
+/// The treatment of a file that is damaged, or may be, when it is opened.
 package enum DamagedFile {
-  /// Whether damage was found in the file since it was last looked through: a small file beside it says so.
+  /// True if damage was found in the file since its last full check. A small file beside it records that.
   static func isSuspect(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path + suspicion) }
 
-  /// Has the next opening look at every page before it uses the file.
+  /// Makes the next opening check every page before it uses the file.
   static func suspect(_ path: String) {
-    // Where the folder takes no file, damage is found again when its page is read again.
+    // If the folder can't be written, the damage is found again when its page is read again.
     _ = FileManager.default.createFile(atPath: path + suspicion, contents: nil)
   }
 
-  /// Takes a suspicion back.
+  /// Withdraws a suspicion.
   static func trust(_ path: String) throws {
     guard isSuspect(path) else { return }
     try FileManager.default.removeItem(atPath: path + suspicion)
@@ -21,17 +21,17 @@ package enum DamagedFile {
   private static let suspicion = "-suspect"
   private static let mark = ".damaged-"
 
-  /// The files that were set aside in place of the one at `path`, the oldest first.
+  /// Returns the quarantined files of the store at `path`, the oldest first.
   static func setAsideFiles(of path: String) -> [String] {
     let folder = (path as NSString).deletingLastPathComponent
     let name = (path as NSString).lastPathComponent + mark
-    // A folder that can't be read: nothing is known of such files.
+    // If the folder can't be read, such files are unknown.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
     return names.filter { $0.hasPrefix(name) && $0.dropFirst(name.count).allSatisfy(\.isNumber) }.sorted()
       .map { folder.isEmpty ? $0 : (folder as NSString).appendingPathComponent($0) }
   }
 
-  /// Looks at every page. Throws `StoreError` `.corrupt` at the first that is damaged.
+  /// Checks every page. Throws `StoreError` `.corrupt` at the first that is damaged.
   static func check(_ database: some DatabaseReader, _ path: String) throws {
     let verdict = try database.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
     guard let verdict, verdict != "ok" else { return }
@@ -41,19 +41,19 @@ package enum DamagedFile {
         + "as it is.")
   }
 
-  /// Whether SQLite does not know a file of Bothy's as a database: its first page is zeroed, overwritten or cut off. A file
-  /// of another kind is none of Bothy's, and stays where it is. Reads the file until it has found out.
+  /// True if SQLite doesn't recognize a file of Bothy because its first page is zeroed, overwritten or cut off. A file
+  /// of another program returns false and stays in its place. Reads the file until the result is certain.
   static func hasLostHeader(_ path: String, _ error: StoreError) -> Bool {
     guard error.code == .notADatabase,
       (error.underlying as? DatabaseError)?.resultCode == .SQLITE_NOTADB
     else { return false }
     if FileManager.default.fileExists(atPath: path + "-signals") { return true }
     guard let file = FileHandle(forReadingAtPath: path) else { return false }
-    defer { try? file.close() }  // it was only read
-    // Names of Bothy's tables, and the row of its table of values that holds the schema.
+    defer { try? file.close() }  // It was only read.
+    // The names of Bothy's tables, and the row of its metadata table that holds the schema.
     let marks = [Data("bothy_".utf8), Data("schema{\"".utf8)]
     var end = Data()
-    // What can't be read is nobody's.
+    // An unreadable file counts as a file of another program.
     while let piece = try? file.read(upToCount: 1 << 20), !piece.isEmpty {
       let text = end + piece
       if marks.contains(where: { text.range(of: $0) != nil }) { return true }
@@ -62,8 +62,8 @@ package enum DamagedFile {
     return false
   }
 
-  /// Calls `body` with the path of what can be read of a damaged file: of its own, or, where its end is cut off, of a copy
-  /// that has the pages of its header again, the missing ones empty. The copy is removed afterwards.
+  /// Calls `body` with the path of the readable part of a damaged file. If its end is cut off, that is a copy with the
+  /// length of its header, in which the missing pages are empty. The copy is deleted afterwards.
   package static func readable<Result>(_ path: String, _ body: (String) throws -> Result) throws -> Result {
     guard let whole = lengthByHeader(path), let size = length(path), size < whole else {
       return try body(path)
@@ -75,7 +75,7 @@ package enum DamagedFile {
       }
     }
     try remove()
-    defer { try? remove() }  // a copy that stays is made anew the next time
+    defer { try? remove() }  // A copy that remains is replaced the next time.
     for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
       try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
     }
@@ -86,28 +86,28 @@ package enum DamagedFile {
   }
 
   private static func length(_ path: String) -> Int64? {
-    // Absent: no length.
+    // An absent file has no length.
     (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int64
   }
 
-  /// The bytes that a file of SQLite has by its own header: its page size times its pages (database file format, 1.3). Nil
-  /// where the header says nothing believable.
+  /// Returns the size of an SQLite file by its own header: its page size times its pages (database file format, 1.3).
+  /// Nil if the header isn't plausible.
   private static func lengthByHeader(_ path: String) -> Int64? {
     guard let file = FileHandle(forReadingAtPath: path) else { return nil }
-    defer { try? file.close() }  // it was only read
-    // Unreadable: nothing is known.
+    defer { try? file.close() }  // It was only read.
+    // An unreadable file has no known length.
     guard let header = try? file.read(upToCount: 100), header.count == 100,
       header.starts(with: Data("SQLite format 3\0".utf8))
     else { return nil }
     func number(_ range: Range<Int>) -> Int64 { header[range].reduce(0) { $0 << 8 | Int64($1) } }
     let page = number(16..<18) == 1 ? 65_536 : number(16..<18)
     let length = page * number(28..<32)
-    // The file's own length is taken where the header was not kept up to date with it.
+    // Returns nil, so that the file's own length counts, if the header was not kept up to date.
     guard page >= 512, number(24..<28) == number(92..<96), length <= 1 << 40 else { return nil }
     return length
   }
 
-  /// Renames the file and its log, and says so. The cause is returned when that does not work.
+  /// Renames the file and its log, and returns the error that reports it. Returns the cause if that fails.
   static func setAside(_ path: String, _ cause: StoreError) -> StoreError {
     let place = "\(path)\(mark)\(Int64(Date().timeIntervalSince1970 * 1000))"
     for suffix in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: path + suffix) {
@@ -115,7 +115,7 @@ package enum DamagedFile {
         return cause
       }
     }
-    try? trust(path)  // a suspicion that stays makes the next opening slower, no more
+    try? trust(path)  // A suspicion that remains only makes the next opening slower.
     let unsent =
       cause.code == .notADatabase
       ? "Its first page, which says where all else is, is gone: what was not sent yet has to come from a backup."

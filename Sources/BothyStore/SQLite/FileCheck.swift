@@ -4,9 +4,9 @@ import GRDB
 import Logging
 import Synchronization
 
-/// Looks through a store's whole file beside the store's work: at most once a day, and at once after SQLite met damage.
+/// Checks a store's whole file in the background: at most once a day, and at once after SQLite met damage.
 ///
-/// Damage that it finds makes the next opening look again, and set the file aside.
+/// If it finds damage, the next opening checks again and quarantines the file.
 final class FileCheck: Sendable {
   private struct State {
     var isScheduled = false
@@ -14,7 +14,7 @@ final class FileCheck: Sendable {
     var queue: DatabaseQueue?
   }
 
-  /// How many milliseconds pass between two checks.
+  /// The milliseconds between two checks.
   private static let interval: Int64 = 86_400_000
   private static let key = "checked"
 
@@ -28,7 +28,7 @@ final class FileCheck: Sendable {
     self.logger = logger
   }
 
-  /// Whether a day has passed since the last check began. Notes in the file that one begins now.
+  /// True if a day has passed since the last check began. Records in the file that one begins now.
   static func claim(in database: Database) throws -> Bool {
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     let last = try Int64.fetchOne(
@@ -40,7 +40,7 @@ final class FileCheck: Sendable {
     return true
   }
 
-  /// Begins a check on a thread of its own, unless one is under way.
+  /// Starts a check on a thread of its own, unless one is running.
   func begin() {
     let isFree = state.withLock { state in
       defer { state.isScheduled = true }
@@ -49,16 +49,16 @@ final class FileCheck: Sendable {
     if isFree { work.async { self.run() } }
   }
 
-  /// SQLite met damage: should the process end before the check does, the next opening checks.
+  /// Starts a check after SQLite met damage. If the process ends before the check does, the next opening checks.
   func meetDamage() {
     DamagedFile.suspect(path)
     begin()
   }
 
-  /// Waits until no check is under way.
+  /// Waits until no check is running.
   func wait() { work.sync {} }
 
-  /// Ends a check that is under way; a later one does not begin.
+  /// Ends a running check. A later one doesn't start.
   func close() {
     state.withLock { state in
       state.isClosed = true
@@ -79,7 +79,7 @@ final class FileCheck: Sendable {
       configuration.readonly = true
       configuration.busyMode = .timeout(5)
       let queue = try DatabaseQueue(path: path, configuration: configuration)
-      defer { try? queue.close() }  // it was only read: nothing is lost if closing fails
+      defer { try? queue.close() }  // It was only read, so nothing is lost if closing fails.
       let isOpen = state.withLock { state in
         state.queue = queue
         return !state.isClosed

@@ -1,12 +1,14 @@
 import Foundation
 
-/// Tells whether a path still leads to the file that it led to.
+/// The identity of an opened file, to detect that its path leads to another file.
 package struct OpenedFile: Sendable {
   private let path: String?
   private let device: UInt64
   private let inode: UInt64
 
-  /// - Parameter path: nil for a store in memory, which is never gone.
+  /// Creates the identity of the file at `path`.
+  ///
+  /// - Parameter path: Nil for a store in memory, which is never gone.
   package init(_ path: String?) {
     let found = path.flatMap(Self.look)
     self.path = found == nil ? nil : path

@@ -2,15 +2,15 @@ package import Foundation
 package import GRDB
 internal import GRDBSQLite
 
-/// A kept GRDB statement with direct binds and steps.
+/// A cached GRDB statement with direct binds and steps.
 ///
-/// Rows written by `step` are not seen by GRDB's own observers; the store gives notice itself, once a
-/// transaction. Used on the connection's own queue only.
+/// GRDB's own observers don't see rows written by `step`. The store notifies once a transaction instead. Use it only on
+/// the connection's own queue.
 package struct PreparedStatement {
   private let owner: Statement?
   package let pointer: OpaquePointer
 
-  /// Takes the statement for `sql` from the connection's cache, preparing it the first time.
+  /// Takes the statement for `sql` from the connection's cache, or prepares it the first time.
   package init(_ sql: String, in database: Database) throws {
     let statement = try database.cachedStatement(sql: sql)
     owner = statement
@@ -19,34 +19,34 @@ package struct PreparedStatement {
     sqlite3_clear_bindings(pointer)
   }
 
-  /// Takes the statement of a query from the connection's cache. Queries have endless variety, so a connection that keeps
-  /// more than `queryLimit` forgets them all; those in use live on until their user is done.
+  /// Takes the statement of a query from the connection's cache. Queries vary endlessly, so a connection with more than
+  /// `queryLimit` statements drops them all. Those in use exist until their user is done.
   package init(query sql: String, in database: Database) throws {
     try self.init(sql + Self.queryMark, in: database)
     guard sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_RUN, 0) == 0 else { return }
     if database.keptQueries > Self.queryLimit { database.clearSchemaCache() }
   }
 
-  /// How many statements of queries a connection keeps.
+  /// The number of query statements that a connection caches.
   package static let queryLimit = 64
-  /// A comment that tells the statements of queries from those whose number the schema bounds.
+  /// A comment that distinguishes statements of queries from those whose number the schema bounds.
   fileprivate static let queryMark = " -- query"
 
-  /// Prepares a statement that is used by one caller and not kept: for SQL of endless variety, or for rows that
-  /// are read while the caller runs other statements.
+  /// Prepares a statement that one caller uses and no cache keeps. For SQL that varies endlessly, or for rows that are
+  /// read while the caller runs other statements.
   package init(unkept sql: String, in database: Database) throws {
     let statement = try database.makeStatement(sql: sql)
     owner = statement
     pointer = statement.sqliteStatement
   }
 
-  /// A statement that somebody else keeps, and finalizes.
+  /// Wraps a statement that another owner keeps and finalizes.
   package init(kept pointer: OpaquePointer) {
     owner = nil
     self.pointer = pointer
   }
 
-  /// Steps once. True when there is a row, false when the statement is done.
+  /// Steps once. Returns true for a row, false if the statement is done.
   package func step() throws -> Bool {
     switch sqlite3_step(pointer) {
     case SQLITE_ROW: return true
@@ -91,7 +91,7 @@ package struct PreparedStatement {
     encoder.encode(value)
   }
 
-  /// Binds the values of one row of the table, in the order of its fields, two parameters for a coordinate.
+  /// Binds the values of one row of the table, in the order of its fields, with two parameters for a coordinate.
   package func bind(row values: [FieldValue], of table: TypeTable, from parameter: Int32) {
     var encoder = FieldEncoder(binding: pointer, from: parameter)
     for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
@@ -99,15 +99,15 @@ package struct PreparedStatement {
 
   package func text(at column: Int32) -> String? { pointer.text(at: column) }
 
-  /// The bytes of a text column.
+  /// Returns the bytes of a text column.
   package func bytes(at column: Int32) -> [UInt8] { pointer.bytes(at: column) }
 
   package func int(at column: Int32) -> Int64 { sqlite3_column_int64(pointer, column) }
 
-  /// The number, or nil where the column is null.
+  /// Returns the number, or nil if the column is null.
   package func optionalInt(at column: Int32) -> Int64? { isNull(at: column) ? nil : int(at: column) }
 
-  /// The metadata in three columns from `column` on: created, modified, owner.
+  /// Returns the metadata in three columns from `column` on: created, modified, owner.
   package func metadata(at column: Int32) -> RecordMetadata {
     RecordMetadata(
       created: optionalInt(at: column), modified: optionalInt(at: column + 1), owner: text(at: column + 2))
@@ -129,7 +129,7 @@ package struct PreparedStatement {
 
   package func isNull(at column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
 
-  /// Resets the statement and describes why the last step failed.
+  /// Resets the statement and returns the error of the last step.
   func failure() -> DatabaseError {
     let connection = sqlite3_db_handle(pointer)
     let code = sqlite3_extended_errcode(connection)
@@ -143,7 +143,7 @@ extension Database {
   /// The number of rows that the last insert, update or delete changed.
   package var changedRows: Int { Int(sqlite3_changes(sqliteConnection)) }
 
-  /// The number of statements of queries that are kept, and in use.
+  /// The number of query statements that are cached or in use.
   package var keptQueries: Int {
     var (count, next) = (0, sqlite3_next_stmt(sqliteConnection, nil))
     while let statement = next {
@@ -155,6 +155,6 @@ extension Database {
     return count
   }
 
-  /// Whether each statement is a transaction of its own.
+  /// True if each statement is a transaction of its own.
   var isOutsideTransaction: Bool { sqlite3_get_autocommit(sqliteConnection) != 0 }
 }

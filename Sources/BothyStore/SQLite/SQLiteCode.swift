@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 
-/// The one place where SQLite's result codes become sentences.
+/// The conversion of SQLite's result codes to sentences, in one place.
 extension StoreError {
-  /// Wraps an error of the database at `path`; a `StoreError` passes through.
+  /// Wraps an error of the database at `path`. A `StoreError` stays unchanged.
   package init(_ error: any Error, path: String) {
     if let known = error as? StoreError {
       self = known
@@ -58,7 +58,7 @@ extension StoreError {
     }
   }
 
-  /// SQLite names the columns as `UNIQUE constraint failed: Todo.title`.
+  /// Returns the sentence about a constraint. SQLite names the columns as `UNIQUE constraint failed: Todo.title`.
   private static func constraintSentence(_ failure: DatabaseError) -> String {
     let message = failure.message ?? ""
     guard let colon = message.range(of: "constraint failed: ") else {
@@ -69,7 +69,7 @@ extension StoreError {
 
   private static func isDiskFull(_ path: String) -> Bool {
     let folder = (path as NSString).deletingLastPathComponent
-    // Unknown: not full.
+    // An unknown size doesn't count as full.
     let attributes = try? FileManager.default.attributesOfFileSystem(forPath: folder.isEmpty ? "." : folder)
     guard let free = attributes?[.systemFreeSize] as? Int64 else { return false }
     return free < 1 << 20

@@ -3,9 +3,9 @@ internal import GRDBSQLite
 
 /// Direct binds and column reads on a prepared statement: the hot path under every record.
 ///
-/// The pointer belongs to a GRDB `Statement`, which the caller keeps alive while it is used.
+/// The pointer belongs to a GRDB `Statement`, which the caller must keep alive.
 extension OpaquePointer {
-  /// SQLite copies the bytes before the call returns (`SQLITE_TRANSIENT`).
+  /// The destructor that makes SQLite copy the bytes before the call returns (`SQLITE_TRANSIENT`).
   private static var transient: sqlite3_destructor_type {
     unsafeBitCast(-1, to: sqlite3_destructor_type.self)
   }

@@ -1,7 +1,7 @@
 package import GRDB
 internal import GRDBSQLite
 
-/// Asks now and then whether a statement may go on.
+/// A check, run at intervals, if a statement may continue.
 private final class StepWatch {
   let isOver: () -> Bool
 
@@ -9,14 +9,14 @@ private final class StepWatch {
 }
 
 extension Database {
-  /// Lets no value or row of this connection be longer than so many bytes: what makes one throws `SQLITE_TOOBIG` before the
-  /// bytes are there. For files that others have made.
+  /// Limits every value and row of this connection to `bytes`. A longer one throws `SQLITE_TOOBIG` before its bytes
+  /// exist. For files from other sources.
   package func limitLength(_ bytes: Int) {
     sqlite3_limit(sqliteConnection, SQLITE_LIMIT_LENGTH, Int32(clamping: bytes))
   }
 
-  /// Runs `body`, and interrupts its statements when `isOver` says so: they throw `SQLITE_INTERRUPT` then. It is asked
-  /// every few thousandths of a second while a statement runs, and not between statements.
+  /// Runs `body`, and interrupts its statements when `isOver` returns true. They then throw `SQLITE_INTERRUPT`.
+  /// `isOver` is called every few thousandths of a second while a statement runs, and not between statements.
   package func interrupted<Result>(
     when isOver: @escaping () -> Bool, _ body: () throws -> Result
   ) rethrows -> Result {

@@ -1,9 +1,10 @@
 /// The table of one type: its columns and the texts of the statements that read and write it.
 ///
-/// Layout: `_id`, then the columns of the fields in schema order, then for synced types `_container`, `_version`, `_extra`,
-/// `_created`, `_modified` and `_owner`. All tables are STRICT, so a column never holds a value of another type.
+/// Layout: `_id`, then the columns of the fields in schema order, then for synced types `_container`, `_version`,
+/// `_extra`, `_created`, `_modified` and `_owner`. All tables are STRICT, so a column never holds a value of another
+/// type.
 ///
-/// A class, so that handing it down a hot path is one reference and not a copy of all its parts.
+/// A class, so that passing it along a hot path is one reference and not a copy of all its parts.
 package final class TypeTable: Sendable {
   package let schema: TypeSchema
   /// The position among the store's types.
@@ -17,18 +18,18 @@ package final class TypeTable: Sendable {
   /// Position and first parameter (or column) of each field by name.
   package let positions: [String: Int]
   package let firstColumn: [Int32]
-  /// The names that a record's kept-aside members may have for each field: its own and its aliases'.
+  /// The names for each field among a record's members outside columns: its own and its aliases'.
   package let asideNames: [[String]]
-  /// Whether any field has aliases.
+  /// True if any field has aliases.
   package let hasAliases: Bool
-  /// Whether a field is a list of references, which is indexed beside the table.
+  /// True if a field is a list of references, which is indexed beside the table.
   package let hasListReferences: Bool
-  /// The fields that name blobs, and their quoted columns: none in most types.
+  /// The fields that name blobs. Most types have none.
   package let blobFields: [String]
   package let blobColumns: [String]
   /// The positions of fields whose values are never stored here.
   package let sensitivePositions: [Int]
-  /// Whether a write has more to do than its row and its outbox entry.
+  /// True if a write changes more than its row and its outbox entry.
   let hasSideWork: Bool
 
   package let insertSQL: String
@@ -36,20 +37,20 @@ package final class TypeTable: Sendable {
   package let deleteSQL: String
   /// Selects all columns of one row.
   package let selectByIDSQL: String
-  /// Selects all columns but those of the metadata, which few readers want.
+  /// Selects all columns except those of the metadata, which few readers need.
   package let selectSQL: String
   package let selectWholeSQL: String
   package let existsSQL: String
-  /// Writes a whole row as the server has it; synced types only.
+  /// Writes a whole row from the server; synced types only.
   package let putSQL: String
   /// Sets the version of a row; synced types only.
   let setVersionSQL: String
-  /// Sets the members that are kept aside of a row; synced types only.
+  /// Sets the members of a row outside columns; synced types only.
   let setAsideSQL: String
-  /// Sets what is known of a row's metadata; synced types only.
+  /// Sets the known metadata of a row; synced types only.
   let setMetadataSQL: String
 
-  /// The columns of synced types after the fields, with their SQLite types; those of the metadata come last.
+  /// The columns of synced types after the fields, with their SQLite types. Those of the metadata are last.
   static let systemColumns: [(name: String, type: String)] =
     [("_container", "TEXT"), ("_version", "TEXT"), ("_extra", "TEXT")] + metadataColumns
   static let metadataColumns: [(name: String, type: String)] = [
@@ -107,7 +108,7 @@ package final class TypeTable: Sendable {
       WHERE _id = ?4 AND (\(numbered.map { "coalesce(?\($0 + 1), \($1)) IS NOT \($1)" }.joined(separator: " OR ")))
       """
     let replaced = ((columns + system).map { "\($0) = excluded.\($0)" } + filled).joined(separator: ", ")
-    // A row whose version is newer already is left alone: pages and single answers may overtake one another.
+    // A row with a newer version stays unchanged, because pages and single responses may overtake one another.
     let guardClause =
       schema.isSynced
       ? " WHERE _version IS NULL OR excluded._version IS NULL OR CAST(excluded._version AS INTEGER) >= CAST(_version AS INTEGER)"

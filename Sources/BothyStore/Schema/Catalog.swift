@@ -1,10 +1,10 @@
-/// The tables of an open store, by position and by name. Immutable, shared by all its connections.
+/// The tables of an open store, by position and by name. Immutable, and shared by all its connections.
 package final class Catalog: Sendable {
   package let schema: StoreSchema
   package let tables: [TypeTable]
-  /// The reference fields that point at each table: what its delete rules look through.
+  /// The reference fields that point at each table, which its delete rules search.
   package let incoming: [[Incoming]]
-  /// Between the names here and those of the wire.
+  /// The mapping between local names and wire names.
   package let wireNames: WireNames
   private let positions: [String: Int]
 
@@ -33,7 +33,7 @@ package final class Catalog: Sendable {
     self.incoming = incoming
   }
 
-  /// Throws `StoreError` `.unknownType` naming the types there are.
+  /// Returns the table of a type. Throws `StoreError` `.unknownType` with the names of the types.
   package func table(_ type: String) throws(StoreError) -> TypeTable {
     guard let position = positions[type] else {
       let known = tables.map(\.schema.name).sorted().joined(separator: ", ")

@@ -1,4 +1,4 @@
-/// What a field holds, and with it how it is stored in SQLite and written as JSON.
+/// The kind of a field, which determines its storage in SQLite and its JSON.
 public enum FieldKind: Sendable, Hashable {
   /// `Bool`: 0 or 1 in SQLite, `true` or `false` as JSON.
   case bool
@@ -12,26 +12,26 @@ public enum FieldKind: Sendable, Hashable {
   case date
   /// `UUID`: lower-case text.
   case uuid
-  /// `Data`: bytes in the row, base64 as JSON. Large ones are better blobs.
+  /// `Data`: bytes in the row, base64 as JSON. Use blobs for large ones.
   case data
   /// `Coordinate`: two columns, `{"lat":…,"lon":…}` as JSON.
   case coordinate
   /// Any `Codable` value, as canonical JSON text.
   case json
-  /// `Blob`: the description of a file, as JSON text; its bytes live elsewhere.
+  /// `Blob`: the description of a file, as JSON text. Its bytes are stored elsewhere.
   case blob
   /// One record of the type `to`.
   case reference(to: String, onDelete: DeleteRule)
   /// Records of the type `to`, in order.
   case references(to: String, onDelete: DeleteRule)
 
-  /// What happens to the records that refer to one that is deleted.
+  /// The effect on the records that refer to a deleted one.
   public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
     /// They are deleted too.
     case cascade
     /// Their reference is cleared (removed from a list).
     case nullify
-    /// The deletion is refused while there are any.
+    /// The deletion is refused while any exist.
     case deny
   }
 
@@ -53,7 +53,7 @@ public enum FieldKind: Sendable, Hashable {
     }
   }
 
-  /// The kind as it stands in a sentence: "a whole number".
+  /// The kind as part of a sentence: "a whole number".
   public var phrase: String {
     switch self {
     case .bool: "true or false"
@@ -71,7 +71,7 @@ public enum FieldKind: Sendable, Hashable {
     }
   }
 
-  /// The type another record must have, for references.
+  /// The type that the target of a reference must have, with the delete rule. Nil for other kinds.
   public var target: (type: String, onDelete: DeleteRule)? {
     switch self {
     case .reference(let type, let rule), .references(let type, let rule): (type, rule)

@@ -1,12 +1,12 @@
 import GRDB
 
-/// The index of list references, `bothy_link`, as a whole: what it should hold, and how to make it so.
+/// The whole index of list references, `bothy_link`: its expected contents, and how to rebuild them.
 ///
 /// Single writes keep it up to date (`WriteTransaction+References.swift`).
 struct LinkIndex {
   let database: Database
 
-  /// Fills the index of one field again from the lists in its table. Nothing for other kinds of fields.
+  /// Rebuilds the index of one field from the lists in its table. Does nothing for other kinds of fields.
   func rebuild(type: String, field: FieldSchema) throws {
     guard case .references(let target, _) = field.kind else { return }
     try database.execute(
@@ -18,7 +18,7 @@ struct LinkIndex {
         """, arguments: [target, type, field.name])
   }
 
-  /// The number of entries that are missing and of those that have no list behind them.
+  /// Returns the number of entries that are missing, and of those without a list behind them.
   func differences(type: String, field: FieldSchema) throws -> (missing: Int, dangling: Int) {
     guard case .references(let target, _) = field.kind else { return (0, 0) }
     let expected = Self.expected(type: type, field: field)

@@ -1,16 +1,17 @@
 import GRDB
 
-/// The R-tree of one indexed coordinate field: its name, its tables and triggers, and whether it agrees with the rows.
+/// The R-tree of one indexed coordinate field: its name, its tables and triggers, and its comparison with the rows.
 ///
-/// SQLite keeps the numbers of an R-tree in 32 bits, rounded outward: what it finds is checked against the row.
+/// SQLite stores the numbers of an R-tree in 32 bits, rounded outward, so its results are checked against the row.
 struct PlaceIndex {
-  /// The parenthesis keeps the names of SQLite's own tables behind one index apart from those of other indexes.
+  /// The name of the index. The parenthesis separates the names of SQLite's own tables behind one index from those of
+  /// other indexes.
   let name: String
   private let table: String
   private let latitude: String
   private let longitude: String
 
-  /// Nil for a field that has no such index.
+  /// Creates the description. Nil for a field without such an index.
   init?(_ field: FieldSchema, of type: TypeSchema) {
     guard field.kind == .coordinate, field.isIndexed else { return nil }
     name = "bothy_geo(\(type.name).\(field.name))"
@@ -22,14 +23,15 @@ struct PlaceIndex {
   /// The quoted name.
   var identifier: String { name.quotedIdentifier }
 
-  /// The names of everything that `create` makes.
+  /// The names of everything that `create` creates.
   var names: [String] { [name] + Self.events.map(trigger) }
 
   private static let events = ["insert", "update", "delete"]
 
   private func trigger(_ event: String) -> String { "\(name)_\(event)" }
 
-  /// Makes the index of what is there, and the triggers that keep it: a write of a row and of its place are one.
+  /// Creates the index of the existing rows, and the triggers that maintain it. A write of a row includes that of its
+  /// place.
   func create(in database: Database) throws {
     try database.execute(
       sql: "CREATE VIRTUAL TABLE \(identifier) USING rtree(place, south, north, west, east)")
@@ -59,7 +61,7 @@ struct PlaceIndex {
       sql: "INSERT INTO \(identifier) SELECT \(all.values) FROM \(table) WHERE \(all.isKnown)")
   }
 
-  /// Drops every such index that the file has for a type, whatever the schema says.
+  /// Drops every such index that the file has for a type, whatever the schema declares.
   static func dropAll(of type: String, in database: Database) throws {
     let found = try Row.fetchAll(
       database,
@@ -73,8 +75,8 @@ struct PlaceIndex {
     }
   }
 
-  /// How the index differs from the rows: how many places it lacks, and how many it has that are none; what SQLite
-  /// says of its structure, nil when it is sound. Reads the table and the index.
+  /// Compares the index with the rows. Returns the numbers of missing and of stray places, and SQLite's report on a
+  /// faulty structure. Reads the table and the index.
   func differences(in database: Database) throws -> (missing: Int, stray: Int, fault: String?) {
     let report = try String.fetchOne(database, sql: "SELECT rtreecheck('main', ?)", arguments: [name])
     let agrees = """
@@ -94,7 +96,7 @@ struct PlaceIndex {
     )
   }
 
-  /// The rows whose places may be in the box, as a condition on the type's table.
+  /// Returns the rows whose places may be in the box, as a condition on the type's table.
   func rows(in box: GeoBox) -> SQLFragment {
     var condition = SQLFragment("rowid IN (")
     for (index, part) in box.intervals.enumerated() {

@@ -1,9 +1,9 @@
 extension StoreSchema {
-  /// Reads a schema document: `{"version", "types": [{"name", "fields": [{"name", "type", "optional",
-  /// "default", "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete", "wire", "aliases"}],
-  /// "synced", "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option is not ignored.
+  /// Reads a schema document: `{"version", "types": [{"name", "fields": [{"name", "type", "optional", "default",
+  /// "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete", "wire", "aliases"}], "synced",
+  /// "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option isn't ignored.
   ///
-  /// Throws `StoreError` with code `.invalidSchema`; the message names the type, the field and the remedy.
+  /// Throws `StoreError` with code `.invalidSchema`. The message names the type, the field and the remedy.
   public init(json text: some ContiguousBytesSource) throws(StoreError) {
     let document: JSONValue
     do { document = try JSONValue(parsing: text) } catch {
@@ -206,7 +206,7 @@ extension FieldSchema {
     if let defaultValue {
       var writer = JSONWriter()
       defaultValue.write(to: &writer)
-      members["default"] = try? JSONValue(parsing: writer.bytes)  // a value's own JSON always parses
+      members["default"] = try? JSONValue(parsing: writer.bytes)  // A value's own JSON always parses.
     }
     return .object(members)
   }

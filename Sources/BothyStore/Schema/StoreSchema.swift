@@ -1,26 +1,26 @@
-/// All declared types of a store, with the version that the app gave them.
+/// All declared types of a store, with the app's version number.
 public struct StoreSchema: Sendable, Hashable {
-  /// Rises when the app changes its types; a file of a higher version is refused.
+  /// The version. Increase it when the types change. A file of a higher version is refused.
   public var version: Int
   /// The types in the order of declaration.
   public var types: [TypeSchema]
 
-  /// A schema of types declared by hand; opening a store validates it.
+  /// Creates a schema of types declared by hand. Opening a store validates it.
   public init(version: Int = 1, types: [TypeSchema]) {
     self.version = version
     self.types = types
   }
 
-  /// From the entity types of an app.
+  /// Creates a schema from the entity types of an app.
   public init(version: Int = 1, _ entities: any Entity.Type...) {
     self.init(version: version, types: entities.map { $0.schema })
   }
 
-  /// The type called `name`, nil when there is none; linear in the number of types.
+  /// The type called `name`, or nil. Linear in the number of types.
   public subscript(_ name: String) -> TypeSchema? { types.first { $0.name == name } }
 
-  /// Checks the rules that a database needs: names, duplicates, targets of references, kinds of options.
-  /// Throws `StoreError` with code `.invalidSchema` naming the type and field.
+  /// Checks the rules that a database needs: names, duplicates, targets of references, kinds of options. Throws
+  /// `StoreError` `.invalidSchema` with the type and field.
   public func validate() throws(StoreError) {
     var names: Set<String> = []
     for type in types {
@@ -77,8 +77,8 @@ public struct StoreSchema: Sendable, Hashable {
     }
   }
 
-  /// Names are identifiers: a letter or `_`, then letters, digits or `_`, at most 64 bytes; a leading `_`
-  /// belongs to Bothy.
+  /// Checks that a name is an identifier: a letter or `_`, then letters, digits or `_`, at most 64 bytes. A leading `_`
+  /// is reserved for Bothy.
   static func check(name: String, of what: String) throws(StoreError) {
     let isIdentifier =
       name.utf8.count <= 64
@@ -98,7 +98,7 @@ public struct StoreSchema: Sendable, Hashable {
 }
 
 extension FieldValue {
-  /// Whether the value may stand in `field`: of its kind, or null where it is optional.
+  /// True if the value fits `field`: one of its kind, or null if it is optional.
   public func fits(_ field: FieldSchema) -> Bool {
     switch (self, field.kind) {
     case (.null, _): field.isOptional

@@ -1,13 +1,12 @@
-/// Between the names that a schema has for types and fields and those that the wire has: one to one, so that nothing is
-/// lost on the way, whatever names others use.
+/// The mapping between a schema's local names of types and fields and those of the wire. It is one to one, so that
+/// nothing is lost, whatever names others use.
 ///
-/// A name of the wire that this schema uses for something else is written with a colon before it. No declared name has
-/// one.
+/// A wire name that this schema uses for something else is written with a colon before it. No declared name has one.
 package struct WireNames: Sendable {
   private let types: NameMap
-  /// By the type's name here.
+  /// The fields by the type's local name.
   private let fields: [String: NameMap]
-  /// Whether every name is the same on both sides.
+  /// True if every name is equal on both sides.
   package let isPlain: Bool
 
   package init(_ schema: StoreSchema) {
@@ -24,10 +23,10 @@ package struct WireNames: Sendable {
   package func wire(_ id: RecordID) -> RecordID { RecordID(type: types.wire(id.type), id: id.id) }
   package func local(_ id: RecordID) -> RecordID { RecordID(type: types.local(id.type), id: id.id) }
 
-  /// The fields of a type, by its name here; nil where all names are the same.
+  /// Returns the fields of a type by its local name, or nil if all names are equal.
   package func fields(of type: String) -> NameMap? { fields[type] }
 
-  /// A type's own container has the type's name.
+  /// Returns the wire name of a container. A type's own container has the type's name.
   package func wire(container: String) -> String { types.wire(container) }
   package func local(container: String) -> String { types.local(container) }
 }
@@ -58,7 +57,7 @@ package struct NameMap: Sendable, Equatable {
     return toWire[name] != nil || name.hasPrefix(":") ? ":" + name : name
   }
 
-  /// Members that have the names of another schema, as this one has them.
+  /// Returns members that have the names of another schema with the names of this one.
   package func local(_ members: [String: JSONValue], of other: NameMap) -> [String: JSONValue] {
     Dictionary(
       members.map { (local(other.wire($0.key)), $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -66,11 +65,11 @@ package struct NameMap: Sendable, Equatable {
 }
 
 extension StoreSchema {
-  /// The schema with the wire names that its declared renames give: a field keeps the name it had first, and the names in
-  /// between are aliases. What is declared itself counts before.
+  /// Returns the schema with the wire names that its declared renames imply. A field keeps its first name, and later
+  /// names become aliases. Explicitly declared names take precedence.
   ///
-  /// The same for a new file and for one that takes the steps, so both speak alike. A store does it by itself; a server is
-  /// given the schema of `StoreSchema(…).naming(by: migrations)`. Pure.
+  /// A new file and one that runs the steps get equal names and so interoperate. A store does it by itself. Pass a
+  /// server the schema of `StoreSchema(…).naming(by: migrations)`. Pure.
   public func naming(by steps: [Migration]) -> StoreSchema {
     let steps = steps.filter { $0.version <= version }.sorted { $0.version > $1.version }.map(\.step)
     guard !steps.isEmpty else { return self }
@@ -92,7 +91,7 @@ extension StoreSchema {
     return named
   }
 
-  /// The names that the type had before, the latest first.
+  /// Returns the names that the type had before, the latest first.
   private static func formerTypeNames(_ type: String, _ steps: [Migration.Step]) -> [String] {
     var names = [type]
     for step in steps {
@@ -122,7 +121,7 @@ extension StoreSchema {
     return Array(names.dropFirst())
   }
 
-  /// The schema with the wire names that the file's own has for the same types and fields, where none is declared.
+  /// Returns the schema with the wire names of the stored schema for its types and fields that declare none.
   package func inheriting(from stored: StoreSchema) -> StoreSchema {
     var named = self
     for (index, type) in types.enumerated() {
@@ -137,7 +136,7 @@ extension StoreSchema {
     return named
   }
 
-  /// The schema as the wire has it: each type and field is called by its wire name. What a server checks against.
+  /// The schema in the form of the wire, with each type and field called by its wire name. A server checks against it.
   package var asOnTheWire: StoreSchema {
     let names = WireNames(self)
     var schema = self
@@ -153,7 +152,7 @@ extension StoreSchema {
     return schema
   }
 
-  /// Throws `.invalidSchema` where two types or two fields of one have the same name on the wire.
+  /// Throws `.invalidSchema` if two types, or two fields of one type, have the same name on the wire.
   func checkWireNames() throws(StoreError) {
     var owners: [String: String] = [:]
     for type in types where type.isSynced {

@@ -1,11 +1,13 @@
 import Foundation
 
-/// Secrets as files in a folder, one each, that only their owner may read (mode 0600, the folder 0700): for systems
+/// Secrets as files in a folder, one each, that only their owner can read (mode 0600, the folder 0700). For systems
 /// without a keychain.
 public struct FileSecretStore: SecretStore {
   private let folder: String
 
-  /// - Parameter folder: Made with the first secret.
+  /// Creates a store in `folder`.
+  ///
+  /// - Parameter folder: The folder, created with the first secret.
   public init(folder: String) { self.folder = folder }
 
   public func secret(_ key: SecretKey) throws -> String? {
@@ -22,9 +24,9 @@ public struct FileSecretStore: SecretStore {
       "type": .string(key.record.type), "id": .string(key.record.id), "field": .string(key.field),
       "secret": .string(secret),
     ]
-    // Under another name first: a crash leaves the old secret or the new one.
+    // Written under another name first, so that a crash leaves the old secret or the new one.
     let part = path(of: key) + ".part"
-    try? manager.removeItem(atPath: part)  // left by a crash, or not there
+    try? manager.removeItem(atPath: part)  // Left by a crash, or absent.
     guard manager.createFile(atPath: part, contents: nil, attributes: [.posixPermissions: 0o600]),
       let handle = FileHandle(forWritingAtPath: part)
     else { throw StoreError(.readOnly, "The folder of secrets, \(folder), can't be written.") }
@@ -57,7 +59,8 @@ public struct FileSecretStore: SecretStore {
     try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: path))))
   }
 
-  /// A name of one length that is another for each key on every file system: 128 bits of FNV-1a over its parts.
+  /// Returns a file name of fixed length, distinct for each key on every file system: 128 bits of FNV-1a over its
+  /// parts.
   private func path(of key: SecretKey) -> String {
     var hash: UInt128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D
     for part in [key.record.type, key.record.id, key.field] {

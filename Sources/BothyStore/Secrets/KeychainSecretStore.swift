@@ -2,11 +2,13 @@
   import Foundation
   import Security
 
-  /// Secrets in the keychain, as generic passwords of one service; readable after the first unlock, on this device
-  /// alone.
+  /// Secrets in the keychain, as generic passwords of one service. Readable after the first unlock, on this device
+  /// only.
   public struct KeychainSecretStore: SecretStore {
     private let service: String
 
+    /// Creates a store of one service.
+    ///
     /// - Parameter service: A name for this database's secrets, such as the app's identifier with the account.
     public init(service: String) { self.service = service }
 
@@ -51,7 +53,7 @@
         guard let account = item[kSecAttrAccount as String] as? String,
           let parts = (try? JSONValue(parsing: account))?.arrayValue?.compactMap(\.stringValue),
           parts.count == 3
-        else { return nil }  // not one of ours
+        else { return nil }  // Another app's password.
         return SecretKey(RecordID(type: parts[0], id: parts[1]), field: parts[2])
       }
     }

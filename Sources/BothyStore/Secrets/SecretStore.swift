@@ -1,37 +1,37 @@
 import Synchronization
 
-/// The seam to where sensitive values are until the server has them: a keychain, or files that only their owner may
-/// read. Every method may be called from any thread, and what it did is durable when it returns.
+/// A store for sensitive values until the server has them: a keychain, or files that only their owner can read. Every
+/// method may be called from any thread, and its effect is durable when it returns.
 public protocol SecretStore: Sendable {
-  /// The value that was set for `key`; nil when there is none.
+  /// Returns the value for `key`, or nil.
   func secret(_ key: SecretKey) throws -> String?
-  /// Keeps a value, in place of the one before.
+  /// Stores a value and replaces the one before.
   func set(_ secret: String, for key: SecretKey) throws
-  /// Removes a value; none is no error.
+  /// Removes a value. Does nothing without one.
   func remove(_ key: SecretKey) throws
-  /// The keys of all values, in any order.
+  /// Returns the keys of all values, in any order.
   func keys() throws -> [SecretKey]
 }
 
-/// Which value: a field of a record.
+/// The name of a value: a field of a record.
 public struct SecretKey: Sendable, Hashable {
-  /// The record that the value is of.
+  /// The record of the value.
   public var record: RecordID
   /// The name of the field.
   public var field: String
 
-  /// The key of one field's value.
+  /// Creates the key of one field's value.
   public init(_ record: RecordID, field: String) {
     self.record = record
     self.field = field
   }
 }
 
-/// Secrets in memory, gone with the process.
+/// Secrets in memory, deleted with the process.
 public final class MemorySecretStore: SecretStore {
   private let secrets = Mutex<[SecretKey: String]>([:])
 
-  /// Empty.
+  /// Creates an empty store.
   public init() {}
 
   public func secret(_ key: SecretKey) -> String? { secrets.withLock { $0[key] } }

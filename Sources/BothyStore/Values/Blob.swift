@@ -1,4 +1,5 @@
-/// A large binary value, named by its content: the record holds this description, the bytes live elsewhere.
+/// The description of a large binary value, named by its content. The record holds this description, and the bytes are
+/// stored elsewhere.
 public struct Blob: Sendable, Hashable, Codable {
   /// SHA-256 of the bytes (FIPS 180-4), 64 lower-case hexadecimal digits.
   public var sha256: String
@@ -7,7 +8,7 @@ public struct Blob: Sendable, Hashable, Codable {
   /// The media type (RFC 2046), if known.
   public var contentType: String?
 
-  /// Describes bytes that are elsewhere. Nothing is read, and the digest is not checked.
+  /// Describes bytes that are stored elsewhere. Reads nothing, and doesn't check the digest.
   public init(sha256: String, size: Int, contentType: String? = nil) {
     self.sha256 = sha256
     self.size = size
@@ -16,7 +17,7 @@ public struct Blob: Sendable, Hashable, Codable {
 }
 
 extension Blob {
-  /// The blob that a field's JSON describes; nil for anything else.
+  /// Creates the blob that a field's JSON describes. Nil for anything else.
   package init?(_ json: JSONValue) {
     guard let sha256 = json["sha256"]?.stringValue, Self.isName(sha256) else { return nil }
     self.init(
@@ -24,27 +25,27 @@ extension Blob {
       contentType: json["contentType"]?.stringValue)
   }
 
-  /// The most bytes that a description is believed: 2^40, a tebibyte. A record of somebody else may say any number, and
-  /// sizes of many blobs are added up.
+  /// The greatest size that a description may have: 2^40, a tebibyte. A record from another user may have any number,
+  /// and sizes of many blobs are added.
   package static let largestSize: Int64 = 1 << 40
 
-  /// Whether a text can be the SHA-256 of something; such a name is a safe file name, too.
+  /// True if a text can be an SHA-256 digest. Such a name is also a safe file name.
   package static func isName(_ text: some StringProtocol) -> Bool {
     text.utf8.count == 64 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
   }
 }
 
 extension FieldValue {
-  /// A blob as the value of a field, for records without a Swift type.
+  /// Creates a field value from a blob, for records without a Swift type.
   public init(_ blob: Blob) {
     var members: [String: JSONValue] = ["sha256": .string(blob.sha256), "size": .int(Int64(blob.size))]
     members["contentType"] = blob.contentType.map { .string($0) }
     self = .json(JSONValue.object(members).canonicalText)
   }
 
-  /// The blob that the value names; nil when it names none.
+  /// The blob that the value names, or nil.
   public var blob: Blob? {
-    // Text that is no JSON names no blob.
+    // Text that isn't JSON names no blob.
     guard case .json(let text) = self, let json = try? JSONValue(parsing: text) else { return nil }
     return Blob(json)
   }

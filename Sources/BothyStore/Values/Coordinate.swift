@@ -5,7 +5,7 @@ public struct Coordinate: Sendable, Hashable {
   /// East positive, -180 to 180.
   public var longitude: Double
 
-  /// Takes any numbers; what is not on earth is refused when it is written, with `StoreError` `.invalidValue`.
+  /// Creates a coordinate from any numbers. Writing a place that isn't on earth throws `StoreError` `.invalidValue`.
   public init(latitude: Double, longitude: Double) {
     self.latitude = latitude
     self.longitude = longitude
@@ -14,10 +14,10 @@ public struct Coordinate: Sendable, Hashable {
   /// The mean radius of the earth (IUGG) in metres.
   package static let earthRadius = 6_371_008.8
 
-  /// Whether both numbers are numbers, within ±90 and ±180.
+  /// True if both numbers are valid, within ±90 and ±180.
   package var isOnEarth: Bool { (-90...90).contains(latitude) && (-180...180).contains(longitude) }
 
-  /// Reads `{"lat":…,"lon":…}`. Throws `FieldValueError` when a member is missing or out of range.
+  /// Reads `{"lat":…,"lon":…}`. Throws `FieldValueError` if a member is missing or out of range.
   public init(json: JSONValue) throws {
     guard let latitude = json["lat"]?.doubleValue, let longitude = json["lon"]?.doubleValue,
       Coordinate(latitude: latitude, longitude: longitude).isOnEarth
@@ -35,8 +35,8 @@ public struct Coordinate: Sendable, Hashable {
     writer.endObject()
   }
 
-  /// The great-circle distance in metres by the haversine formula on a sphere of the mean radius
-  /// 6,371,008.8 m (IUGG); within 0.6 % of the ellipsoid.
+  /// Returns the great-circle distance in metres, by the haversine formula on a sphere of the mean radius 6,371,008.8 m
+  /// (IUGG). Accurate to 0.6 % of the ellipsoid.
   public func distance(to other: Coordinate) -> Double {
     let radians = Double.pi / 180
     let halfLatitude = (other.latitude - latitude) * radians / 2

@@ -3,9 +3,9 @@ import Foundation
 extension FieldValue {
   /// Reads a value of `kind` from JSON.
   ///
-  /// Dates are accepted as integer milliseconds or RFC 3339 text. `null` is accepted for any kind; whether a
-  /// field may be null is the schema's question, not this method's.
-  /// Throws `FieldValueError` when the JSON is of another type, `JSONError` when it is malformed.
+  /// Dates are accepted as integer milliseconds or RFC 3339 text. `null` is accepted for any kind, because the schema
+  /// decides if a field may be null. Throws `FieldValueError` if the JSON is of another type, and `JSONError` if it is
+  /// malformed.
   public init(from reader: inout JSONReader, kind: FieldKind) throws {
     let found = try reader.peek()
     if found == .null {
@@ -47,8 +47,8 @@ extension FieldValue {
     self = try JSONReader.read(writer.bytes) { try FieldValue(from: &$0, kind: kind) }
   }
 
-  /// Guesses the kind from the JSON alone, for records of types that no schema describes: whole numbers become
-  /// `.int`, other numbers `.double`, strings `.text`, arrays and objects `.json`.
+  /// Guesses the kind from the JSON alone, for records of types without a schema. Whole numbers become `.int`, other
+  /// numbers `.double`, strings `.text`, arrays and objects `.json`.
   public init(guessing json: JSONValue) {
     switch json {
     case .null: self = .null
@@ -93,11 +93,11 @@ extension FieldValue {
   }
 }
 
-/// A value that does not fit the kind of the field it is meant for.
+/// The error of a value that doesn't fit the kind of its field.
 public struct FieldValueError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The kind that the field has.
+  /// The kind of the field.
   public var expected: FieldKind
-  /// What was there instead: the text itself, or the kind of JSON.
+  /// The text that was found instead, or the kind of JSON.
   public var found: String
 
   init(expected: FieldKind, found: String) {

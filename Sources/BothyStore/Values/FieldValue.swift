@@ -1,10 +1,10 @@
 public import struct Foundation.Data
 
-/// The value of one field of one record, for code that has no Swift type for the record: tools, the wire,
-/// dynamic queries.
+/// The value of one field of one record, for code that has no Swift type for the record. Tools, the wire and dynamic
+/// queries use it.
 ///
-/// UUIDs, references and the raw text of enums are `.text`; lists of references are `.list`; `Codable` and
-/// `Blob` values are `.json`, holding canonical JSON text.
+/// UUIDs, references and the raw text of enums are `.text`. Lists of references are `.list`. `Codable` and `Blob`
+/// values are `.json` with canonical JSON text.
 public enum FieldValue: Sendable, Hashable {
   /// No value.
   case null
@@ -12,9 +12,9 @@ public enum FieldValue: Sendable, Hashable {
   case bool(Bool)
   /// A whole number.
   case int(Int64)
-  /// A number. A field of this kind takes `.int`, too.
+  /// A number. A field of this kind also accepts `.int`.
   case double(Double)
-  /// Text: of strings, UUIDs, references and enums.
+  /// Text, the form of strings, UUIDs, references and enums.
   case text(String)
   /// Milliseconds since 1970-01-01T00:00:00Z, negative before.
   case date(Int64)
@@ -27,7 +27,7 @@ public enum FieldValue: Sendable, Hashable {
   /// Ids of records, in order.
   case list([String])
 
-  /// Whether there is no value.
+  /// True if the value is null.
   public var isNull: Bool {
     if case .null = self { true } else { false }
   }
@@ -40,8 +40,8 @@ public enum FieldValue: Sendable, Hashable {
 }
 
 extension FieldValue {
-  /// Texts are compared byte by byte, as SQLite does; Swift's own `==` takes canonically equivalent ones for
-  /// equal, and an edit from one to the other would be lost.
+  /// Compares texts byte by byte, like SQLite. By Swift's own `==` canonically equivalent texts are equal, and an edit
+  /// from one to the other is lost.
   public static func == (left: FieldValue, right: FieldValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -70,8 +70,8 @@ extension FieldValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
 }
 
 extension FieldValue {
-  /// Writes the value as JSON: dates as integer milliseconds, data as base64 (RFC 4648 section 4),
-  /// coordinates as `{"lat":…,"lon":…}`.
+  /// Writes the value as JSON: dates as integer milliseconds, data as base64 (RFC 4648 section 4), coordinates as
+  /// `{"lat":…,"lon":…}`.
   public func write(to writer: inout JSONWriter) {
     switch self {
     case .null: writer.null()

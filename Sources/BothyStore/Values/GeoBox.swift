@@ -1,17 +1,17 @@
 /// A box between two meridians and two parallels, edges included, in degrees.
 ///
-/// It goes east from `west` to `east`, so one whose west is greater than its east lies across the antimeridian.
+/// It extends east from `west` to `east`, so a box whose west is greater than its east crosses the antimeridian.
 public struct GeoBox: Sendable, Hashable {
   /// The longitude of the western edge, -180 to 180.
   public var west: Double
   /// The latitude of the southern edge, -90 to 90.
   public var south: Double
-  /// The longitude of the eastern edge, -180 to 180; smaller than `west` across the antimeridian.
+  /// The longitude of the eastern edge, -180 to 180. Smaller than `west` across the antimeridian.
   public var east: Double
   /// The latitude of the northern edge, -90 to 90.
   public var north: Double
 
-  /// The order is that of RFC 7946 section 5. Nothing is checked here; a query by a box that is not on earth throws
+  /// Creates a box, in the order of RFC 7946 section 5. Checks nothing. A query by a box that isn't on earth throws
   /// `StoreError` `.invalidQuery`.
   public init(west: Double, south: Double, east: Double, north: Double) {
     self.west = west
@@ -20,13 +20,13 @@ public struct GeoBox: Sendable, Hashable {
     self.north = north
   }
 
-  /// Whether the box holds the place, edges included. The meridians 180 and -180 are one.
+  /// True if the box contains the place, edges included. The meridians 180 and -180 are one.
   public func contains(_ place: Coordinate) -> Bool {
     guard south <= place.latitude && place.latitude <= north else { return false }
     return holds(place.longitude) || (abs(place.longitude) == 180 && holds(-place.longitude))
   }
 
-  /// Whether the longitude, taken as a number, lies between the two meridians.
+  /// True if the longitude, taken as a number, is between the two meridians.
   package func holds(_ longitude: Double) -> Bool {
     west <= east
       ? west <= longitude && longitude <= east : west <= longitude || longitude <= east
@@ -37,10 +37,10 @@ public struct GeoBox: Sendable, Hashable {
       && (-180...180).contains(east)
   }
 
-  /// The metres on the great circle from a place to the nearest point of the box; 0 within.
+  /// Returns the metres on the great circle from a place to the nearest point of the box, or 0 within.
   ///
-  /// The nearest point has the place's own longitude where the box holds it, else it is on the nearer of the two
-  /// meridians: at one latitude the distance grows with the difference of longitude.
+  /// The nearest point has the place's own longitude if the box contains it. Otherwise it is on the nearer of the two
+  /// meridians, because at one latitude the distance grows with the difference of longitude.
   public func distance(to place: Coordinate) -> Double {
     if contains(place) { return 0 }
     let latitude = min(max(place.latitude, south), north)
@@ -58,7 +58,7 @@ public struct GeoBox: Sendable, Hashable {
     return south <= foot && foot <= north ? metres(foot) : min(metres(south), metres(north))
   }
 
-  /// The degrees between two meridians by the shorter way.
+  /// Returns the degrees between two meridians by the shorter way.
   private static func turn(_ first: Double, _ second: Double) -> Double {
     let difference = abs(first - second).truncatingRemainder(dividingBy: 360)
     return min(difference, 360 - difference)
@@ -66,14 +66,14 @@ public struct GeoBox: Sendable, Hashable {
 }
 
 extension GeoBox {
-  /// A box that holds every place within `metres` of `centre`, a hair larger than it must be.
+  /// Creates a box that contains every place within `metres` of `centre`, slightly larger than necessary.
   ///
-  /// Around a pole it has all meridians; across the antimeridian `west` is greater than `east`. The meridians that
-  /// touch the circle lie asin(sin r / cos φ) away from its centre. The centre is on earth, the radius 0 or more.
+  /// Around a pole it has all meridians. Across the antimeridian `west` is greater than `east`. The meridians that
+  /// touch the circle are asin(sin r / cos φ) away from its centre. The centre is on earth, the radius 0 or more.
   package init(around centre: Coordinate, metres: Double) {
     let degrees = 180 / Double.pi
     let radius = metres / Coordinate.earthRadius
-    // The distance of places that are nearly opposite is known to a ten-millionth of a radian only.
+    // The distance of places that are nearly opposite is accurate to a ten-millionth of a radian only.
     let hair = metres < 1_000_000 ? 1e-9 : 1e-5
     let south = centre.latitude - radius * degrees - hair
     let north = centre.latitude + radius * degrees + hair
@@ -89,8 +89,8 @@ extension GeoBox {
     self.init(west: west, south: south, east: east, north: north)
   }
 
-  /// Boxes that are intervals of both numbers and together hold what this one does: one of them, two across the
-  /// antimeridian, or a meridian more where the edge is one that has two names.
+  /// Boxes that are intervals of both numbers and together cover this box. One box suffices, but the antimeridian adds
+  /// a second, and so does an edge on a meridian with two names.
   package var intervals: [GeoBox] {
     func part(_ west: Double, _ east: Double) -> GeoBox {
       GeoBox(west: west, south: south, east: east, north: north)

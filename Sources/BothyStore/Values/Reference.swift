@@ -1,14 +1,14 @@
-/// Names another record of type `Target` by its id. The record may be absent from this device; nothing is
-/// fetched until asked for (`Store.resolve`).
+/// A reference to another record of type `Target` by its id. The record may be absent from this device. Only an
+/// explicit call such as `Store.resolve` reads it.
 public struct Reference<Target: Entity>: Sendable, Hashable {
-  /// The id of the record that is referred to.
+  /// The id of the target.
   public var id: String
 
-  /// Refers to a record by its id, whether or not it is here.
+  /// Creates a reference to a record by its id. The record may be absent.
   public init(id: String) { self.id = id }
-  /// Refers to `target`, by its id alone.
+  /// Creates a reference to `target`, by its id alone.
   public init(_ target: Target) { id = target.id }
 
-  /// The record that is referred to, for calls that take no Swift type.
+  /// The target, for calls without a Swift type.
   public var recordID: RecordID { RecordID(type: Target.typeName, id: id) }
 }

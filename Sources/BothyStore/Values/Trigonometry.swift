@@ -1,6 +1,6 @@
 import Foundation
 
-/// The C library's functions under names that do not collide with Foundation's overloads at the call site.
+/// Calls the C library's function under a name that doesn't collide with Foundation's overloads.
 package func sine(_ radians: Double) -> Double { sin(radians) }
 package func cosine(_ radians: Double) -> Double { cos(radians) }
 package func arcSine(_ value: Double) -> Double { asin(value) }

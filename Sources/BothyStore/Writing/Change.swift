@@ -1,4 +1,4 @@
-/// One thing the app did to one record of a synced type, in the order it was done.
+/// A local change of one record of a synced type. Changes keep the order of the writes.
 package struct Change: Sendable {
   package enum Kind: Sendable { case insert, update, delete }
 
@@ -6,18 +6,18 @@ package struct Change: Sendable {
   /// The position of the type in `Store.tables`.
   package let table: Int
   package let id: String
-  /// The row as it was; nil for an insert.
+  /// The row before the change, or nil for an insert.
   package let before: StoredRow?
-  /// What the caller's value is about where others changed the same fields since; nil where they did not.
+  /// The base of the caller's value if others changed the same fields since, or nil.
   package var stale: Stale?
 
-  /// The record as it was read, in the fields that both sides changed.
+  /// The record as the caller read it, in the fields that both sides changed.
   package struct Stale: Sendable {
-    /// A version that the server had before their changes.
+    /// A version that the server had before the changes of others.
     package var version: String
-    /// The fields as they were then, by position.
+    /// The values of the fields at that version, by position.
     package var values: [Int: FieldValue]
-    /// The version of their deletion, where they deleted the record.
+    /// The version of the deletion, if others deleted the record.
     package var deletion: String?
 
     package init(version: String, values: [Int: FieldValue], deletion: String? = nil) {
@@ -26,14 +26,14 @@ package struct Change: Sendable {
   }
 }
 
-/// A row as it is stored: its values in schema order and what the store keeps beside them.
+/// A stored row: its values in schema order and the data beside them.
 package struct StoredRow: Sendable, Hashable {
   package var values: [FieldValue]
-  /// Nil means the type's own container.
+  /// The container, or nil for the type's own.
   package var container: String?
   package var version: String?
   package var unknownFields: String?
-  /// Times and owner. Parts that are nil stay as they are in the row that this one replaces.
+  /// The times and the owner. Nil parts keep their values in the row that this one replaces.
   package var metadata = RecordMetadata()
 
   package init(

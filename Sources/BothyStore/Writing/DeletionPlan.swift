@@ -1,5 +1,5 @@
-/// What deleting one record entails under the delete rules of the fields that refer to it: found before
-/// anything is changed, so that a refusal leaves all as it was.
+/// The effects of the deletion of one record under the delete rules of the fields that refer to it. Computed before
+/// anything changes, so that a refusal changes nothing.
 struct DeletionPlan {
   struct Clearing {
     let owner: RecordID
@@ -8,11 +8,12 @@ struct DeletionPlan {
     let isList: Bool
   }
 
-  /// The records to delete, those that refer before those referred to.
+  /// The records to delete, those with references before their targets.
   private(set) var deletions: [RecordID] = []
   private(set) var clearings: [Clearing] = []
 
-  /// Throws `StoreError` `.denied` when a record that stays refers to one that goes by a field that denies it.
+  /// Computes the plan. Throws `StoreError` `.denied` if a record that remains refers to a deleted one by a field with
+  /// the rule `.deny`.
   init(of root: RecordID, in transaction: WriteTransaction) throws {
     var doomed: Set<RecordID> = [root]
     var queue = [root]
@@ -47,7 +48,7 @@ struct DeletionPlan {
 }
 
 extension WriteTransaction {
-  /// The ids of the records of `owner` whose `field` refers to `id`. One index range.
+  /// Returns the ids of the records of `owner` whose `field` refers to `id`. Costs one index range.
   package func referrers(
     of id: RecordID, from owner: TypeTable, _ field: FieldSchema, isList: Bool
   ) throws -> [String] {

@@ -1,13 +1,13 @@
 package import GRDB
 
-/// One consistent view of the store: everything read through it belongs to the same moment.
+/// One consistent view of the store. Everything read through it belongs to the same moment.
 ///
-/// Lives inside the closure it is given to, on that closure's thread.
+/// Valid only inside the closure that receives it, on that closure's thread.
 public class ReadTransaction {
   package let database: Database
   package let catalog: Catalog
   private var statements: [PreparedStatement?]
-  /// The table of the entity type used last: most transactions use one type many times.
+  /// The entity type used last, because most transactions use one type many times.
   private var lastType: ObjectIdentifier?
   private var lastTable: TypeTable?
   /// The statement that `find` left on a row.
@@ -23,10 +23,10 @@ public class ReadTransaction {
     case select, exists, insert, update, delete, put, setVersion, setAside, setMetadata
   }
 
-  /// Throws where the transaction has ended although its closure runs on. A read can't end so.
+  /// Throws if the transaction has ended while its closure still runs. A read can't end so.
   package func checkIsOpen() throws {}
 
-  /// The statement for an operation on a table, prepared once a connection and looked up once a transaction.
+  /// Returns the statement for an operation on a table, prepared once a connection and looked up once a transaction.
   final func statement(_ operation: Operation, _ table: TypeTable) throws -> PreparedStatement {
     try checkIsOpen()
     let slot = table.index * Operation.allCases.count + operation.rawValue
@@ -48,7 +48,7 @@ public class ReadTransaction {
     return statement
   }
 
-  /// The table of an entity type; its name is asked for once a transaction.
+  /// Returns the table of an entity type. Calls `name` once a transaction.
   final func table(of type: ObjectIdentifier, named name: () -> String) throws -> TypeTable {
     if type == lastType, let lastTable { return lastTable }
     let table = try catalog.table(name())
@@ -61,7 +61,7 @@ public class ReadTransaction {
     try table(of: ObjectIdentifier(type)) { E.typeName }
   }
 
-  /// The record of an entity type with `id`, or nil. One row by primary key.
+  /// Returns the record of an entity type with `id`, or nil. Reads one row by primary key.
   @inlinable
   public final func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
     guard var fields = try find(ObjectIdentifier(type), { E.typeName }, id: id) else { return nil }
@@ -69,7 +69,7 @@ public class ReadTransaction {
     return try E(id: id, from: &fields)
   }
 
-  /// The fields of one row, to be read before `endFind`.
+  /// Returns the fields of one row, valid until `endFind`.
   @usableFromInline
   final func find(_ type: ObjectIdentifier, _ name: () -> String, id: String) throws -> FieldDecoder? {
     let table = try table(of: type, named: name)
@@ -86,24 +86,24 @@ public class ReadTransaction {
   @usableFromInline
   final func endFind() { found?.reset() }
 
-  /// The record of any type, or nil. One row by primary key.
+  /// Returns the record of any type, or nil. Reads one row by primary key.
   public final func record(_ id: RecordID) throws -> AnyRecord? {
     let table = try catalog.table(id.type)
     return try row(table, id: id.id).map { AnyRecord(id: id.id, $0, table) }
   }
 
-  /// The record that a reference names, or nil when it is not here. One row by primary key.
+  /// Returns the record that a reference names, or nil if it isn't on this device. Reads one row by primary key.
   public final func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
     try fetch(Target.self, id: reference.id)
   }
 
-  /// The records that a list of references names, in its order; those not here are left out. One row by primary
-  /// key each.
+  /// Returns the records that a list of references names, in its order. Leaves out those that aren't on this device.
+  /// Reads one row by primary key each.
   public final func resolve<Target: Entity>(_ references: [Reference<Target>]) throws -> [Target] {
     try fetch(Target.self, ids: references.map(\.id))
   }
 
-  /// Whether a record exists. One look-up in the primary key.
+  /// True if a record exists. Costs one look-up in the primary key.
   public final func exists(_ id: RecordID) throws -> Bool {
     try exists(catalog.table(id.type), id: id.id)
   }
@@ -115,13 +115,13 @@ public class ReadTransaction {
     return try exists.step()
   }
 
-  /// When a record of a synced type was made and edited, and by whom it was made; nil where it is not here. One row by
-  /// primary key.
+  /// Returns the metadata of a record of a synced type, or nil if it isn't on this device. Reads one row by primary
+  /// key.
   public final func metadata(of id: RecordID) throws -> RecordMetadata? {
     try row(catalog.table(id.type), id: id.id)?.metadata
   }
 
-  /// The stored row, or nil.
+  /// Returns the stored row, or nil.
   package final func row(_ table: TypeTable, id: String) throws -> StoredRow? {
     let select = try statement(.select, table)
     select.bind(id, at: 1)

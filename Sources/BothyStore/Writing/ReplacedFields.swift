@@ -1,12 +1,14 @@
 internal import GRDB
 
-/// What the server's news replaced here, so that a value which was read before them can be told from an edit.
+/// The values that changes from the server replaced. With them a value that was read earlier is distinguished from an
+/// edit.
 ///
-/// Each row of `bothy_replaced` has the fields of one record that others changed, as they were before, each with a hash of
-/// what it became; or the whole record where others deleted it. The newest `limit` rows are kept; the row with the
-/// number 0 says up to where earlier ones are gone. Of a record that is no longer kept here, the values are hashes too.
+/// Each row of `bothy_replaced` has the old fields of one record that others changed, each with a hash of its new
+/// value. For a deletion by others it has the whole record. The newest `limit` rows are kept, and the row with the
+/// number 0 has the latest version and time of the deleted rows. For a record that this device no longer keeps, the old
+/// values are hashes too.
 package enum ReplacedFields {
-  /// About a hundred bytes each.
+  /// The greatest number of rows, of about a hundred bytes each.
   package static let limit: Int64 = 20_000
 
   static let table = "bothy_replaced"
@@ -20,30 +22,30 @@ package enum ReplacedFields {
     "CREATE INDEX IF NOT EXISTS bothy_replaced_record ON bothy_replaced (type, id) WHERE number > 0",
   ]
 
-  /// What of a record was replaced at one time.
+  /// The replaced values of a record at one time.
   struct Entry {
-    /// The version that the record had before, and that of the news.
+    /// The version of the record before, and that of the change.
     var was: String?
     var version: Int64
-    /// Whether others deleted the record, and where it was then; nil is the type's own container.
+    /// True if others deleted the record. The container is that of the record; nil is the type's own.
     var isGone: Bool
     var container: String?
-    /// By the fields' positions.
+    /// The old values by the fields' positions.
     var fields: [Int: FieldValue]
-    /// The hashes of what the fields became.
+    /// The hashes of the new values.
     var news: [Int: Int64] = [:]
-    /// The hashes of what they were, where their values are kept no more.
+    /// The hashes of the old values, if the values themselves are no longer kept.
     var hashes: [Int: Int64] = [:]
     var number: Int64 = 0
 
-    /// Whether a field had this value before.
+    /// True if a field had this value before.
     func had(_ value: FieldValue, at position: Int) -> Bool {
       fields[position] == value || hashes[position].map { $0 == ReplacedFields.hash(of: value) } ?? false
     }
   }
 
-  /// Notes what a row as the server has it replaces. Nothing where no field differs, nor where the server has told nothing
-  /// new: a change of this device's own is undone then.
+  /// Records the values that a row from the server replaces. Records nothing if no field differs, or if the version
+  /// isn't newer, because the server then undid a change of this device.
   package static func note(
     _ before: StoredRow, _ after: StoredRow, _ table: TypeTable, id: String, in transaction: WriteTransaction
   ) throws {
@@ -53,7 +55,7 @@ package enum ReplacedFields {
     try note(changed, of: before, to: after, by: version, table, id, in: transaction)
   }
 
-  /// Notes the content of a record that others deleted. `version` is that of the deletion, where it is known.
+  /// Records the content of a record that others deleted. `version` is that of the deletion, if it is known.
   static func note(
     gone before: StoredRow, version: String?, _ table: TypeTable, id: String, in transaction: WriteTransaction
   ) throws {
@@ -68,7 +70,7 @@ package enum ReplacedFields {
     _ positions: [Int], of before: StoredRow, to after: StoredRow?, by version: Int64, _ table: TypeTable,
     _ id: String, in transaction: WriteTransaction
   ) throws {
-    // A store that is not synced has no such table.
+    // A store that isn't synced has no such table.
     guard transaction.keepsNews else { return }
     var writer = JSONWriter(reserving: 64)
     writer.beginObject()
@@ -95,7 +97,7 @@ package enum ReplacedFields {
     insert.bind(table.schema.name, at: 1)
     insert.bind(id, at: 2)
     insert.bind(version, at: 3)
-    // Without what a snapshot that is being applied has put before it.
+    // Without the prefix that a snapshot adds while it is applied.
     insert.bind(before.version?.split(separator: ":").last.map(String.init), at: 4)
     insert.bind(ReadMark.now(), at: 5)
     insert.bind(isGone ? 1 : 0, at: 6)
@@ -121,8 +123,8 @@ package enum ReplacedFields {
     try delete.run()
   }
 
-  /// Keeps no content of a record that is no longer kept here, and of each of its values a hash: so a value that was read
-  /// before it went can still be told from an edit when the record is back.
+  /// Deletes the content of a record that this device no longer keeps, and stores a hash of each value instead. A value
+  /// that was read before can then still be distinguished from an edit when the record returns.
   static func hide(
     _ row: StoredRow, _ table: TypeTable, id: String, in transaction: WriteTransaction
   ) throws {
@@ -139,14 +141,14 @@ package enum ReplacedFields {
     try insert(gone.hidden(table), row, gone.version, isGone: false, table, id, in: transaction)
   }
 
-  /// Forgets all: the versions of another history can't be compared with those of this one.
+  /// Deletes everything, because the versions of another history can't be compared with those of this one.
   package static func forgetAll(in transaction: WriteTransaction) throws {
     try PreparedStatement("DELETE FROM bothy_replaced", in: transaction.database).run()
   }
 
   // MARK: what came since
 
-  /// What of a record was replaced since a mark, the oldest first.
+  /// Returns the replaced values of a record since a mark, the oldest first.
   static func entries(
     since mark: ReadMark, _ table: TypeTable, id: String, in transaction: ReadTransaction
   ) throws -> [Entry] {
@@ -173,7 +175,7 @@ package enum ReplacedFields {
     return entries
   }
 
-  /// Whether what was replaced since a mark may be gone from the table, for a record that has `version` now.
+  /// True if values replaced since a mark may be deleted from the table, for a record that has `version` now.
   static func isPast(_ mark: ReadMark, version: String?, in transaction: ReadTransaction) throws -> Bool {
     let now = ReadMark.number(of: version)
     if mark.number >= 0 && now <= mark.number { return now < mark.number }
@@ -187,7 +189,7 @@ package enum ReplacedFields {
 }
 
 extension ReplacedFields {
-  /// FNV-1a of the value's JSON text, the same in every process.
+  /// Returns FNV-1a of the value's JSON text, equal in every process.
   static func hash(of value: FieldValue) -> Int64 {
     var writer = JSONWriter()
     value.write(to: &writer)
@@ -198,14 +200,15 @@ extension ReplacedFields {
 }
 
 extension ReplacedFields.Entry {
-  /// A field that the schema does not have, or has as another kind, is nothing that a value has.
+  /// Reads an entry. Skips a field that the schema lacks or has as another kind.
   fileprivate mutating func read(_ json: [UInt8], _ table: TypeTable) throws {
     try JSONReader.read(json) { reader in
       try reader.object { name, reader in
         let start = reader
         do {
           guard let position = table.positions[name] else { return try reader.skip() }
-          // A value and the hash of what it became; or, hidden, nothing, that hash or nothing, and the value's own.
+          // Either the old value and the hash of the new one, or null, the new value's hash or null, and the old
+          // value's hash.
           var (value, numbers): (FieldValue?, [Int64?]) = (nil, [])
           try reader.array { reader in
             if value == nil {
@@ -224,7 +227,7 @@ extension ReplacedFields.Entry {
     }
   }
 
-  /// The JSON of the entry without its values.
+  /// Returns the JSON of the entry without its values.
   fileprivate func hidden(_ table: TypeTable) -> [UInt8] {
     var hashes = hashes
     for (position, value) in fields where !isGone || !value.isNull {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The transactions of one store inside whose closures a thread is: a read that is begun there joins the innermost one,
-/// where the connection would end the process, and a write is refused, which would wait for itself.
+/// The transactions of one store whose closures a thread is currently in. A read that begins there joins the innermost
+/// one, because the connection otherwise ends the process. A write is refused, because it otherwise waits for itself.
 final class RunningTransactions: Sendable {
-  /// One transaction of one store, and what the thread was inside before it.
+  /// One transaction of one store, and the frame that surrounds it.
   private final class Frame {
     let store: ObjectIdentifier
     let transaction: ReadTransaction
@@ -16,14 +16,14 @@ final class RunningTransactions: Sendable {
     }
   }
 
-  /// Where each thread keeps its innermost frame. The frame itself is kept by `marking`, which is on that thread's stack.
+  /// The thread-local key of the innermost frame. `marking`, which is on that thread's stack, keeps the frame itself.
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     pthread_key_create(&key, nil)
     return key
   }()
 
-  /// Runs `body`, the part of `transaction` that is the caller's, on this thread.
+  /// Runs `body`, the caller's part of `transaction`, on this thread.
   func marking<Result>(_ transaction: ReadTransaction, _ body: () throws -> Result) rethrows -> Result {
     let outer = pthread_getspecific(Self.key)
     let frame = Frame(ObjectIdentifier(self), transaction, outer)
@@ -34,7 +34,7 @@ final class RunningTransactions: Sendable {
     }
   }
 
-  /// The innermost transaction of the store that this thread is inside of, if there is one.
+  /// The innermost transaction of the store whose closure this thread is in, or nil.
   var innermost: ReadTransaction? {
     var next = pthread_getspecific(Self.key)
     while let pointer = next {
@@ -47,12 +47,12 @@ final class RunningTransactions: Sendable {
 }
 
 extension Store {
-  /// The transaction inside whose closure the caller is, nil outside.
+  /// The write transaction whose closure the caller is in, or nil.
   package var runningWrite: WriteTransaction? { running.innermost as? WriteTransaction }
 
-  /// Tells `subscriber` of every commit, of this store and of others on the file, until `unsubscribe`.
+  /// Notifies `subscriber` of every commit, of this store and of others on the file, until `unsubscribe`.
   ///
-  /// Other processes are watched from now on. Nil, with the subscriber finished, once the store is closed.
+  /// Watches other processes from now on. Once the store is closed, finishes the subscriber and returns nil.
   package func subscribe(_ subscriber: any CommitSubscriber) -> UInt64? {
     let id = notices.add(subscriber)
     notices.request()
@@ -61,7 +61,7 @@ extension Store {
 
   package func unsubscribe(_ id: UInt64) { notices.remove(id) }
 
-  /// Whether `touched` names the record.
+  /// True if `touched` names the record.
   package func touches(_ touched: TouchedRecords, _ id: RecordID) -> Bool {
     catalog.tableIfKnown(id.type).map { touched.touches($0.index, id.id) } ?? false
   }

@@ -1,8 +1,8 @@
-/// How far an import has come.
+/// The progress of an import.
 public struct ImportProgress: Sendable, Hashable {
-  /// Records that were new.
+  /// The number of inserted records.
   public var inserted: Int
-  /// Records that were there and got the given fields.
+  /// The number of existing records that were updated with the given fields.
   public var updated: Int
 
   package init(inserted: Int = 0, updated: Int = 0) {
@@ -10,16 +10,16 @@ public struct ImportProgress: Sendable, Hashable {
     self.updated = updated
   }
 
-  /// The records written so far, new and old.
+  /// The number of records written so far, inserted and updated.
   public var total: Int { inserted + updated }
 }
 
 extension Store {
-  /// Adds many records, or updates the given fields of those that exist, one transaction a batch.
+  /// Inserts many records, or updates the given fields of those that exist, in one transaction a batch.
   ///
-  /// `progress` runs after each batch, on no particular thread. A failing batch is rolled back and its error
-  /// thrown; a cancelled task stops between batches with `StoreError` `.cancelled`. Batches written before stay.
-  /// Memory is bounded by one batch.
+  /// `progress` runs after each batch, on an arbitrary thread. A failing batch is rolled back, and its error is thrown.
+  /// A cancelled task stops between batches with `StoreError` `.cancelled`. Earlier batches stay. Memory is bounded by
+  /// one batch.
   @discardableResult
   public func importRecords(
     _ records: some Sequence<AnyRecord>, batch size: Int = 1000,
@@ -35,7 +35,7 @@ extension Store {
     return done
   }
 
-  /// The same for records that arrive over time.
+  /// Like the import of a sequence, but for records that arrive over time.
   @discardableResult
   public func importRecords<Records: AsyncSequence>(
     from records: Records, batch size: Int = 1000, progress: @Sendable (ImportProgress) -> Void = { _ in }

@@ -2,12 +2,12 @@ import GRDB
 
 import struct Foundation.Date
 
-/// Refuses what a plain store writes into a file that is synced: no server would ever hear of it, and the next pull
-/// would undo it.
+/// Refuses the writes of a plain store to a synced file. Such changes never reach a server, and the next pull
+/// overwrites them.
 struct SyncedFileGuard: ChangeRecorder {
   private let path: String
 
-  /// Nil for a file that no synced store has opened.
+  /// Creates the guard. Nil for a file that no synced store has opened.
   init?(_ database: Database, path: String?) throws {
     guard let path, try database.tableExists(ReplacedFields.table) else { return nil }
     self.path = path

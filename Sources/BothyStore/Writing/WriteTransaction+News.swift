@@ -1,7 +1,7 @@
-/// Values that were read before others changed their records.
+/// Saving values that were read before others changed their records.
 extension WriteTransaction {
-  /// Leaves what others changed since the values were read, where the caller did not change it too: a field that has one
-  /// of the values which the news replaced was not edited. Returns what was read in the fields that both changed.
+  /// Preserves the changes of others since the values were read, in fields that the caller didn't change. A field with
+  /// one of the replaced values counts as not edited. Returns the values as read of the fields that both sides changed.
   func leaveNews(
     in values: inout [FieldValue], readAs mark: ReadMark, over before: StoredRow, _ table: TypeTable,
     id: String
@@ -15,12 +15,12 @@ extension WriteTransaction {
     var stale = Change.Stale(version: version, values: [:])
     for position in values.indices where values[position] != before.values[position] {
       let replaced = news.compactMap { $0.fields[position] }
-      // What a record that was not kept for a time came back with as it was is no news.
+      // A record that returns to this device with its old value brought no change.
       let known = news.filter { $0.hashes[position] == nil || !$0.had(before.values[position], at: position) }
       if let told = news.compactMap({ $0.news[position] }).last,
         told != ReplacedFields.hash(of: before.values[position])
       {
-        continue  // This device has changed the field since, knowing the news.
+        continue  // This device has changed the field since, after it received the change.
       }
       if known.contains(where: { $0.had(values[position], at: position) }) {
         values[position] = before.values[position]
@@ -33,7 +33,7 @@ extension WriteTransaction {
     return stale.values.isEmpty ? nil : stale
   }
 
-  /// The deletion by others of a record that was there when a value was read.
+  /// Returns the deletion by others of a record that existed when a value was read.
   func deletion(since mark: ReadMark, _ table: TypeTable, id: String) throws -> ReplacedFields.Entry? {
     guard tells(of: table, since: mark) else { return nil }
     return try ReplacedFields.entries(since: mark, table, id: id, in: self).last { $0.isGone }

@@ -1,4 +1,4 @@
-/// Unique fields of synced types and the index of list references: what a write does besides its own row.
+/// Unique fields of synced types and the index of list references: the work of a write beyond its own row.
 extension WriteTransaction {
   func clearReference(_ clearing: DeletionPlan.Clearing) throws {
     var value = FieldValue.null
@@ -8,8 +8,9 @@ extension WriteTransaction {
     try update(clearing.owner, fields: [clearing.field: value])
   }
 
-  /// Unique fields of synced types have no unique index; the app's own writes are checked here. A pull may bring records
-  /// that collide: a value that the record had before is left alone, so that its other fields can be edited.
+  /// Checks unique fields of synced types, which have no unique index, when the app writes. A pull may bring two
+  /// records with one value. A value that the record had before is therefore accepted, so that its other fields can be
+  /// edited.
   func checkUnique(_ table: TypeTable, id: String, _ values: [FieldValue], before: [FieldValue]? = nil) throws
   {
     guard table.schema.isSynced else { return }
@@ -53,7 +54,7 @@ extension WriteTransaction {
     try unlink(table, id: id, row.values)
   }
 
-  /// Forgets the references in `values`, which the record had.
+  /// Removes the references in `values`, the old values of the record.
   func unlink(_ table: TypeTable, id: String, _ values: [FieldValue]) throws {
     guard table.hasListReferences else { return }
     for (field, value) in zip(table.schema.fields, values) {

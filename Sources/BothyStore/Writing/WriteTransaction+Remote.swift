@@ -1,14 +1,14 @@
-/// Writes that come from a server: whole rows as the server has them, outside the rules for the app's writes.
+/// Writes from a server: whole rows, outside the rules for the app's writes.
 extension WriteTransaction {
-  /// Writes a row as the server has it, new or over an older version. Returns false, with nothing changed, where the
-  /// row that is here is newer.
+  /// Writes a row from the server, new or over an older version. Returns false and changes nothing if the local row is
+  /// newer.
   @discardableResult
   package func put(_ table: TypeTable, id: String, _ row: StoredRow) throws -> Bool {
     try put(table, id: id, row, over: self.row(table, id: id))
   }
 
-  /// Makes a row what is given, whatever version it has now: a pending row's version says what it was made
-  /// against, and after the server went back in time its state is the lower one.
+  /// Replaces a row whatever its version. The version of a pending row is only the base of its change, and a server
+  /// restored to an earlier state has lower versions.
   package func replace(_ table: TypeTable, id: String, _ row: StoredRow) throws {
     let before = try self.row(table, id: id)
     if before != nil { try remove(table, id: id) }
@@ -40,10 +40,11 @@ extension WriteTransaction {
     return true
   }
 
-  /// Removes a row with no regard to delete rules: the server has applied its own. False if there was none.
+  /// Removes a row and ignores delete rules, because the server has applied its own. Returns false if the row doesn't
+  /// exist.
   ///
-  /// - Parameter deletion: the version of the deletion, empty where it is unknown; nil where the record was not deleted
-  ///   by others, and is only no longer kept here.
+  /// - Parameter deletion: The version of the deletion, empty if it is unknown. Nil if the record was not deleted, and
+  ///   this device only stops keeping it.
   @discardableResult
   package func evict(_ table: TypeTable, id: String, deletion: String? = nil) throws -> Bool {
     if keepsNews, let before = try row(table, id: id) {
@@ -68,7 +69,7 @@ extension WriteTransaction {
     return true
   }
 
-  /// The same for a deletion at `version`, unless the row has a newer one.
+  /// Like `evict(_:id:deletion:)` for a deletion at `version`, but ignores a row with a newer version.
   package func evict(_ table: TypeTable, id: String, upTo version: String) throws -> Bool {
     let select = try PreparedStatement(
       """
@@ -92,7 +93,7 @@ extension WriteTransaction {
     touch(table, id)
   }
 
-  /// Sets what is known of a row's metadata. Observers are told where that changes anything.
+  /// Sets the known metadata of a row. Notifies observers if that changes anything.
   package func setMetadata(_ metadata: RecordMetadata, _ table: TypeTable, id: String) throws {
     let update = try statement(.setMetadata, table)
     update.bind(metadata, at: 1)

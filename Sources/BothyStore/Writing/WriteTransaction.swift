@@ -2,31 +2,31 @@ package import GRDB
 
 internal import struct Foundation.Date
 
-/// One transaction that changes the store: all of it is committed, or none.
+/// One transaction that changes the store. All of it is committed, or none.
 ///
-/// Reads through it see its own writes. Lives inside the closure it is given to, on the writer's thread.
+/// Reads through it see its own writes. Valid only inside the closure that receives it, on the writer's thread.
 public final class WriteTransaction: ReadTransaction {
   package let origin: WriteOrigin
-  /// In a transaction of drafts, the records it has changed; nil in others.
+  /// The records that a transaction of drafts has changed, or nil in other transactions.
   package var drafts: [RecordID]?
-  /// Whether the transaction is only to find out what it would do, and is rolled back.
+  /// True if the transaction only determines its effects and is then rolled back.
   package var isRehearsal = false
-  /// A name that ties the changes of this transaction to one another, for the recorder.
+  /// A name that connects the changes of this transaction, for the recorder.
   package var group: String?
-  /// The refused transactions that changes of this one have joined: the rest of its changes joins them too.
+  /// The rejected transactions that changes of this one have joined. The rest of its changes joins them too.
   package var joined: Set<String> = []
-  /// What brings about the changes that follow, for those who listen to events.
+  /// The origin of the changes that follow, for listeners to events.
   package var source: RecordEvent.Source
   var log: EventLog?
-  /// Where the values of sensitive fields are kept.
+  /// The store for the values of sensitive fields.
   package var secretStore: (any SecretStore)?
-  /// Those written by this transaction, to be kept there just before the commit.
+  /// The values written by this transaction, which are stored there just before the commit.
   package private(set) var secrets: [SecretKey: String] = [:]
   let recorder: (any ChangeRecorder)?
   private let clock: (any ChangeRecorder)?
-  /// Whether the file keeps what news replaced, see `ReplacedFields`.
+  /// True if the file keeps replaced values (see `ReplacedFields`).
   let keepsNews: Bool
-  /// The time that the changes of this transaction are made at, in milliseconds.
+  /// The time of the changes of this transaction, in milliseconds.
   package private(set) lazy var time = clock?.time ?? Timestamp(Date()).milliseconds
   private var changes: [Change] = []
   private(set) var touched: TouchedRecords
@@ -43,8 +43,8 @@ public final class WriteTransaction: ReadTransaction {
     super.init(database, catalog)
   }
 
-  /// SQLite rolls a transaction back by itself after a full disk, a failed read or write, or want of memory. What ran
-  /// after that would be committed at once, statement by statement.
+  /// Throws if SQLite has ended the transaction. It rolls back by itself after a full disk, a failed read or write, or
+  /// lack of memory. Later statements are otherwise committed at once, one by one.
   package override func checkIsOpen() throws {
     guard !database.isOutsideTransaction else {
       throw StoreError(
@@ -54,8 +54,8 @@ public final class WriteTransaction: ReadTransaction {
     }
   }
 
-  /// Adds a new record. Throws `StoreError` `.alreadyExists` if the id is taken.
-  /// Costs one row, and one row of the outbox for synced types.
+  /// Inserts a record. Throws `StoreError` `.alreadyExists` if the id is taken. Costs one row, and one row of the
+  /// outbox for synced types.
   public func insert<E: Entity>(_ entity: E, in container: String? = nil) throws {
     let table = try table(of: E.self)
     guard table.hasSideWork else {
@@ -66,9 +66,9 @@ public final class WriteTransaction: ReadTransaction {
     try insert(table, id: entity.id, container: container, values: values.values)
   }
 
-  /// Changes a record to what is given. Of a synced type only the fields that differ from the value as it was read
-  /// count: what others changed since stays. Throws `StoreError` `.notFound` if there is none.
-  /// Costs one row, read and written; nothing when no field differs and the type is synced.
+  /// Updates a record. Of a synced type only the fields that differ from the value as it was read count; later changes
+  /// of others stay. Throws `StoreError` `.notFound` if the record doesn't exist. Costs one row, read and written, or
+  /// no write if the type is synced and no field differs.
   public func update<E: Entity>(_ entity: E) throws {
     let table = try table(of: E.self)
     guard table.schema.isSynced || table.hasSideWork else {
@@ -79,11 +79,11 @@ public final class WriteTransaction: ReadTransaction {
     try update(table, id: entity.id, values: values.values, readAs: entity.readMark)
   }
 
-  /// Inserts the record, or updates it if there is one with its id; one that is in another container than the one
-  /// given is moved there.
+  /// Inserts the record, or updates the existing one with its id. Moves an existing record from another container to
+  /// the given one.
   ///
-  /// A value of a synced type that was read before others deleted the record is an edit of what they deleted: the
-  /// merge policy decides when it is sent. Not edited since, it changes nothing.
+  /// If others deleted a record of a synced type after it was read, saving an edited value is an edit of the deleted
+  /// record. The merge policy then decides when it is sent. A value that wasn't edited changes nothing.
   public func save<E: Entity>(_ entity: E, in container: String? = nil) throws {
     let table = try table(of: E.self)
     if try exists(table, id: entity.id) {
@@ -98,8 +98,8 @@ public final class WriteTransaction: ReadTransaction {
     }
   }
 
-  /// The same for a record of any type. One that was read changes what was changed in it since, fields that were
-  /// cleared included; one that was made changes the fields that it gives.
+  /// Like `save(_:in:)` of an entity, but for a record of any type. A record that was read changes the fields edited
+  /// since, including cleared ones. A record that was created changes the fields that it has.
   public func save(_ record: AnyRecord, in container: String? = nil) throws {
     let table = try catalog.table(record.type)
     if let row = try row(table, id: record.id) {
@@ -121,7 +121,7 @@ public final class WriteTransaction: ReadTransaction {
     }
   }
 
-  /// Reads, changes and writes one record. Throws `.notFound` if there is none.
+  /// Reads, changes and writes one record. Throws `.notFound` if it doesn't exist.
   @discardableResult
   public func update<E: Entity>(_ type: E.Type, id: String, _ change: (inout E) throws -> Void) throws -> E {
     guard var entity = try fetch(type, id: id) else {
@@ -132,14 +132,14 @@ public final class WriteTransaction: ReadTransaction {
     return entity
   }
 
-  /// Deletes a record; false if there was none. References to it follow their delete rules, each record so
-  /// changed counting as a change of its own.
+  /// Deletes a record. Returns false if it doesn't exist. References to it follow their delete rules, and each record
+  /// that they change counts as a change of its own.
   @discardableResult
   public func delete<E: Entity>(_ type: E.Type, id: String) throws -> Bool {
     try delete(id, table(of: type))
   }
 
-  /// Deletes a record of any type; false if there was none.
+  /// Deletes a record of any type. Returns false if it doesn't exist.
   @discardableResult
   public func delete(_ id: RecordID) throws -> Bool { try delete(id.id, catalog.table(id.type)) }
 
@@ -153,8 +153,8 @@ public final class WriteTransaction: ReadTransaction {
     return true
   }
 
-  /// Adds a new record of any type: defaults are filled in, then every field is checked against the schema.
-  /// Throws `.unknownField`, `.invalidValue` or `.alreadyExists`.
+  /// Inserts a record of any type. Fills in defaults, then checks every field against the schema. Throws
+  /// `.unknownField`, `.invalidValue` or `.alreadyExists`.
   public func insert(_ record: AnyRecord) throws {
     let table = try catalog.table(record.type)
     let values = try table.checkedValues(record)
@@ -175,8 +175,8 @@ public final class WriteTransaction: ReadTransaction {
     return AnyRecord(id: id.id, row, table)
   }
 
-  /// Moves a record of a synced type to another container; false if it is there already. Its fields stay as they
-  /// are. Throws `.notFound`. Costs one row, read and written.
+  /// Moves a record of a synced type to another container. Returns false if it is there already. Its fields are
+  /// unchanged. Throws `.notFound`. Costs one row, read and written.
   @discardableResult
   public func move(_ id: RecordID, to container: String) throws -> Bool {
     let table = try catalog.table(id.type)
@@ -230,7 +230,7 @@ public final class WriteTransaction: ReadTransaction {
     }
   }
 
-  /// An edit of a record as it was before others deleted it.
+  /// Edits a record in the state before others deleted it.
   private func edit(
     _ table: TypeTable, id: String, values: [FieldValue], deletedBy news: ReplacedFields.Entry
   ) throws {
@@ -259,7 +259,7 @@ public final class WriteTransaction: ReadTransaction {
     }
     let given = values
     var values = conceal(values, table, id)
-    // A secret changes nothing in the row, and is to be sent all the same.
+    // A secret changes nothing in the row, but must be sent.
     let hasSecret = values != given
     let stale = try leaveNews(in: &values, readAs: mark, over: before, table, id: id)
     if before.values == values && !hasSecret { return }
@@ -282,7 +282,7 @@ public final class WriteTransaction: ReadTransaction {
     try flushIfFull()
   }
 
-  /// Removes what was kept aside of the fields that change: what stood there unread is replaced by what was written.
+  /// Removes the members outside columns of the fields that change. The written value replaces the unread one.
   private func forget(
     _ aside: String, of before: [FieldValue], now values: [FieldValue], _ table: TypeTable, _ id: String
   ) throws {
@@ -298,7 +298,7 @@ public final class WriteTransaction: ReadTransaction {
     try set.run()
   }
 
-  /// Takes the values of sensitive fields aside and leaves null for the row.
+  /// Moves the values of sensitive fields to `secrets` and returns null for the row.
   private func conceal(_ values: [FieldValue], _ table: TypeTable, _ id: String) -> [FieldValue] {
     var values = values
     for position in table.sensitivePositions {
@@ -322,8 +322,8 @@ public final class WriteTransaction: ReadTransaction {
     note(.updated, table, id)
   }
 
-  /// Throws what SQLite said of a value that it did not take: `.invalidValue` for one of more than a gigabyte. The
-  /// same for a coordinate that is none, a number that is not finite and JSON that is nested too deep.
+  /// Throws if a value was refused: a place off the earth, a number that isn't finite, JSON nested too deep. Also
+  /// throws `.invalidValue` for a value over a gigabyte, which SQLite doesn't take.
   private func check(
     _ encoder: FieldEncoder, from first: Int32, _ statement: PreparedStatement, _ table: TypeTable
   ) throws {
@@ -336,7 +336,7 @@ public final class WriteTransaction: ReadTransaction {
     throw DatabaseError(resultCode: ResultCode(rawValue: encoder.resultCode))
   }
 
-  /// Removes one row, with no regard to what refers to it.
+  /// Removes one row and ignores references to it.
   private func remove(_ id: String, _ table: TypeTable) throws -> Bool {
     var before: StoredRow?
     if table.schema.isSynced {
@@ -373,7 +373,7 @@ public final class WriteTransaction: ReadTransaction {
     if changes.count >= 1000 { try flush() }
   }
 
-  /// Hands the gathered changes to the recorder.
+  /// Passes the collected changes to the recorder.
   package func flush() throws {
     try checkIsOpen()
     guard !changes.isEmpty, let recorder else { return }
@@ -381,16 +381,16 @@ public final class WriteTransaction: ReadTransaction {
     changes.removeAll(keepingCapacity: true)
   }
 
-  /// Tells observers of a record that was changed by other means than the methods above.
+  /// Notifies observers of a record that was changed by other means than the methods above.
   package func touch(_ table: TypeTable, _ id: String) { touched.insert(table.index, id) }
 
-  /// Has other processes hear of the commit although it may touch no record.
+  /// Notifies other processes of the commit even if it touches no record.
   package func touchBookkeeping() { touched.bookkeeping = true }
 
-  /// Tells observers that settings were changed that are kept in the file beside its records.
+  /// Notifies observers of a change of settings that the file stores beside its records.
   package func touchSettings() { touched.settings = true }
 
-  /// Notes an event, if somebody listens.
+  /// Records an event if a listener exists.
   func note(_ kind: RecordEvent.Kind, _ table: TypeTable, _ id: String) {
     guard log != nil else { return }
     log?.note(RecordEvent(RecordID(type: table.schema.name, id: id), kind, by: source))

@@ -1,9 +1,9 @@
 public import BothyStore
 import Foundation
 
-/// A principal who is signed in to a space on this device, with the file that is theirs alone.
+/// A user who is signed in to a space on this device, with a file of their own.
 public final class Account: Sendable {
-  /// The space and the principal that the file belongs to.
+  /// The space and the user that the file belongs to.
   public let id: AccountID
   /// The records of the account. After signing out it throws.
   public let store: SyncedStore
@@ -13,28 +13,30 @@ public final class Account: Sendable {
     self.store = store
   }
 
-  /// What becomes of the file when the user signs out.
+  /// The treatment of the file when the user signs out.
   public enum SignOut: Sendable, Hashable {
-    /// Nothing is given up: when anything is pending it throws `SyncError` `.pendingChanges` with its count, and the
-    /// user stays signed in. Otherwise the file goes.
+    /// The file is deleted if it has no pending changes. Otherwise signing out throws `SyncError` `.pendingChanges` with
+    /// their number, and the user stays signed in.
     case refuseIfPending
-    /// The file stays, with what is pending in it, until the user comes back.
+    /// The file stays, with its pending changes, until the user signs in again.
     case park
-    /// All that is pending is written to a document at this path, readable by this user of the machine alone, the bytes
-    /// of blobs to a folder beside it, and both are read back; then the file goes. Throws `SyncError` `.pendingSecrets`
-    /// when values of the secret store wait to be sent: no document holds them.
+    /// All pending changes are written to a document at this path, readable by this user of the machine alone. The
+    /// bytes of blobs are written to a folder beside it. Both are read back, then the file is deleted. Throws
+    /// `SyncError` `.pendingSecrets` if values of the secret store are pending, because documents don't contain them.
     case export(to: String)
-    /// Exports though values of the secret store wait: they go, and their records are drafts when the document is opened.
+    /// Exports although values of the secret store are pending. Those are deleted, and their records are drafts when
+    /// the document is opened.
     case exportWithoutSecrets(to: String)
-    /// The file goes, with what is pending in it.
+    /// The file is deleted, with its pending changes.
     case discard
   }
 
-  /// Signs out: syncing ends, the file is closed and is dealt with as `form` says. A sync that is running ends after
-  /// its present request, and all it has done counts. `run()` returns. Afterwards the store throws.
+  /// Signs out: ends syncing, closes the file and treats it as `form` says. A running sync ends after its present
+  /// request, and its completed work stays done. `run()` returns. Afterwards the store throws.
   ///
-  /// Returns how many changes were pending: now parked, exported or discarded. Throws `SyncError` `.pendingChanges`,
-  /// or `.signedOut` for the second of two calls; when anything is thrown but that, the user is still signed in.
+  /// Returns the number of changes that were pending and are now parked, exported or discarded. Throws `SyncError`
+  /// `.pendingChanges`, or `.signedOut` for the second of two calls. After any error but `.signedOut` the user is still
+  /// signed in.
   @discardableResult
   public func signOut(_ form: SignOut) async throws -> Int {
     try await store.signOut(form)
@@ -42,10 +44,10 @@ public final class Account: Sendable {
 }
 
 extension SyncedStore {
-  /// Ends syncing, closes the file and deals with it as `form` says; see `Account.signOut`.
+  /// Ends syncing, closes the file and treats it as `form` says. See `Account.signOut`.
   ///
-  /// What is exported or given up is marked so in the file before that is removed: no other process sends it then, and a
-  /// removal that was cut short is finished when the file is opened.
+  /// Exported or discarded changes are marked so in the file before it is deleted. Other processes don't send them
+  /// after that, and an interrupted deletion is finished when the file is opened.
   @discardableResult
   public func signOut(_ form: Account.SignOut) async throws -> Int {
     try await engine.shut {
@@ -63,7 +65,7 @@ extension SyncedStore {
     }
   }
 
-  /// Marks the file as signed out, in the transaction that exports what is pending. Returns how much that is.
+  /// Marks the file as signed out, in the transaction that exports the pending changes. Returns their number.
   private func giveUp(_ form: Account.SignOut) throws -> Int {
     var document: String?
     do {
@@ -81,13 +83,14 @@ extension SyncedStore {
         return count
       }
     } catch {
-      // The first error is the one to tell.
+      // The first error is thrown.
       if let document { try? FileManager.default.removeItem(atPath: document) }
       throw error
     }
   }
 
-  /// Writes what is pending to a document, and reads it back. Returns its path; when it throws, no document is left.
+  /// Writes the pending changes to a document, and reads it back. Returns its path. If it throws, it leaves no
+  /// document.
   private func export(to path: String, withoutSecrets: Bool, in transaction: ReadTransaction) throws -> String
   {
     guard !DatabaseFiles.owns(path, store.path) else {
@@ -115,7 +118,7 @@ extension SyncedStore {
         throw SyncError(.badDocument, "\(path) is not what was written to it. Export to another place.")
       }
     } catch {
-      try? FileManager.default.removeItem(atPath: path)  // the first error is the one to tell
+      try? FileManager.default.removeItem(atPath: path)  // the first error is thrown
       throw error
     }
     return path
@@ -133,8 +136,8 @@ extension SyncError {
 }
 
 extension SyncedStore {
-  /// Makes pending again, in the file at `path`, what `signOut(.export)` wrote; the file is made if there is none and
-  /// must not be open. Throws `SyncError` as `AccountFolder.open` does.
+  /// Makes the changes in a document of `signOut(.export)` pending again in the file at `path`. The file is created if
+  /// it doesn't exist, and must not be open. Throws the `SyncError`s of `AccountFolder.open`.
   public static func restorePending(
     from document: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
     owner: AccountID? = nil, options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()

@@ -1,10 +1,10 @@
 public import BothyStore
 import Foundation
 
-/// The accounts of this device: a folder with one database file for each (space, principal), so that what one user
-/// wrote is never sent with another's token nor seen by another.
+/// The accounts of this device: a folder with one database file for each pair of space and user. The changes of a user
+/// are never sent with another's token, and other users don't see them.
 public struct AccountFolder: Sendable {
-  /// The folder, as it was given; it is not there before the first account is opened.
+  /// The path of the folder, as given. The folder doesn't exist before the first account is opened.
   public let path: String
   private let schema: StoreSchema
   private let migrations: [Migration]
@@ -13,7 +13,7 @@ public struct AccountFolder: Sendable {
   private let clock: @Sendable () -> SyncClock
 
   /// - Parameters:
-  ///   - path: The folder; made when the first account is opened.
+  ///   - path: The folder. It is created when the first account is opened.
   ///   - clock: Makes the clock of each file that is opened.
   public init(
     at path: String, schema: StoreSchema, migrations: [Migration] = [],
@@ -28,14 +28,14 @@ public struct AccountFolder: Sendable {
     self.clock = clock
   }
 
-  /// Opens an account's file, making it the first time. What was pending when it was parked is there again, and goes
-  /// with the next sync. Makes no request. Throws `StoreError`.
+  /// Opens an account's file, and creates it the first time. Changes that were pending when the file was parked are
+  /// pending again, and the next sync sends them. Makes no request. Throws `StoreError`.
   ///
   /// - Parameters:
-  ///   - remote: The server, with the token of this principal.
-  ///   - document: A document that `signOut(.export)` wrote for this account: what was pending then is pending again.
-  ///     Throws `SyncError` `.wrongAccount`, `.badDocument`, or `.pendingChanges` when the file has pending changes of
-  ///     its own to the same records.
+  ///   - remote: The server, with the token of this user.
+  ///   - document: A document that `signOut(.export)` wrote for this account. Its changes become pending again. Throws
+  ///     `SyncError` `.wrongAccount`, `.badDocument`, or `.pendingChanges` if the file has pending changes of its own
+  ///     to the document's records.
   public func open(
     _ id: AccountID, remote: any RemoteStorage, importing document: String? = nil
   ) throws -> Account {
@@ -54,14 +54,14 @@ public struct AccountFolder: Sendable {
     return Account(id: id, store: store)
   }
 
-  /// The accounts whose files are here, with what is pending in each. Opens each file for a moment, for reading. Throws
-  /// for a file that can't be read.
+  /// Returns the accounts whose files are in the folder, with their pending changes. Opens each file briefly, for
+  /// reading. Throws if a file can't be read.
   public func accounts() throws -> [ParkedAccount] {
     guard FileManager.default.fileExists(atPath: path) else { return [] }
     let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".bothy") }
     return try names.sorted().compactMap { try FileOwner.look(at: "\(path)/\($0)") }
   }
 
-  /// Where an account's file is, or would be.
+  /// Returns the path of an account's file, also if it doesn't exist.
   public func file(of id: AccountID) -> String { "\(path)/\(id.fileName)" }
 }

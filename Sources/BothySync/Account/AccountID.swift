@@ -3,14 +3,14 @@ import Crypto
 import Foundation
 import GRDB
 
-/// Whose data a file holds: one principal in one space.
+/// The owner of a file's data: one user in one space.
 public struct AccountID: Sendable, Hashable, CustomStringConvertible {
   /// The name of the space on the server: 1 to 128 bytes.
   public var space: String
-  /// The name by which the server knows the user, that of the token.
+  /// The name by which the server knows the user, as in the token.
   public var principal: String
 
-  /// Looks nothing up: an account is there once `AccountFolder.open` has made its file.
+  /// Makes an id, without a look-up. An account exists after `AccountFolder.open` has created its file.
   public init(space: String, principal: String) {
     self.space = space
     self.principal = principal
@@ -18,18 +18,18 @@ public struct AccountID: Sendable, Hashable, CustomStringConvertible {
 
   public var description: String { "\(principal) in \(space)" }
 
-  /// A name for the account's file: as long for every account, different for different ones on every file system,
-  /// and telling nobody who it is.
+  /// The name of the account's file. It has one length for all accounts, differs between accounts on every file system,
+  /// and doesn't reveal the user.
   var fileName: String {
     let digest = SHA256.hash(data: Array("\(space)\u{0}\(principal)".utf8))
     return digest.prefix(16).map { String(format: "%02x", $0) }.joined() + ".bothy"
   }
 }
 
-/// The owner that is kept in a file.
+/// The owner that is stored in a file.
 enum FileOwner {
-  /// Makes the file the owner's, or finds that it is. Returns whose it is; nil if nobody ever said.
-  /// Throws `SyncError` `.wrongAccount`.
+  /// Makes the account the file's owner, or checks that it is. Returns the owner, or `nil` if none was ever set. Throws
+  /// `SyncError` `.wrongAccount`.
   static func bind(_ owner: AccountID?, in transaction: WriteTransaction) throws -> AccountID? {
     let stored = try stored(in: transaction)
     guard let owner, owner != stored else { return stored }
@@ -50,7 +50,8 @@ enum FileOwner {
     return AccountID(space: space, principal: principal)
   }
 
-  /// Whose a file is and how much is pending in it, read without opening it as a store; nil for other files.
+  /// Returns the owner of a file and the number of its pending changes. It doesn't open the file as a store, and
+  /// returns `nil` for other files.
   static func look(at path: String) throws -> ParkedAccount? {
     try Connections.reading(path) { database in
       guard try database.tableExists("bothy_sync") else { return nil }
@@ -61,12 +62,12 @@ enum FileOwner {
   }
 }
 
-/// An account whose file is here, open or not.
+/// An account whose file is on this device, open or not.
 public struct ParkedAccount: Sendable, Hashable {
-  /// The space and the principal that the file belongs to.
+  /// The space and the user that the file belongs to.
   public var id: AccountID
-  /// Where the database file lies.
+  /// The path of the database file.
   public var path: String
-  /// What waits in it to be sent.
+  /// The numbers of pending changes in the file.
   public var pending: PendingCounts
 }

@@ -1,13 +1,13 @@
 import BothyStore
 import Foundation
 
-/// The files that belong to a database: its own and those that Bothy and SQLite put beside it.
+/// The files that belong to a database: its own and those that Bothy and SQLite store beside it.
 enum DatabaseFiles {
   private static let blobs = "-blobs"
-  /// What is put beside a database, by the ending of its name.
+  /// The endings of the names of files beside a database.
   private static let endings = ["-wal", "-shm", "-journal", "-signals", "-suspect", "-secrets", blobs]
 
-  /// Whether a path is that of a database, of a file of its own, or lies in a folder of its own.
+  /// Returns true if a path is that of a database, of a file that belongs to it, or inside of a folder that does.
   static func owns(_ path: String, _ database: String) -> Bool {
     func resolved(_ path: String) -> String {
       let url = URL(fileURLWithPath: path)
@@ -17,8 +17,9 @@ enum DatabaseFiles {
     return ([""] + endings).contains { path == database + $0 || path.hasPrefix("\(database)\($0)/") }
   }
 
-  /// Brings the bytes of a database's blobs beside a document of pending work, to those that are there: a content has
-  /// the same name everywhere. Each is looked for afterwards. Links files where the disk can.
+  /// Copies the bytes of a database's blobs to a folder beside a document of pending changes, and keeps files that
+  /// exist there. A content has one name everywhere. Each file is checked afterwards. It is linked if the disk supports
+  /// links.
   static func copyBlobs(of database: String, beside document: String) throws {
     let source = BlobFolder.path(besideDatabase: database)
     try copy(source, to: document + blobs)
@@ -35,7 +36,7 @@ enum DatabaseFiles {
     try copy(document + blobs, to: BlobFolder.path(besideDatabase: path))
   }
 
-  /// The whole contents: what is being written, or downloaded, is nobody's yet.
+  /// Returns the names of complete files. Files in `incoming` and `partial` have no owner yet.
   private static func names(in folder: String) throws -> [String] {
     guard FileManager.default.fileExists(atPath: folder) else { return [] }
     return try FileManager.default.subpathsOfDirectory(atPath: folder).filter {
@@ -58,18 +59,18 @@ enum DatabaseFiles {
     }
   }
 
-  /// The size of a regular file; nil for anything else.
+  /// Returns the size of a regular file, or `nil` for anything else.
   private static func size(_ path: String) -> Int64? {
-    let found = try? FileManager.default.attributesOfItem(atPath: path)  // nil: not there
+    let found = try? FileManager.default.attributesOfItem(atPath: path)  // nil: it doesn't exist
     guard found?[.type] as? FileAttributeType == .typeRegular else { return nil }
     return found?[.size] as? Int64
   }
 
-  /// Removes a database with what belongs to it, and nothing else.
+  /// Deletes a database and all files that belong to it, and no others.
   static func remove(_ path: String) throws {
     guard path != ":memory:" else { return }
     let manager = FileManager.default
-    // The database itself goes first: what is left of the others without it is nobody's data.
+    // The database itself is deleted first, because the other files have no owner without it.
     try manager.removeItem(atPath: path)
     for ending in endings where manager.fileExists(atPath: path + ending) {
       try manager.removeItem(atPath: path + ending)

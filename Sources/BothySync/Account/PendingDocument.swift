@@ -2,19 +2,19 @@ import BothyStore
 import Foundation
 import GRDB
 
-/// Everything that is pending in a file, as one JSON document: the entries of the outbox as they are stored, each
-/// with its record, the schema they fit, and whose they are. What is restored from it goes to the server as if it had
-/// never left the file: operations that were sent keep their ids.
+/// All pending changes of a file as one JSON document. It has the stored entries of the outbox, each with its record,
+/// and their schema and owner. Restored changes are sent as if they had never left the file. Operations that were sent
+/// keep their ids.
 struct PendingDocument {
   struct Entry {
     var record: RecordID
-    /// The columns of the outbox by name, nulls left out.
+    /// The columns of the outbox by name, without nulls.
     var columns: [String: JSONValue]
-    /// The record's fields; nil for a deletion.
+    /// The record's fields; `nil` for a deletion.
     var fields: FieldsDocument?
     var container: String?
     var version: String?
-    /// Whether it lies on top of another of its record.
+    /// True if another change of its record precedes it.
     var isLater = false
   }
 
@@ -26,10 +26,10 @@ struct PendingDocument {
   var schema: StoreSchema
   var entries: [Entry] = []
 
-  /// Whether the outcome of any operation is unknown.
+  /// True if the outcome of any operation is unknown.
   private var isInDoubt: Bool { entries.contains { $0.columns["operation"] != nil } }
 
-  /// What is pending in an open store. One read transaction.
+  /// Reads the pending changes of an open store, in one read transaction.
   init(of store: Store) throws {
     self = try store.read { try PendingDocument(in: $0) }
   }
@@ -53,13 +53,13 @@ struct PendingDocument {
     entries += try Entry.later(in: transaction.database)
   }
 
-  /// Whether another document holds the same.
+  /// Returns true if another document has equal content.
   func isSame(as other: PendingDocument) -> Bool { json.canonicalText == other.json.canonicalText }
 
   // MARK: the document
 
-  /// Writes the document so that a crash leaves it whole or not there, readable by this user of the machine alone.
-  /// Throws `SyncError` `.badDocument` when there is a file already.
+  /// Writes the document so that after a crash it is complete or doesn't exist. This user of the machine alone can read
+  /// it. Throws `SyncError` `.badDocument` if the file exists already.
   func write(to path: String) throws {
     let manager = FileManager.default
     guard !manager.fileExists(atPath: path) else {
@@ -114,7 +114,7 @@ struct PendingDocument {
 
   // MARK: restoring
 
-  /// Throws when the document is somebody else's, or of a newer version of the app.
+  /// Throws if the document belongs to another user or to a newer version of the app.
   func check(_ owner: AccountID?, _ target: StoreSchema) throws {
     if let mine = self.owner, let owner, mine != owner {
       throw SyncError(.wrongAccount, "The document holds the work of \(mine), not of \(owner).")
@@ -126,8 +126,8 @@ struct PendingDocument {
     }
   }
 
-  /// Makes pending again what the document holds, in the file at `path`, which is made if there is none. The entries
-  /// are first brought to the app's schema by its migrations, in a file of their own. One transaction on the target.
+  /// Makes the document's changes pending again in the file at `path`, which is created if it doesn't exist. The app's
+  /// migrations first bring the entries to its schema, in a file of their own. Uses one transaction on the target.
   func restore(
     into path: String, of owner: AccountID?, schema target: StoreSchema, migrations: [Migration],
     options: StoreOptions,
@@ -144,11 +144,11 @@ struct PendingDocument {
         try document.check(in: transaction)
         if document.isInDoubt { try SyncValues.set("device", device, in: transaction) }
         try document.insert(in: transaction)
-        // What the server has told of these records since is brought again, beside what is pending.
+        // The server's newer versions of these records are downloaded again, beside the pending changes.
         try PullState.resetAll(in: transaction)
       }
     } catch {
-      try? store.close()  // the first error is the one to tell
+      try? store.close()  // the first error is thrown
       throw error
     }
     try store.close()
@@ -159,7 +159,7 @@ struct PendingDocument {
     _ clock: SyncClock
   ) throws -> PendingDocument {
     let temporary = "\(path)-import-\(UUIDv7.make())"
-    defer { try? DatabaseFiles.remove(temporary) }  // what is left of it goes with the database
+    defer { try? DatabaseFiles.remove(temporary) }  // the rest is deleted with the database
     func open(_ schema: StoreSchema, _ migrations: [Migration]) throws -> Store {
       try Store(
         at: temporary, schema: schema, migrations: migrations, options: options,
@@ -219,8 +219,8 @@ struct PendingDocument {
 
   // MARK: making a file anew
 
-  /// Writes what is pending in a file, under the schema it carries, to a document beside it, and removes the file.
-  /// Returns the document's path; nil when nothing was pending.
+  /// Writes the pending changes of a file to a document beside it, under the file's own schema, and deletes the file.
+  /// Returns the document's path, or `nil` if the file had no pending changes.
   static func setAside(_ path: String, _ options: StoreOptions) throws -> String? {
     let store = try Store(existing: path, options: options)
     var place: String?
@@ -243,7 +243,7 @@ struct PendingDocument {
 }
 
 extension PendingDocument {
-  /// A document without entries.
+  /// Makes a document without entries.
   init(owner: AccountID?, device: String, schema: StoreSchema) {
     self.owner = owner
     self.device = device
@@ -252,7 +252,7 @@ extension PendingDocument {
 }
 
 extension PendingDocument.Entry {
-  /// A row of the outbox, without the fields of its record.
+  /// Reads a row of the outbox, without the fields of its record.
   init(_ row: Row) throws {
     var columns: [String: JSONValue] = [:]
     for (name, value) in row {
@@ -270,7 +270,7 @@ extension PendingDocument.Entry {
     self.init(record: RecordID(type: type, id: id), columns: columns)
   }
 
-  /// The changes on top of others.
+  /// Returns the changes that follow others of their records.
   static func later(in database: Database) throws -> [PendingDocument.Entry] {
     try Row.fetchAll(database, sql: "SELECT * FROM bothy_later").map { row in
       var entry = try PendingDocument.Entry(row)
@@ -279,24 +279,24 @@ extension PendingDocument.Entry {
     }
   }
 
-  /// Whether later changes of its record lie on top of it.
+  /// True if later changes of its record follow it.
   var isBeneath: Bool { columns["awaiting"]?.intValue == OutboxEntry.Awaited.Keeping.beneath.rawValue }
 
-  /// Has the row say what the change makes of the record: what lay on top of it is lost.
+  /// Makes the change its record's last one, because the changes after it are lost. The row has its result.
   mutating func makeLast(hasRow: Bool) {
     for name in ["awaiting", "awaited", "awaited_in"] { columns[name] = nil }
     guard isDeletion && hasRow else { return }
     columns["kind"] = .int((columns["base_version"] == nil ? SyncOperation.Kind.insert : .update).number)
   }
 
-  /// What the change makes of the record, where that lies in it.
+  /// The record after the change, if the entry has it.
   var awaited: FieldsDocument? {
     columns["awaited"]?.stringValue.map { FieldsDocument(canonical: Array($0.utf8)) }
   }
 
   var isDeletion: Bool { columns["kind"]?.intValue == SyncOperation.Kind.delete.number }
 
-  /// The same without what was sent of it: who does not know the old device's id can't ask for the outcome.
+  /// The entry without its sent operation. Without the old device's id, its outcome can't be requested.
   var neverSent: PendingDocument.Entry {
     var entry = self
     entry.columns["together"] = columns["together"] ?? columns["sent_together"]

@@ -2,29 +2,30 @@ public import BothyStore
 import Foundation
 import GRDB
 
-/// What was got out of a damaged file that had been set aside.
+/// The content that was salvaged from a quarantined file.
 public struct SalvageReport: Sendable, Hashable {
-  /// Changes that are pending again, as they were: the next sync sends them.
+  /// The number of changes that are pending again. The next sync sends them.
   public var pending = 0
-  /// Records that are on no server and are here again.
+  /// The number of restored records that no server has.
   public var records = 0
-  /// Records whose old change was left out, because they have a pending change in the new file.
+  /// The records whose old change was left out, because they have a pending change in the new file.
   public var skipped: [RecordID] = []
-  /// Records whose change or fields can't be read any more. The set-aside file is kept.
+  /// The records whose change or fields can no longer be read. The quarantined file is kept.
   public var lost: [RecordID] = []
-  /// Whether every row that could hold such work was read.
+  /// True if every row that may hold such changes was read.
   public var isComplete = true
 }
 
 extension SyncedStore {
-  /// Gets out of a damaged file that was set aside (`Store.damagedFiles`) what can still be read of it: what was pending,
-  /// and the records that are on no server. It is put into the file at `path`, which is made if there is none and must not
-  /// be open. What the server has comes back with the next sync.
+  /// Salvages the readable content of a quarantined file (`Store.damagedFiles`): its pending changes, and the records
+  /// that no server has. It is written to the file at `path`, which is created if it doesn't exist and must not be
+  /// open. The next sync downloads the server's records again.
   ///
-  /// Afterwards the old file is called `….salvaged-…`, and is told of no longer. Call it again if it fails: nothing is
-  /// taken over twice. Throws `SyncError` `.pendingChanges` where operations of both files are in doubt (sync first),
-  /// `.wrongAccount` for a file of somebody else, `.otherServer` where the files were synced with different servers or
-  /// spaces, `.signedOut` for a file whose work was given up, and `StoreError` where nothing can be read at all.
+  /// Afterwards the old file is called `….salvaged-…` and is no longer reported. Call it again if it fails. It doesn't
+  /// salvage anything twice. Throws `SyncError` `.pendingChanges` if operations of both files are in doubt (sync
+  /// first), and `.wrongAccount` for a file of another user. Throws `.otherServer` if the files were synced with
+  /// different servers or spaces, and `.signedOut` for a file that was exported or discarded by signing out. Throws
+  /// `StoreError` if no part of the file can be read.
   @discardableResult
   public static func salvage(
     _ file: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
@@ -38,15 +39,14 @@ extension SyncedStore {
       into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock)
     let store = try Store(
       at: path, schema: schema, migrations: migrations, options: options, recorder: Outbox(clock: clock))
-    defer { try? store.close() }  // what was written is durable
+    defer { try? store.close() }  // the writes are durable
     try wreck.putRecords(into: store)
     wreck.report.pending += wreck.pending.entries.count
     try rename(file, to: "salvaged")
     return wreck.report
   }
 
-  /// Says that nothing is wanted of a damaged file that was set aside. It is kept as `….dismissed-…`, and told of no
-  /// longer.
+  /// Dismisses a quarantined file without salvaging it. The file is kept as `….dismissed-…` and is no longer reported.
   public static func dismiss(damagedFile file: String) throws { try rename(file, to: "dismissed") }
 
   private static func rename(_ file: String, to state: String) throws {
@@ -58,14 +58,14 @@ extension SyncedStore {
   }
 }
 
-/// What can be read of a damaged file. Tables are read from their beginning and, where that meets damage, from their end.
+/// The readable content of a damaged file. Tables are read from their beginning and, after damage, from their end.
 private struct Wreck {
   var pending: PendingDocument
   var report = SalvageReport()
-  /// Records that are on no server, and whether their insert was pending in a part that can't be read.
+  /// The records that no server has. `wasPending` is true if their insert may be in an unreadable part of the outbox.
   private var records: [(record: BothyStore.AnyRecord, wasPending: Bool)] = []
   private var seen: Set<RecordID> = []
-  /// What is known of the server that the file was synced with.
+  /// The known history of the server that the file was synced with.
   private var history: ServerHistory?
 
   init(_ file: String, otherwise schema: StoreSchema) throws {
@@ -89,7 +89,7 @@ private struct Wreck {
   }
 
   private init(in database: Database, otherwise fallback: StoreSchema) throws {
-    // What can't be read is made up for: the schema by the app's, the owner and the device by none.
+    // The app's schema replaces an unreadable one. The owner and the device have no replacement.
     let schema = (try? Store.storedSchema(in: database)) ?? fallback
     let transaction = ReadTransaction(database, Catalog(schema))
     guard (try? ServerBinding.isSignedOut(in: transaction)) != true else {
@@ -133,8 +133,8 @@ private struct Wreck {
     if pending.device.isEmpty { pending.entries = pending.entries.map(\.neverSent) }
   }
 
-  /// Takes the changes that lie on top of others which could be read. Where some can't be read, the next, or the row,
-  /// has what they made of the record: only the borders between transactions are lost.
+  /// Reads the changes that follow other readable changes. The next change, or the row, contains the effect of an
+  /// unreadable one, so only the borders between transactions are lost.
   private mutating func takeLater(in database: Database) throws {
     guard try database.tableExists("bothy_later") else { return }
     var later: [RecordID: [Int64: PendingDocument.Entry]] = [:]
@@ -166,7 +166,7 @@ private struct Wreck {
     }
   }
 
-  /// Has each change go on from the one beneath it: what one that can't be read made of the record is part of the next.
+  /// Bases each change on the one before it. The effect of an unreadable change becomes part of the next.
   private static func close(_ changes: inout [PendingDocument.Entry], on first: PendingDocument.Entry) {
     var beneath = first
     for index in changes.indices {
@@ -178,7 +178,7 @@ private struct Wreck {
     }
   }
 
-  /// Reads from the beginning and, where that meets damage, from the end; false where something can't be read.
+  /// Reads from the beginning and, after damage, from the end. Returns false if a part can't be read.
   private static func bothWays(_ read: (_ direction: String) throws -> Void) -> Bool {
     for direction in ["ASC", "DESC"] {
       do {
@@ -189,7 +189,7 @@ private struct Wreck {
     return false
   }
 
-  /// A row that belongs to an entry, or that no server has.
+  /// Reads a row that belongs to an entry, or that no server has.
   private mutating func take(
     _ row: PreparedStatement, _ table: TypeTable, isOutboxWhole: Bool,
     _ entries: inout [RecordID: PendingDocument.Entry]
@@ -208,8 +208,8 @@ private struct Wreck {
     }
   }
 
-  /// Leaves out the changes of records that have others in the file at `path`. Throws `SyncError` `.otherServer` for a
-  /// file that was synced with another server or space.
+  /// Leaves out the changes of records that have pending changes in the file at `path`. Throws `SyncError`
+  /// `.otherServer` for a file that was synced with another server or space.
   mutating func leaveOut(pendingIn path: String, _ schema: StoreSchema) throws {
     guard FileManager.default.fileExists(atPath: path) else { return }
     let (entries, history) = (pending.entries, history)
@@ -227,7 +227,7 @@ private struct Wreck {
     pending.entries.removeAll { taken.contains($0.record) }
   }
 
-  /// Writes the records that no server has, where there are none with their ids. One transaction.
+  /// Writes the records that no server has, unless the store has records with their ids. Uses one transaction.
   mutating func putRecords(into store: Store) throws {
     let (records, history) = (records, history)
     let (put, pending, lost) = try store.write { transaction in

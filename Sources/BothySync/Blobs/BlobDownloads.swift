@@ -1,14 +1,16 @@
 import BothyStore
 import Synchronization
 
-/// Brings blobs from the server to this device: in parts, going on where an earlier try ended, each blob once however
-/// many ask for it. Cancelling one who asks hurts nobody else.
+/// Downloads blobs in parts. A download continues where an earlier try ended, and runs once for all its callers.
+/// Cancelling one caller doesn't affect the others.
 final class BlobDownloads: Sendable {
   private let lines = KeyedGate<String>()
-  /// How often parts came too late since the last that came in time; each quarters the parts, down to 16 KB.
+  /// The number of parts that arrived too late since the last one in time. Each quarters the size of parts, down to 16
+  /// KB.
   private let lateness = Mutex(0)
 
-  /// Returns when the bytes are here and have the checksum that names them. Throws `SyncError` or `StoreError`.
+  /// Returns when the bytes are on this device and have the checksum that names them. Throws `SyncError` or
+  /// `StoreError`.
   func run(_ blob: Blob, in store: SyncedStore) async throws {
     let name = blob.sha256
     guard Blob.isName(name) else {
@@ -42,7 +44,7 @@ final class BlobDownloads: Sendable {
         }
       }
     }
-    // Told so, the server asks those devices for the blob that hold it. It is damaged all the same if that fails.
+    // The server then requests the blob from devices that have it. The blob is damaged even if this request fails.
     _ = try? await remote.verifiedHolding(of: name)
     throw SyncError(
       .blobDamaged,
@@ -65,7 +67,7 @@ final class BlobDownloads: Sendable {
         if error.code == "timeout" { lateness.withLock { $0 = min($0 + 1, 8) } }
         throw error
       }
-      guard !bytes.isEmpty else { return }  // shorter than the record says: the checksum will tell
+      guard !bytes.isEmpty else { return }  // shorter than in the record: the checksum check fails
       let start = offset
       try await FileWork.run { try folder.append(bytes, to: name, at: start) }
       offset += Int64(bytes.count)

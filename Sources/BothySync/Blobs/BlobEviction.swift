@@ -1,22 +1,22 @@
 import BothyStore
 
-/// Keeps the bytes on this device within their budget, and clears what belongs to nothing.
+/// Keeps the bytes on this device within their budget, and deletes blobs without a record.
 ///
-/// Never removed: what the server does not say that it has, asked at that moment, what a record with pending work names,
-/// what is pinned. So the last copy stays, and what the server has lost goes there again.
+/// It never deletes pinned blobs, blobs of records with pending changes, and blobs that the server doesn't confirm at
+/// that moment. So the last copy stays, and a blob that the server lacks is uploaded again.
 struct BlobEviction {
   private let pass: SyncPass
 
   init(_ pass: SyncPass) { self.pass = pass }
 
-  /// What no record names and nobody has used for so long was forgotten between `put` and `save`, or is of a record that
-  /// was deleted.
+  /// The time after which an unused blob without a record is deleted. It was put without a `save`, or its record was
+  /// deleted.
   private static let patience: Int64 = 7 * 86_400_000
 
   private enum Fate { case keep, mayGo, forgotten }
 
-  /// One look at the folder, two transactions, and a request for each blob that is to make room: when the server can't be
-  /// reached they stay.
+  /// Evicts blobs with one listing of the folder, two transactions, and a request for each blob to evict. Blobs stay if
+  /// the server can't be reached.
   @discardableResult
   func run(budget: Int64?, keeping spared: String? = nil) async throws -> BlobEvictionResult {
     let (folder, now) = (pass.blobs, pass.clock.now())
@@ -39,7 +39,7 @@ struct BlobEviction {
     }
     let chosen = doomed
     guard !chosen.isEmpty else { return BlobEvictionResult() }
-    // Once more, and within the transaction: what was put or named meanwhile stays.
+    // The check is repeated within the transaction, so that blobs that were put or named meanwhile stay.
     let removed = try await pass.store.write(origin: .remote) { transaction -> [BlobFolder.File] in
       let fates = try fates(of: chosen, now: now, in: transaction)
       let removed = chosen.filter { fates[$0.sha256] != .keep && fates[$0.sha256] == judged[$0.sha256] }
@@ -52,8 +52,8 @@ struct BlobEviction {
     return BlobEvictionResult(removed: removed.count, bytes: removed.reduce(0) { $0 + $1.size })
   }
 
-  /// What the server says of a blob. One that it lacks is uploaded, and stays here for this time. Nil when no more is to be
-  /// asked now.
+  /// Returns true if the server has the blob. A blob that it lacks is uploaded and stays this time. Returns `nil` if no
+  /// more requests are made now.
   private func isOnServer(_ file: BlobFolder.File) async -> Bool? {
     guard let remote = pass.remote.blobs else { return nil }
     do {
@@ -61,7 +61,7 @@ struct BlobEviction {
       var requests = 0
       _ = try await BlobHealing(pass: pass).send(file, &requests)
       return false
-    } catch { return nil }  // without the server's word nothing goes; the next eviction asks again
+    } catch { return nil }  // without the server's confirmation nothing is deleted; the next eviction requests it again
   }
 
   func run() async throws { try await run(budget: pass.configuration.blobs.budget) }
@@ -70,7 +70,7 @@ struct BlobEviction {
     of files: [BlobFolder.File], now: Int64, in transaction: ReadTransaction
   ) throws -> [String: Fate] {
     let pending = try BlobTable.namedByPending(in: transaction)
-    // What is pending in a file that was set aside may need its blobs when it is salvaged.
+    // Pending changes of a quarantined file may need their blobs when it is salvaged.
     let isSalvageDue = !pass.store.damagedFiles.isEmpty
     var named: Set<String>?
     var fates: [String: Fate] = [:]

@@ -2,24 +2,24 @@ import BothyStore
 import Crypto
 import Foundation
 
-/// The bytes of blobs on this device, in a folder beside the database file: one file for each content, named by its
-/// SHA-256. What the files mean is in the table `bothy_blob`.
+/// The bytes of blobs on this device, in a folder beside the database file. Each content has one file, named by its
+/// SHA-256. The table `bothy_blob` has the state of the blobs.
 ///
-/// A file gets its name only when it is complete, durable and of the content that the name says; what is being
-/// written lives in `incoming`, and downloads that go on in `partial`.
+/// A file gets its name only when it is complete, durable and has the content of that name. Unfinished writes are in
+/// `incoming`, and unfinished downloads in `partial`.
 final class BlobFolder: Sendable {
   let root: String
-  /// Whether the folder goes when the store does, as the store itself does.
+  /// True if the folder is deleted with the store, because the store is temporary too.
   private let isTemporary: Bool
 
   struct File: Sendable {
     var sha256: String
     var size: Int64
-    /// Milliseconds since 1970.
+    /// The time of the last use, in milliseconds since 1970.
     var used: Int64
   }
 
-  /// Makes nothing yet: a store without blobs has no folder.
+  /// Makes nothing on disk yet. A store without blobs has no folder.
   init(besideDatabase path: String?) {
     if let path {
       root = URL(fileURLWithPath: path).resolvingSymlinksInPath().path + "-blobs"
@@ -31,20 +31,21 @@ final class BlobFolder: Sendable {
   }
 
   deinit {
-    if isTemporary { try? FileManager.default.removeItem(atPath: root) }  // what is left harms nothing
+    if isTemporary { try? FileManager.default.removeItem(atPath: root) }  // files that stay are harmless
   }
 
-  /// The folder of the database at `path`, the same by whatever link it is reached: it moves and goes with the file.
+  /// Returns the folder of the database at `path`, independent of links in it. The folder is moved and deleted with the
+  /// file.
   static func path(besideDatabase path: String) -> String {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().path + "-blobs"
   }
 
   func path(of sha256: String) -> String { "\(root)/\(sha256.prefix(2))/\(sha256)" }
 
-  /// The size of a blob's file, nil when its bytes are not here.
+  /// Returns the size of a blob's file, or `nil` if its bytes are not on this device.
   func size(of sha256: String) -> Int64? { ContentFile.size(of: path(of: sha256)) }
 
-  /// Writes the bytes that `next` gives until it gives none. Memory is bounded by what it gives at a time.
+  /// Writes the bytes that `next` returns until it returns none. Memory is bounded by what it returns at a time.
   func store(_ next: () throws -> [UInt8]) throws -> (sha256: String, size: Int64) {
     try PrivateFolder.make(root + "/incoming")
     let temporary = "\(root)/incoming/\(UUIDv7.make())"
@@ -74,12 +75,13 @@ final class BlobFolder: Sendable {
     try ContentFile.publish(temporary, as: path(of: sha256))
   }
 
-  /// Bytes of a blob from `offset`. Not checked: who reads all of it compares the checksum.
+  /// Returns bytes of a blob from `offset`, unchecked. A caller that reads all of them compares the checksum.
   func read(_ sha256: String, at offset: Int64, count: Int) throws -> [UInt8] {
     try OpenFile(path(of: sha256), O_RDONLY).read(at: offset, count: count)
   }
 
-  /// Whether the file holds what its name says. Reads all of it. Throws `.notFound` when it is not here.
+  /// Returns true if the file has the content of its name. Reads all of it. Throws `.notFound` if the file doesn't
+  /// exist.
   func isIntact(_ sha256: String) throws -> Bool {
     try ContentFile.digest(of: path(of: sha256)).sha256 == sha256
   }
@@ -93,7 +95,7 @@ final class BlobFolder: Sendable {
     ContentFile.touch(path(of: sha256), at: milliseconds)
   }
 
-  /// All complete files, in no order.
+  /// Returns all complete files, in no order.
   func files() -> [File] {
     ContentFile.names(in: root).filter { $0.utf8.count == 2 }.flatMap { prefix in
       ContentFile.names(in: "\(root)/\(prefix)").filter { Blob.isName($0) }.compactMap { name in
@@ -103,7 +105,7 @@ final class BlobFolder: Sendable {
     }
   }
 
-  /// Removes what was begun before `time` and never became complete.
+  /// Deletes files that were begun before `time` and never completed.
   func removeUnfinished(before time: Int64) {
     for folder in ["incoming", "partial"] {
       for name in ContentFile.names(in: "\(root)/\(folder)") {
@@ -117,7 +119,7 @@ final class BlobFolder: Sendable {
 
   private func partialPath(of sha256: String) -> String { "\(root)/partial/\(sha256)" }
 
-  /// How much of a download is here.
+  /// Returns the number of bytes of an unfinished download.
   func received(of sha256: String) -> Int64 { ContentFile.size(of: partialPath(of: sha256)) ?? 0 }
 
   func append(_ bytes: [UInt8], to sha256: String, at offset: Int64) throws {
@@ -125,7 +127,8 @@ final class BlobFolder: Sendable {
     try OpenFile(partialPath(of: sha256), O_RDWR | O_CREAT).write(bytes, at: offset)
   }
 
-  /// Makes a finished download the blob's file. False, with the download thrown away, when it is not what its name says.
+  /// Makes a finished download the blob's file. Returns false, with the download deleted, if its content doesn't match
+  /// its name.
   func finish(_ sha256: String) throws -> Bool {
     let partial = partialPath(of: sha256)
     if ContentFile.size(of: partial) == nil { try append([], to: sha256, at: 0) }

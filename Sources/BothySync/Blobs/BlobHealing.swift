@@ -1,12 +1,12 @@
 import BothyStore
 
-/// Brings to the server what it lacks and this device holds.
+/// Uploads blobs that the server lacks and this device has.
 struct BlobHealing {
   let pass: SyncPass
 
-  /// Uploads those of the wanted blobs whose bytes are here; one that the server refuses stops no other.
+  /// Uploads the wanted blobs whose bytes are on this device. A blob that the server refuses doesn't stop the others.
   ///
-  /// - Parameter wanted: names as `BlobWish` gives them.
+  /// - Parameter wanted: names as `BlobWish` returns them.
   func run(_ wanted: Set<String>, _ request: SyncPass.Request, _ report: inout SyncReport) async throws {
     guard !wanted.isEmpty, pass.remote.blobs != nil else { return }
     let folder = pass.blobs
@@ -19,7 +19,8 @@ struct BlobHealing {
     }
   }
 
-  /// Makes sure that the server has a blob. True when it has it. Throws `RemoteError` when no blob can be uploaded now.
+  /// Uploads a blob unless the server has it. Returns true if the server has it. Throws `RemoteError` if blobs can't be
+  /// uploaded now.
   func send(_ file: BlobFolder.File, _ requests: inout Int) async throws -> Bool {
     guard let remote = pass.remote.blobs else { return false }
     var upload = BlobUpload(Blob(sha256: file.sha256, size: Int(clamping: file.size)), pass)

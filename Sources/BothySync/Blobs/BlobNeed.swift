@@ -1,16 +1,16 @@
 import BothyStore
 
-/// A blob that the server is to have before the entry that names it is sent.
+/// A blob that the server must have before the entry that names it is sent.
 struct BlobNeed: Sendable {
   var record: RecordID
   var operation: SyncOperation.Kind
   /// The entry's revision when the need was found.
   var revision: Int64
   var blob: Blob
-  /// Failed tries so far.
+  /// The number of failed tries so far.
   var attempts: Int64
 
-  /// The blobs that a change names and that the server is not known to have. One look-up for each.
+  /// Returns the blobs that a change names and that the server isn't known to have. Costs one look-up for each.
   static func missing(
     _ fields: [String: JSONValue], _ table: TypeTable, now: Int64, in transaction: ReadTransaction
   ) throws -> [(blob: Blob, attempts: Int64)] {

@@ -1,36 +1,37 @@
 public import struct Foundation.URL
 
-/// What a remote can do beside `RemoteStorage` when it keeps the bytes of blobs.
+/// The operations of a remote that also stores the bytes of blobs.
 ///
-/// Every method is one round trip, may be called from any task, throws `RemoteError` only, and may be repeated: a blob is
-/// named by its content, so the same request twice makes no difference.
+/// Every method is one round trip, may be called from any task, and throws `RemoteError` only. It may be repeated
+/// without effect, because a blob is named by its content.
 public protocol BlobRemote: Sendable {
-  /// How much of a blob the server has.
+  /// Returns how much of a blob the server has.
   func holding(of sha256: String) async throws(RemoteError) -> BlobHolding
 
-  /// The same after the server has read all of the blob's bytes: asked for by who got others than the name says. A server
-  /// that can't answers as `holding`.
+  /// Like `holding(of:)`, but the server first reads all of the blob's bytes. Called after a download whose bytes don't
+  /// match the name. A server that can't do this answers like `holding(of:)`.
   func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding
 
-  /// Sends a part of a blob. Returns what the server has then: it takes the part only where it continues what it has, so
-  /// an answer that was lost is made good by asking again.
+  /// Sends a part of a blob. Returns how much the server has then. It accepts the part only if it continues the earlier
+  /// ones, so a request whose answer was lost may be repeated.
   func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding
 
-  /// The bytes of a range, fewer only at the end of the blob. Throws `.notFound` when the server has no such blob.
+  /// Returns the bytes of a range, fewer only at the end of the blob. Throws `.notFound` if the server doesn't have the
+  /// blob.
   func download(_ sha256: String, _ range: Range<Int64>) async throws(RemoteError) -> [UInt8]
 
-  /// Where the blob can be had; makes no request.
+  /// Returns the blob's address, without a request.
   func url(of sha256: String) -> URL
 }
 
 extension BlobRemote {
-  /// Asks for `holding`.
+  /// Calls `holding(of:)`.
   public func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
     try await holding(of: sha256)
   }
 }
 
 extension RemoteStorage {
-  /// A remote keeps no blobs unless it says so: records that name blobs then wait in the inbox.
+  /// `nil`, unless the remote stores blobs. Records that name blobs then count as rejected.
   public var blobs: (any BlobRemote)? { nil }
 }

@@ -1,7 +1,7 @@
 import BothyStore
 
-/// What this device knows of each blob: the table `bothy_blob`. Records name blobs, files hold them; a row says whether
-/// the server has one. A blob without a row came by a pull and was never asked for.
+/// The table `bothy_blob`, with this device's knowledge of each blob. Records name blobs, files have their bytes, and a
+/// row has the server's state of one. A blob without a row came with a pull and was never downloaded.
 enum BlobTable {
   static let sql = """
     CREATE TABLE IF NOT EXISTS bothy_blob (
@@ -10,27 +10,28 @@ enum BlobTable {
     """
 
   enum State: Int64 {
-    /// Put here; the server is not known to have it.
+    /// It was put on this device; the server isn't known to have it.
     case pending = 0
     /// The server had it at `confirmed`.
     case onServer = 1
-    /// The server was asked and has it not, and neither has this device.
+    /// Neither the server nor this device had it at the last request.
     case missing = 2
   }
 
   struct Row {
     var size: Int64
     var state: State
-    /// How many bytes the server has taken.
+    /// The number of bytes that the server has received.
     var sent: Int64
-    /// When the server last said that it has the blob, in milliseconds since 1970.
+    /// The time when the server last confirmed that it has the blob, in milliseconds since 1970.
     var confirmed: Int64
-    /// Tries to upload it that brought nothing; such blobs are tried after the others.
+    /// The number of uploads without progress. Such blobs are tried after the others.
     var attempts: Int64
     var isPinned: Bool
   }
 
-  /// A server keeps what no record names for a day at least, so its word is good for an hour.
+  /// The time for which a confirmation of the server is valid: an hour. A server keeps blobs without a record for at
+  /// least a day.
   static let trust: Int64 = 3_600_000
 
   static func row(_ sha256: String, in transaction: ReadTransaction) throws -> Row? {
@@ -45,7 +46,7 @@ enum BlobTable {
       confirmed: select.int(at: 3), attempts: select.int(at: 4), isPinned: select.int(at: 5) != 0)
   }
 
-  /// The bytes are here.
+  /// Notes that the bytes are on this device.
   static func put(_ sha256: String, size: Int64, in transaction: WriteTransaction) throws {
     let insert = try PreparedStatement(
       """
@@ -57,7 +58,7 @@ enum BlobTable {
     try insert.run()
   }
 
-  /// The server has the blob.
+  /// Notes that the server has the blob.
   static func confirm(_ sha256: String, size: Int64, at time: Int64, in transaction: WriteTransaction) throws
   {
     let insert = try PreparedStatement(
@@ -71,7 +72,7 @@ enum BlobTable {
     try insert.run()
   }
 
-  /// The server has so much of it.
+  /// Notes the number of bytes that the server has.
   static func setSent(_ sha256: String, _ sent: Int64, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
       "UPDATE bothy_blob SET state = 0, sent = ?, attempts = 0 WHERE sha256 = ?", in: transaction.database)
@@ -115,7 +116,7 @@ enum BlobTable {
     try delete.run()
   }
 
-  /// The blobs that records with pending work name, by content, with their sizes.
+  /// Returns the blobs that records with pending changes name, by content, with their sizes.
   static func namedByPending(in transaction: ReadTransaction) throws -> [String: Int64] {
     var named: [String: Int64] = [:]
     for table in transaction.catalog.tables where table.schema.isSynced {
@@ -135,7 +136,7 @@ enum BlobTable {
     return named
   }
 
-  /// The blobs of what the journal can restore.
+  /// Returns the blobs of content that the journal can restore.
   private static func lost(in transaction: ReadTransaction) throws -> [String] {
     var lost: [String] = []
     for table in transaction.catalog.tables where table.schema.isSynced && !table.blobFields.isEmpty {
@@ -152,7 +153,7 @@ enum BlobTable {
     return lost
   }
 
-  /// The blobs that changes name which the rows do not show.
+  /// Returns the blobs of changes that the rows don't show.
   private static func hidden(in transaction: ReadTransaction) throws -> [Blob] {
     var blobs: [Blob] = []
     let entries =
@@ -166,7 +167,7 @@ enum BlobTable {
     return blobs
   }
 
-  /// Whether a record names the blob by a change that the server has not acknowledged.
+  /// Returns true if a change that the server has not acknowledged names the blob.
   static func isUnacknowledged(_ sha256: String, in transaction: ReadTransaction) throws -> Bool {
     for table in transaction.catalog.tables where table.schema.isSynced {
       for (field, column) in zip(table.blobFields, table.blobColumns) {
@@ -186,7 +187,7 @@ enum BlobTable {
     return try hidden(in: transaction).contains { $0.sha256 == sha256 }
   }
 
-  /// All blobs that records here name. Reads every row of the types with blobs.
+  /// Returns all blobs that records on this device name. Reads every row of the types with blobs.
   static func named(in transaction: ReadTransaction) throws -> Set<String> {
     var named: Set<String> = []
     for table in transaction.catalog.tables {

@@ -1,20 +1,20 @@
 import BothyStore
 
-/// Brings one blob to the server, a request at a time. Where it stands is asked of the server at the beginning, so a
-/// process that was killed, another device's upload and a lost answer all look the same.
+/// Uploads one blob, a request at a time. It begins by requesting how much the server has. So it handles a killed
+/// process, another device's upload and a lost answer alike.
 struct BlobUpload {
   let blob: Blob
   let pass: SyncPass
-  /// How many bytes the server has, once it was asked.
+  /// The number of bytes that the server has, after the first request.
   private(set) var offset: Int64?
   private(set) var isDone = false
-  /// Requests in a row after which the server had no more than before.
+  /// The number of requests in a row after which the server had no more than before.
   private var standstills = 0
   private var mismatches = 0
   private let partSize: Int
 
-  /// - Parameter attempts: tries in a row that brought nothing. Each after the first halves the parts, down to 16 KB: where the line is slow, a part must
-  ///   still arrive in time.
+  /// - Parameter attempts: the number of tries in a row without progress. Each after the first halves the parts, down
+  ///   to 16 KB, so that a part arrives in time on a slow connection.
   init(_ blob: Blob, _ pass: SyncPass, attempts: Int64 = 0) {
     self.blob = blob
     self.pass = pass
@@ -23,14 +23,14 @@ struct BlobUpload {
   }
 
   enum Progress {
-    /// The server has more than before, or was asked what it has.
+    /// The server has more than before, or has reported how much it has.
     case moved
     case done
-    /// It will not take the blob as it is, or there is nothing to give.
+    /// The server doesn't accept the blob as it is, or this device lacks the bytes.
     case refused(Rejection)
   }
 
-  /// One request. Throws `RemoteError` for what has nothing to do with this blob.
+  /// Makes one request. Throws `RemoteError` for errors that don't concern this blob.
   mutating func step(_ remote: any BlobRemote) async throws -> Progress {
     do {
       guard let offset else { return try await take(remote.holding(of: blob.sha256)) }
@@ -69,7 +69,7 @@ struct BlobUpload {
     let (sha256, now) = (blob.sha256, pass.clock.now())
     switch holding {
     case .whole(let size) where size != Int64(blob.size):
-      // Something of another size is another thing, or a sign-in page: what answers is shown the bytes.
+      // Content of another size is another blob, or a sign-in page. The bytes are sent from the beginning.
       return try await take(.part(0))
     case .whole(let size):
       try await pass.store.write(origin: .remote) {
@@ -78,7 +78,7 @@ struct BlobUpload {
       isDone = true
       return .done
     case .part(let told):
-      // A member of the space may have sent more under this name than the blob has: it begins anew.
+      // A member of the space may have sent more bytes under this name than the blob has. The upload then restarts.
       let received = told > Int64(blob.size) ? 0 : told
       standstills = received > offset ?? -1 ? 0 : standstills + 1
       guard standstills < 5 else {
@@ -92,7 +92,8 @@ struct BlobUpload {
     }
   }
 
-  /// A checksum that does not fit is the server's fault once: what it had was from another try. Then it is looked for here.
+  /// Returns the effect of a refused part. If the local file is intact, a first wrong checksum counts as the server's,
+  /// which had bytes of another try. The upload then restarts.
   private mutating func refusal(_ error: RemoteError) async throws -> Progress {
     let code = error.code ?? error.errorClass.rawValue
     guard code == BlobProblem.Code.checksumMismatch.rawValue else {

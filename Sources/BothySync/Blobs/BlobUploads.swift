@@ -1,16 +1,16 @@
 import BothyStore
 
-/// The blobs of one pass: uploads what records wait for, and notes on the records what cannot be uploaded.
+/// The blobs of one sync. It uploads those that records wait for, and marks the records whose blobs cannot be uploaded.
 struct BlobUploads {
   private let pass: SyncPass
   private let request: SyncPass.Request
   private var uploads: [String: BlobUpload] = [:]
   private var refused: [String: Rejection] = [:]
   private var uploadedBytes: Int64 = 0
-  /// Why no blob can be uploaded now, kept until the records of those that were are sent.
+  /// The reason why blobs can't be uploaded now, kept until the records of the uploaded ones are sent.
   private var failure: (any Error)?
 
-  /// How many requests are made before the pass looks for other work.
+  /// The number of requests that are made before the sync does other work.
   private static let slice = 32
 
   init(_ pass: SyncPass, _ request: SyncPass.Request) {
@@ -18,16 +18,16 @@ struct BlobUploads {
     self.request = request
   }
 
-  /// Makes a few requests for the blobs that are needed. True when something came of it and the pass is to go on.
+  /// Makes a few requests for the needed blobs. Returns true if they had an effect and the sync must continue.
   ///
-  /// Throws `RemoteError` when no blob can be uploaded now, and when the pass may not go on.
+  /// Throws `RemoteError` if blobs can't be uploaded now, and if the sync may not continue.
   mutating func advance(_ needs: [BlobNeed], _ report: inout SyncReport) async throws -> Bool {
     if needs.isEmpty {
       if report.uploadedBlobs > 0 { try await BlobEviction(pass).run() }
       return false
     }
     if let failure { throw failure }
-    // What has failed before must not keep others waiting.
+    // Blobs that failed before don't delay the others.
     var ordered = needs.sorted { $0.attempts < $1.attempts }[...]
     var requests = 0
     var bytes: Int64 = 0
@@ -52,7 +52,7 @@ struct BlobUploads {
     return true
   }
 
-  /// One step for one need. True when nothing is left to do for it in this pass.
+  /// Makes one step for one need. Returns true if this sync has finished with it.
   private mutating func advance(
     _ need: BlobNeed, _ report: inout SyncReport, _ requests: inout Int
   ) async throws -> Bool {
@@ -99,7 +99,7 @@ struct BlobUploads {
     pass.progress(progress)
   }
 
-  /// The record waits in the inbox, as one that the server has refused; unless it was changed since.
+  /// Marks the record as rejected, unless it was changed since.
   private func postpone(_ need: BlobNeed, _ rejection: Rejection, _ report: inout SyncReport) async throws
     -> Bool
   {

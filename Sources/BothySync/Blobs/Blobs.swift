@@ -1,14 +1,14 @@
 public import BothyStore
 public import Foundation
 
-/// The bytes that records name with `Blob` fields. They live outside the rows, in files named by their content in the folder
-/// `<database>-blobs`, and reach the server before the records that name them.
+/// The bytes that records name with `Blob` fields. They are stored outside of the rows, in files named by their content
+/// in the folder `<database>-blobs`. They are sent to the server before the records that name them.
 ///
 ///     let photo = try await store.blobs.put(data, type: "image/jpeg")
 ///     try await store.save(Note(title: "Milk", photo: photo))
 ///     let bytes = try await store.blobs.data(for: photo)
 ///
-/// File work is done off the threads of tasks, a quarter of a megabyte at a time.
+/// File work runs outside of the threads of tasks, a quarter of a megabyte at a time.
 public struct Blobs: Sendable {
   let store: SyncedStore
 
@@ -16,8 +16,8 @@ public struct Blobs: Sendable {
 
   // MARK: putting
 
-  /// Keeps bytes on this device and returns the name to put into a record. One file and one transaction; the same content
-  /// is kept once. Throws `StoreError`, `.diskFull` among them; then nothing is kept.
+  /// Stores bytes on this device and returns the name for a record. Uses one file and one transaction, and stores equal
+  /// content once. Throws `StoreError`, such as `.diskFull`; then nothing is stored.
   public func put(_ data: Data, type: String? = nil) async throws -> Blob {
     let folder = folder
     let stored = try await FileWork.run {
@@ -30,8 +30,8 @@ public struct Blobs: Sendable {
     return try await note(stored, type)
   }
 
-  /// The same for a file, which is copied with little memory, whatever its size. Throws `StoreError` `.notFound` where
-  /// there is none.
+  /// Stores a copy of a file, with little memory for any size. Throws `StoreError` `.notFound` if the file doesn't
+  /// exist.
   public func put(contentsOf file: URL, type: String? = nil) async throws -> Blob {
     let (folder, path) = (folder, file.path)
     let stored = try await FileWork.run {
@@ -56,11 +56,11 @@ public struct Blobs: Sendable {
 
   // MARK: reading
 
-  /// All bytes of a blob, checked against its name. Reads the local file, else downloads it in parts, going on where an
-  /// earlier try was cut off.
+  /// Returns all bytes of a blob, checked against its name. Reads the local file, or downloads it in parts and
+  /// continues an interrupted download.
   ///
-  /// Throws `SyncError`: `.blobMissing` when it is nowhere, `.blobDamaged` when the server's bytes have another checksum,
-  /// `.unreachable` and the other network codes; `StoreError` for the disk.
+  /// Throws `SyncError` `.blobMissing` if neither this device nor the server has it, and `.blobDamaged` if the server's
+  /// bytes have another checksum. Throws `.unreachable` and the other network codes, and `StoreError` for the disk.
   public func data(for blob: Blob) async throws -> Data {
     let (folder, now) = (folder, store.clock.now())
     for _ in 0..<2 {
@@ -80,8 +80,9 @@ public struct Blobs: Sendable {
     throw damaged(blob)
   }
 
-  /// A local file with a blob's bytes, checked, for reading only. Downloads it first if it is not here. The file may go
-  /// when the budget is enforced: pin the blob, or hold it open, for longer use. Throws as `data(for:)`.
+  /// Returns a local file with a blob's bytes, checked, for reading only. Downloads it first if this device lacks it.
+  /// The file may be deleted when the budget is enforced: pin the blob, or keep it open, for longer use. Throws like
+  /// `data(for:)`.
   public func file(for blob: Blob) async throws -> URL {
     let (folder, now) = (folder, store.clock.now())
     for _ in 0..<2 {
@@ -100,15 +101,15 @@ public struct Blobs: Sendable {
     throw damaged(blob)
   }
 
-  /// A blob's bytes in pieces of at most a quarter of a megabyte, read as they are asked for. The file is checked
-  /// before the first. Throws as `data(for:)`.
+  /// Returns a blob's bytes in pieces of at most a quarter of a megabyte, read on demand. The file is checked before
+  /// the first. Throws like `data(for:)`.
   public func pieces(of blob: Blob) -> AsyncThrowingStream<Data, any Error> {
     let reader = PieceReader(blobs: self, blob: blob)
     return AsyncThrowingStream { try await reader.next() }
   }
 
-  /// Makes sure that a blob's bytes are here. No request when they are, else one for each `BlobOptions.partSize`.
-  /// Throws as `data(for:)`.
+  /// Downloads a blob's bytes, unless they are on this device. Makes one request for each `BlobOptions.partSize`.
+  /// Throws like `data(for:)`.
   public func download(_ blob: Blob) async throws {
     guard folder.size(of: blob.sha256) == nil else { return }
     try await store.downloads.run(blob, in: store)
@@ -122,7 +123,7 @@ public struct Blobs: Sendable {
 
   // MARK: state
 
-  /// Where a blob's bytes are. Reads the database and looks for the file; makes no request.
+  /// Returns where a blob's bytes are. Reads the database and checks the file, without a request.
   public func state(of blob: Blob) throws -> BlobState {
     let isHere = folder.size(of: blob.sha256) != nil
     return try store.store.read { transaction in
@@ -140,11 +141,11 @@ public struct Blobs: Sendable {
     }
   }
 
-  /// Whether a blob's bytes are on this device, so that they can be read without a network.
+  /// Returns true if a blob's bytes are on this device and can be read without a network.
   public func isHere(_ blob: Blob) -> Bool { folder.size(of: blob.sha256) != nil }
 
-  /// What waits to be uploaded: the blobs named by pending records that the server is not known to have. Reads the
-  /// pending records.
+  /// Returns the blobs that wait to be uploaded: those named by pending records that the server isn't known to have.
+  /// Reads the pending records.
   public func backlog() throws -> BlobBacklog {
     try store.store.read { transaction in
       var backlog = BlobBacklog()
@@ -152,7 +153,7 @@ public struct Blobs: Sendable {
         let row = try BlobTable.row(name, in: transaction)
         guard row?.state != .onServer else { continue }
         backlog.count += 1
-        // What records of others say is not to be trusted.
+        // Sizes in records of others can't be trusted.
         backlog.bytes = backlog.bytes.addingClamped(max(0, row?.size ?? size))
         backlog.sent = backlog.sent.addingClamped(row?.sent ?? 0)
       }
@@ -162,17 +163,19 @@ public struct Blobs: Sendable {
 
   // MARK: keeping
 
-  /// Keeps a blob's bytes on this device whatever the budget, once they are here. One transaction.
+  /// Keeps a blob's bytes on this device, whatever the budget, after they are stored or downloaded. Uses one
+  /// transaction.
   public func pin(_ blob: Blob) throws { try setPinned(true, blob) }
-  /// Lets the budget count for the blob again; nothing is removed by this. One transaction, as `pin`.
+  /// Makes the blob count for the budget again, without deleting anything. Uses one transaction, like `pin`.
   public func unpin(_ blob: Blob) throws { try setPinned(false, blob) }
 
   private func setPinned(_ isPinned: Bool, _ blob: Blob) throws {
     try store.store.write(origin: .remote) { try BlobTable.setPinned(isPinned, blob, in: $0) }
   }
 
-  /// Removes the bytes used longest ago until at most `budget` are left (nil: the configured budget), and what no record
-  /// names and nobody has used for a week. Never removes what is pending or pinned: those may exceed the budget. Returns what went.
+  /// Deletes the bytes used longest ago until at most `budget` are left; `nil` is the configured budget. Also deletes
+  /// blobs without a record that were not used for a week. Never deletes pending or pinned blobs, so those may exceed
+  /// the budget. Returns the deleted number and size.
   @discardableResult
   public func evict(toFit budget: Int64? = nil) async throws -> BlobEvictionResult {
     try await BlobEviction(store.engine.pass).run(budget: budget ?? store.configuration.blobs.budget)
@@ -184,28 +187,28 @@ extension SyncedStore {
   public var blobs: Blobs { Blobs(store: self) }
 }
 
-/// Where the bytes of a blob are.
+/// The location of a blob's bytes.
 public enum BlobState: Sendable, Hashable {
-  /// On this device; the server has not acknowledged a record that names them.
+  /// They are on this device, and the server has not acknowledged a record that names them.
   case local
-  /// On this device and partly on the server.
+  /// They are on this device and partly on the server.
   case uploading(sent: Int64, of: Int64)
-  /// On the server, at this address; perhaps here, too (`isHere`).
+  /// They are on the server at this address, and perhaps also on this device (`isHere`).
   case remote(URL)
-  /// Nowhere that is known of.
+  /// They are on neither, as far as this device knows.
   case missing
 }
 
-/// How much waits to be uploaded.
+/// The blobs that wait to be uploaded.
 public struct BlobBacklog: Sendable, Hashable {
-  /// How many blobs the server lacks, wholly or in part.
+  /// The number of blobs that the server lacks, wholly or in part.
   public var count = 0
-  /// The size of these, together.
+  /// The total size of these blobs.
   public var bytes: Int64 = 0
-  /// Of these bytes, how many the server has already.
+  /// The number of these bytes that the server has already.
   public var sent: Int64 = 0
 
-  /// An empty backlog unless told otherwise, for comparing.
+  /// Makes a backlog, empty by default, for comparing.
   public init(count: Int = 0, bytes: Int64 = 0, sent: Int64 = 0) {
     self.count = count
     self.bytes = bytes
@@ -213,21 +216,21 @@ public struct BlobBacklog: Sendable, Hashable {
   }
 }
 
-/// What an eviction removed from this device.
+/// The blobs that an eviction deleted from this device.
 public struct BlobEvictionResult: Sendable, Hashable {
-  /// How many blobs; 0 when all had room.
+  /// The number of blobs; 0 if all fit in the budget.
   public var removed = 0
-  /// The room that they took.
+  /// The total size of these blobs.
   public var bytes: Int64 = 0
 
-  /// Nothing removed unless told otherwise, for comparing.
+  /// Makes a result, empty by default, for comparing.
   public init(removed: Int = 0, bytes: Int64 = 0) {
     self.removed = removed
     self.bytes = bytes
   }
 }
 
-/// Hands out a file piece by piece.
+/// Reads a file piece by piece.
 private actor PieceReader {
   private let blobs: Blobs
   private let blob: Blob

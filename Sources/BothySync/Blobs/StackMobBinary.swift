@@ -1,11 +1,11 @@
 import BothyStore
 public import Foundation
 
-/// What an attribute of the StackMob SDK holds for a binary field: the address of the bytes once the server has them, and
-/// before that the bytes themselves as text with headers. For reading what an app of that SDK has stored.
+/// The value of a binary field in the StackMob SDK, for reading the data of an app with that SDK. It is the address of
+/// the bytes if the server has them. Before that it has the bytes themselves as text with headers.
 ///
-/// The SDK told the two apart by looking for the words `Content-Type` and `base64` anywhere; here the form is read strictly, so
-/// an address or a file name may hold those words (S-76 and S-77 in docs/promises.md).
+/// The SDK distinguished the two by the words `Content-Type` and `base64` anywhere in the text. Here the form is read
+/// strictly, so an address or a file name may contain those words.
 ///
 ///     Content-Type: image/png
 ///     Content-Disposition: attachment; filename=cat.png
@@ -18,16 +18,16 @@ public enum StackMobBinary: Sendable, Hashable {
   /// The bytes, not on the server yet.
   case raw(RawData)
 
-  /// The bytes of a binary field, and what the headers before them say.
+  /// The bytes of a binary field, and the headers before them.
   public struct RawData: Sendable, Hashable {
-    /// The media type, `image/png` say.
+    /// The media type, such as `image/png`.
     public var contentType: String
-    /// The name of the file that the bytes were in, without quotation marks.
+    /// The name of the bytes' file, without quotation marks.
     public var fileName: String
     /// The bytes, decoded.
     public var data: Data
 
-    /// Checks nothing: `text()` says whether type and name can stand in a header.
+    /// Makes a value without a check. `text()` checks that type and name fit in a header.
     public init(contentType: String, fileName: String, data: Data) {
       self.contentType = contentType
       self.fileName = fileName
@@ -35,17 +35,18 @@ public enum StackMobBinary: Sendable, Hashable {
     }
   }
 
-  /// Reads an attribute's text; nil for none. Throws `StoreError` `.invalidValue` for text that is neither an `http` or
-  /// `https` address nor raw data, naming what is wrong.
+  /// Reads an attribute's text. Returns `nil` for `nil`. Throws `StoreError` `.invalidValue`, with the problem, for
+  /// text that is neither an `http` or `https` address nor raw data.
   public init?(_ text: String?) throws {
     guard let text else { return nil }
     if let url = Self.url(text) { self = .remote(url) } else { self = .raw(try RawData(parsing: text)) }
   }
 
-  /// Whether the text is an address: the SDK's `stringContainsURL:`. False for nil, raw data and anything else.
+  /// Returns true if the text is an address, like the SDK's `stringContainsURL:`. Returns false for `nil`, raw data and
+  /// other text.
   public static func containsURL(_ text: String?) -> Bool { text.flatMap(url) != nil }
 
-  /// The bytes in raw-data text: the SDK's `dataForString:`. Throws as `init` does, for an address too.
+  /// Returns the bytes in raw-data text, like the SDK's `dataForString:`. Throws like `init`, also for an address.
   public static func data(for text: String) throws -> Data { try RawData(parsing: text).data }
 
   private static func url(_ text: String) -> URL? {
@@ -58,8 +59,8 @@ public enum StackMobBinary: Sendable, Hashable {
 }
 
 extension StackMobBinary.RawData {
-  /// The text that the SDK makes of the bytes. Throws `StoreError` `.invalidValue` when the type or the name cannot stand in
-  /// a header: a line break, or an empty text.
+  /// Returns the text that the SDK makes of the bytes. Throws `StoreError` `.invalidValue` if the type or the name is
+  /// empty or has a line break, which a header can't contain.
   public func text() throws -> String {
     for value in [contentType, fileName] {
       guard !value.isEmpty, !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
@@ -70,8 +71,8 @@ extension StackMobBinary.RawData {
       + "Content-Transfer-Encoding: base64\n\n" + data.base64EncodedString()
   }
 
-  /// Reads the three headers, each once and in any order, a blank line and base64 (RFC 4648, with padding; line breaks are
-  /// passed over). Throws `StoreError` `.invalidValue`.
+  /// Reads the three headers, each once and in any order, a blank line and base64 (RFC 4648, with padding). Line breaks
+  /// are skipped. Throws `StoreError` `.invalidValue`.
   public init(parsing text: String) throws {
     let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
     guard let blank = lines.firstIndex(where: \.isEmpty) else {

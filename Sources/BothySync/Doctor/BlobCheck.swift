@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Whether the files of blobs hold what their names say, and whether what waits to be uploaded is there.
+/// Checks that the files of blobs have the content of their names, and that blobs to upload exist.
 struct BlobCheck {
   let folder: BlobFolder
 

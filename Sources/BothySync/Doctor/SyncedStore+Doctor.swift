@@ -1,12 +1,12 @@
 public import BothyStore
 
-/// Examining a synced store: the file as `Store` does, and the bookkeeping of syncing.
+/// Diagnosis of a synced store: of the file, like `Store`, and of the bookkeeping of syncing.
 extension SyncedStore {
-  /// Examines the file, tables, rows and indexes, the outbox and the records' versions, and the checksums
-  /// of blobs. Changes nothing.
+  /// Checks the file, tables, rows and indexes, the outbox and the records' versions, and the checksums of blobs.
+  /// Changes nothing.
   ///
-  /// Reads the whole file and all blobs on the calling thread and holds the writer while it reads the file. Throws only
-  /// when the store is closed.
+  /// Reads the whole file and all blobs on the calling thread, and holds the writer while it reads the file. Throws
+  /// only if the store is closed.
   public func diagnose() throws -> StoreDiagnosis {
     var diagnosis = try store.diagnose(with: [BookkeepingCheck()])
     do { diagnosis.findings += try store.read { try BlobCheck(folder: blobFolder).findings(in: $0) } } catch {
@@ -19,8 +19,8 @@ extension SyncedStore {
   }
 }
 
-/// Whether the outbox and the records agree: each pending insert or update has its record, no deletion has
-/// one, each update has what it was made against, and no record waits for nobody.
+/// Checks that the outbox and the records agree. Each pending insert or update has a record, and a deletion has none.
+/// Each update has its base, and each record without an acknowledgment has a pending change.
 struct BookkeepingCheck: StoreCheck {
   func findings(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
     var findings: [StoreDiagnosis.Finding] = []
@@ -58,7 +58,7 @@ struct BookkeepingCheck: StoreCheck {
     return problems
   }
 
-  /// Entries that hold the fields of a base and not its version, or the other way round.
+  /// Finds entries that have the fields of a base without its version, or the version without fields.
   private func brokenBases(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
     let select = try PreparedStatement(
       "SELECT type, id FROM bothy_outbox WHERE (base IS NULL) <> (base_version IS NULL)",
@@ -72,7 +72,7 @@ struct BookkeepingCheck: StoreCheck {
     return findings
   }
 
-  /// Pages of a pull that no cursor stands behind: they would never be applied.
+  /// Finds pages of a pull without a cursor, which are never applied.
   private func strayPages(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
     let select = try PreparedStatement(
       """
@@ -102,8 +102,8 @@ struct BookkeepingCheck: StoreCheck {
     }
   }
 
-  /// Records that the server never acknowledged and that nothing will send: `accept-local` leaves such, on
-  /// purpose.
+  /// Finds records that the server never acknowledged and that aren't pending. `accept-local` leaves such records
+  /// deliberately.
   private func strays(
     _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> [StoreDiagnosis.Finding] {
@@ -123,8 +123,8 @@ struct BookkeepingCheck: StoreCheck {
     ]
   }
 
-  /// Values of unique fields that several records have, by the field's index. A pull brings such from a server that was
-  /// started without the schema, and a refused record has them until it is changed.
+  /// Finds values of unique fields that several records have, by the field's index. They come with a pull from a server
+  /// that was started without the schema, or from a rejected record until it is changed.
   private func duplicates(
     _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> [StoreDiagnosis.Finding] {

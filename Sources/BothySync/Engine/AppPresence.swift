@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Whether the app is in the foreground, and who waits until it is.
+/// The app's presence in the foreground, and the tasks that wait for it.
 final class AppPresence: Sendable {
   private struct State {
     var isForeground = true
@@ -13,7 +13,7 @@ final class AppPresence: Sendable {
 
   var isForeground: Bool { state.withLock { $0.isForeground } }
 
-  /// Takes in where the app is now. True if it was in the background and came back.
+  /// Stores the app's new presence. Returns true if the app was in the background and came back.
   func set(isForeground: Bool) -> Bool {
     let (isBack, waiters) = state.withLock { state -> (Bool, [CheckedContinuation<Void, Never>]) in
       let isBack = isForeground && !state.isForeground

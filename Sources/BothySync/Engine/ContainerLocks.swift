@@ -1,18 +1,18 @@
 import Synchronization
 
-/// How many writes are under way in each container, and who waits until there are none: a sync need not meet a user
-/// in the middle of something.
+/// The writes under way in each container, and the syncs that wait for them to end. A sync thus rarely meets a user in
+/// the middle of an edit.
 ///
-/// Writers never wait. A sync waits for the containers of its scopes to come to rest, in the order of asking among
-/// those that overlap, and no longer than it was told to: nothing rests on these counts (rules R5 and R6 do not need
-/// them), and they are in memory only. What the caller holds itself does not hold it up, in the same task or in one that
-/// was begun inside.
+/// Writers never wait. A sync waits until no write is under way in the containers of its scopes, for a limited time.
+/// Syncs whose scopes overlap run in the order in which they asked. Correctness doesn't depend on these counts, and
+/// they exist in memory only. Locks and writes of the caller itself don't delay it, in the same task or in one that was
+/// begun inside it.
 package final class ContainerLocks: Sendable {
-  /// How long a sync waits, and by which clock.
+  /// The longest times a sync waits, and the clock that measures them.
   package struct Limits: Sendable {
-    /// For writes.
+    /// The time for writes.
     var writes: Duration
-    /// For a lock of the app.
+    /// The time for a lock of the app.
     var locks: Duration
     var clock: any Clock<Duration>
 
@@ -26,7 +26,7 @@ package final class ContainerLocks: Sendable {
     }
   }
 
-  /// Thrown to who waited for a lock of the app that was not given up in time.
+  /// Thrown to a caller that waited for a lock of the app that was not released in time.
   package struct Held: Error, CustomStringConvertible {
     var container: String
     var limit: Duration
@@ -36,24 +36,24 @@ package final class ContainerLocks: Sendable {
     }
   }
 
-  /// Scopes that are held.
+  /// A set of scopes that a sync or the app holds.
   private struct Holding {
     var scopes: [PullScope]
-    /// By the app, for as long as its body runs.
+    /// True if the app holds them, for as long as its body runs.
     var isOfApp: Bool
   }
 
   private struct Waiter {
     var id: Int
     var holding: Holding
-    /// What of the counts is the waiter's own.
+    /// The locks and writes that belong to the waiter itself.
     var own: Own
-    /// It has waited long enough for writers.
+    /// True if it has waited long enough for writers.
     var isOverdue = false
     var continuation: CheckedContinuation<Void, any Error>
   }
 
-  /// What the task holds, of any store: each lock and each write has a number of its own.
+  /// The locks and writes that the task holds, of any store. Each has a unique number.
   private struct Own: Sendable {
     var syncs: Set<Int> = []
     var writes: [Int: String] = [:]
@@ -66,7 +66,7 @@ package final class ContainerLocks: Sendable {
     var writers: [Int: String] = [:]
     var syncs: [Int: Holding] = [:]
     var waiters: [Waiter] = []
-    /// Those who gave up before they were in the queue.
+    /// The waiters that gave up before they were in the queue.
     var cancelled: Set<Int> = []
 
     func isHeld(_ scopes: [PullScope], besides own: Own) -> Bool {
@@ -81,12 +81,13 @@ package final class ContainerLocks: Sendable {
         }
     }
 
-    /// Whether the task holds some of the scopes already. Then it does not queue: those in the queue may wait for it.
+    /// True if the task holds some of the scopes already. Such a task doesn't queue, as waiters in the queue may wait
+    /// for it.
     func isWithin(_ scopes: [PullScope], _ own: Own) -> Bool {
       own.syncs.contains { syncs[$0]?.scopes.overlaps(scopes) ?? false }
     }
 
-    /// Takes those who may go out of the queue.
+    /// Removes the waiters that may run from the queue, and returns them.
     mutating func admit() -> [CheckedContinuation<Void, any Error>] {
       var admitted: [CheckedContinuation<Void, any Error>] = []
       var left: [Waiter] = []
@@ -115,16 +116,16 @@ package final class ContainerLocks: Sendable {
     state.withLock { state in state.writers.values.count { $0 == container } }
   }
 
-  /// How many syncs wait.
+  /// The number of syncs that wait.
   package var waiting: Int { state.withLock { $0.waiters.count } }
 
-  /// Whether the caller holds some of the scopes.
+  /// True if the caller holds some of the scopes.
   func areHeldHere(_ scopes: [PullScope]) -> Bool {
     let own = Self.own
     return !own.syncs.isEmpty && state.withLock { $0.isWithin(scopes, own) }
   }
 
-  /// Counts a write for as long as `body` runs, however it ends. Does not wait.
+  /// Counts a write for as long as `body` runs, however it ends. Doesn't wait.
   package func withWrite<Result>(_ container: String, _ body: () async throws -> Result) async rethrows
     -> Result
   {
@@ -136,8 +137,9 @@ package final class ContainerLocks: Sendable {
     return try await Self.$own.withValue(own) { try await body() }
   }
 
-  /// Runs `body` when no write is under way in the scopes and no other sync holds one of them; after a time whatever the
-  /// writers do. Throws `CancellationError` when the task is cancelled while it waits, and `Held` for a lock of the app.
+  /// Runs `body` when no write is under way in the scopes and no other sync holds one of them. After `limits.writes` it
+  /// no longer waits for writers. Throws `CancellationError` if the task is cancelled while it waits, and `Held` if a
+  /// lock of the app is not released in time.
   package func withSync<Result>(
     _ scopes: [PullScope], limits: Limits, isOfApp: Bool = false, _ body: () async throws -> Result
   ) async throws -> Result {
@@ -168,7 +170,7 @@ package final class ContainerLocks: Sendable {
       return true
     }
     if isFree { return }
-    // Cancelled means that the sync waits no longer.
+    // Cancellation means that the sync no longer waits.
     let timer = Task { try? await watch(id, limits) }
     defer { timer.cancel() }
     try await withTaskCancellationHandler {
@@ -186,7 +188,7 @@ package final class ContainerLocks: Sendable {
     }
   }
 
-  /// Ends the wait for writers when its time is over, and that for a lock of the app after its own.
+  /// Ends the wait for writers after its limit, and the wait for a lock of the app after another limit.
   private func watch(_ id: Int, _ limits: Limits) async throws {
     try await limits.clock.sleep(for: limits.writes)
     release { state in
@@ -194,7 +196,7 @@ package final class ContainerLocks: Sendable {
         state.waiters[index].isOverdue = true
       }
     }
-    // A sync of others comes to an end by itself; each of its requests has one.
+    // A sync ends by itself, because each of its requests has a time limit. Only a lock of the app can last.
     while true {
       try await limits.clock.sleep(for: limits.locks)
       let holder = state.withLock { state -> Holding? in
@@ -217,7 +219,7 @@ package final class ContainerLocks: Sendable {
       }
       return state.waiters.remove(at: index).continuation
     }
-    // Others may have waited behind it alone.
+    // Other waiters may have waited behind this one alone.
     release { _ in }
     waiter?.resume(throwing: error)
   }

@@ -1,28 +1,28 @@
 import BothyStore
 import Synchronization
 
-/// Whether the network is there, as far as is known.
+/// The presence of a network, as far as it is known.
 public enum NetworkStatus: Int, Sendable, Hashable, CaseIterable {
-  /// Nothing is known: it is tried, and a failure shows.
+  /// Unknown. Requests are tried, and a failure is reported.
   case unknown = -1
   /// The device has no network.
   case notReachable = 0
-  /// The device has a network; whether the server answers is another matter.
+  /// The device has a network. The server may still not answer.
   case reachable = 1
 }
 
-/// The network as the device sees it: whether it is there and what using it costs.
+/// The network as the device sees it: its presence and the cost of using it.
 public struct NetworkState: Sendable, Hashable {
-  /// Whether there is a network.
+  /// The presence of a network.
   public var status: NetworkStatus
-  /// Each byte may cost money: a mobile network, somebody's hotspot.
+  /// True if each byte may cost money, as on a mobile network or a personal hotspot.
   public var isExpensive: Bool
-  /// The user asked apps to use little of it.
+  /// True if the user asked apps to use little data.
   public var isConstrained: Bool
-  /// The device saves power.
+  /// True if the device saves power.
   public var isLowPower: Bool
 
-  /// Costs nothing and need not be spared, unless told otherwise.
+  /// A network that costs nothing and need not be spared, unless the parameters say otherwise.
   public init(
     _ status: NetworkStatus, expensive: Bool = false, constrained: Bool = false, lowPower: Bool = false
   ) {
@@ -32,7 +32,7 @@ public struct NetworkState: Sendable, Hashable {
     isLowPower = lowPower
   }
 
-  /// Nothing is known, neither of the network nor of its cost.
+  /// An unknown network of unknown cost.
   public static let unknown = NetworkState(.unknown)
   /// No network.
   public static let notReachable = NetworkState(.notReachable)
@@ -40,25 +40,24 @@ public struct NetworkState: Sendable, Hashable {
   public static let reachable = NetworkState(.reachable)
 }
 
-/// The seam to whoever knows about the network: `PathMonitor` on Apple's platforms, `NetworkFeed` where the app
-/// tells.
+/// A source of network states: `PathMonitor` on Apple's platforms, `NetworkFeed` where the app reports them.
 public protocol ReachabilityMonitor: Sendable {
-  /// The present state, then each different one. Ends when the monitor stops.
+  /// Returns the present state, then each different one. The stream ends when the monitor stops.
   func states() -> AsyncStream<NetworkState>
 }
 
-/// A monitor that says what the app tells it. Any number may listen.
+/// A monitor that passes on the states that the app sends. Any number of listeners may read it.
 public final class NetworkFeed: ReachabilityMonitor {
   private let current: Mutex<NetworkState>
   private let changes = Broadcast<NetworkState>()
 
-  /// - Parameter state: what listeners hear first, until `send` tells another.
+  /// - Parameter state: the first state that listeners receive, until `send` changes it.
   public init(_ state: NetworkState = .unknown) { current = Mutex(state) }
 
-  /// What was told last, or what it began with.
+  /// The state that was sent last, or the initial one.
   public var state: NetworkState { current.withLock { $0 } }
 
-  /// Tells of the present state. May be called from any thread.
+  /// Sends the present state to all listeners. May be called from any thread.
   public func send(_ state: NetworkState) {
     current.withLock { $0 = state }
     changes.send(state)

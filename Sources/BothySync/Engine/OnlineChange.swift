@@ -1,26 +1,26 @@
 import BothyStore
 
-/// A change that is to go to the server before readers see it: what it makes of the record, fixed once.
+/// A change that is sent to the server before readers see it. Its effect on the record is computed once.
 struct OnlineChange: Error, Sendable {
-  /// The entry that the change is, with the record's content.
+  /// The outbox entry of the change, with the record's content.
   var entry: OutboxEntry
-  /// The record as it was deleted.
+  /// The record as it was when it was deleted.
   var last: FieldsDocument?
   /// The row that the change was made on.
   var before: StoredRow?
-  /// Whom the record was shared with before.
+  /// The sharing of the record before the change.
   var knownSharing = Sharing.nobody
   /// The values of sensitive fields.
   var secrets: [SecretKey: String] = [:]
-  /// The value that the app saves; nil where it saves none.
+  /// The value that the app saves, or `nil` if it saves none.
   var value: SavedValue?
 
-  /// The end of a rehearsal on a record with pending work.
+  /// Ends a rehearsal on a record with pending changes.
   struct HasPendingWork: Error { var isHidden: Bool }
 
-  /// Finds out what a change amounts to by making it on the local store and rolling back: it is checked exactly as a
-  /// local write is. Nil where there is nothing to tell the server. Throws `HasPendingWork`, and `StoreError` for what does
-  /// not fit the schema.
+  /// Computes the effect of a change by making it on the local store and rolling back. The change is checked exactly
+  /// like a local write. Returns `nil` if the server need not receive anything. Throws `HasPendingWork`, and
+  /// `StoreError` if the change doesn't fit the schema.
   static func rehearsed(
     _ change: LocalChange, _ keeping: OutboxEntry.Awaited.Keeping, _ pass: SyncPass
   ) async throws -> OnlineChange? {
@@ -51,8 +51,8 @@ struct OnlineChange: Error, Sendable {
     } catch let made as OnlineChange { return made } catch is NothingToTell { return nil }
   }
 
-  /// Makes the change a hidden entry, durable before anything is sent. Nil, with nothing done, where the record is
-  /// another by now. One transaction.
+  /// Stores the change as a hidden entry, durable before anything is sent. Returns `nil`, with nothing done, if the
+  /// record has changed meanwhile. Uses one transaction.
   func begin(in store: Store, sent operation: SyncOperation? = nil) async throws -> Int64? {
     try await store.write(origin: .remote) { transaction in
       let id = entry.record
@@ -63,7 +63,7 @@ struct OnlineChange: Error, Sendable {
       let revision = try Outbox.begin(awaited: self, in: transaction)
       guard let operation else { return revision }
       try Outbox.setSent(operation, of: entry, revision: revision, in: transaction)
-      // What was told since it was sent first is what the row becomes, however this ends.
+      // The row becomes the version that arrived since the first sending, however this ends.
       if let told = try told(table, in: transaction) { try Outbox.hear(told, in: transaction) }
       return revision
     }
@@ -71,7 +71,8 @@ struct OnlineChange: Error, Sendable {
 }
 
 extension OnlineChange {
-  /// What the row says of the record that the change was not made on; nil where that is nothing new.
+  /// Returns the version of the record that the row has and the change was not made on. Returns `nil` if that version
+  /// isn't newer.
   private func told(_ table: TypeTable, in transaction: ReadTransaction) throws -> ServerRecord? {
     guard let shown = try Outbox.shown(entry.record, in: transaction) else {
       return before == nil ? nil : .unknown(entry.record)
@@ -91,7 +92,7 @@ extension LocalChange {
     }
   }
 
-  /// The fields that the change gives, nulls included, and beside them the values of the sensitive ones.
+  /// Returns the fields that the change sets, nulls included, and separately the values of the sensitive ones.
   func given(_ schema: TypeSchema) throws -> (fields: [String: JSONValue], secrets: [SecretKey: String]) {
     var (given, secrets): ([String: JSONValue], [SecretKey: String]) = ([:], [:])
     for (name, value) in saved?.fields ?? [:] {

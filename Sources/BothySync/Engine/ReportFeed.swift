@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Hands the reports of syncs to all who read them, in their order, also to one that lags behind.
+/// Delivers the reports of syncs to all readers, in order, also to a reader that lags behind.
 final class ReportFeed: Sendable {
   private struct Weak: Sendable { weak var reader: ReportReader? }
 
   private struct State {
     var readers: [Weak] = []
-    /// For the first callbacks: it has read since the store was opened, whether they are there yet or not.
+    /// The reader for the first callbacks. It reads from the opening of the store, before any callback is set.
     var unclaimed: ReportReader? = ReportReader()
-    /// For callbacks that were there and are not, by their names.
+    /// The readers for callbacks that were set and removed, by their names.
     var waiting: [String: ReportReader] = [:]
   }
 
@@ -18,14 +18,15 @@ final class ReportFeed: Sendable {
 
   init(decided: Int64) { self.decided = decided }
 
-  /// A reader of the reports from now on. The feed keeps it as long as somebody else does.
+  /// Returns a reader of the reports from now on. The feed holds it weakly.
   func reader() -> ReportReader {
     let reader = ReportReader()
     state.withLock { $0.readers.append(Weak(reader: reader)) }
     return reader
   }
 
-  /// - Parameter decided: the number of the journal's newest entry after what it tells of; nil where it tells of nothing.
+  /// - Parameter decided: the number of the journal's newest entry after the report's own, or `nil` if the report has
+  ///   none.
   func send(_ report: SyncReport, decided: Int64?) {
     let readers = state.withLock { state in
       state.readers.removeAll { $0.reader == nil }
@@ -34,7 +35,8 @@ final class ReportFeed: Sendable {
     for reader in readers { reader.send(ToldReport(report: report, decided: decided)) }
   }
 
-  /// The reader that has waited for the callbacks of a name, or for the first; a new one for others.
+  /// Returns the reader that has waited for the callbacks of a name, or for the first callbacks. Otherwise returns a
+  /// new one.
   func takeWaiting(_ name: String) -> (reader: ReportReader, hasWaited: Bool) {
     let waiting = state.withLock { state -> ReportReader? in
       guard let waiting = state.waiting.removeValue(forKey: name) ?? state.unclaimed else { return nil }
@@ -55,14 +57,14 @@ final class ReportFeed: Sendable {
   }
 }
 
-/// A report, and the number of the journal's newest entry after what it tells of.
+/// A report, and the number of the journal's newest entry after the report's own.
 struct ToldReport: Sendable {
   var report: SyncReport
   var decided: Int64?
 }
 
-/// What one reader has not taken yet: at most `limit` reports about `weightLimit` records, the newest in any case. How
-/// many older ones went is told with the next.
+/// The reports that one reader has not taken yet: at most `limit` reports about `weightLimit` records, and always the
+/// newest. The next report has the number of older ones that were dropped.
 final class ReportReader: Sendable {
   static let limit = 100
   static let weightLimit = 10_000
@@ -90,7 +92,7 @@ final class ReportReader: Sendable {
     bell.ring()
   }
 
-  /// The oldest report that was not taken. Nil when the task is cancelled; then nothing is taken.
+  /// Returns the oldest report that was not taken. Returns `nil`, and takes nothing, if the task is cancelled.
   func next() async -> ToldReport? {
     while !Task.isCancelled {
       if let told = take() { return told }
@@ -112,10 +114,10 @@ final class ReportReader: Sendable {
 }
 
 extension SyncReport {
-  /// Whether the journal has anything of what it tells.
+  /// True if the journal may have entries for the report.
   var hasDecisions: Bool { pushed > 0 || !(synced.isEmpty && failures.isEmpty && overwritten.isEmpty) }
 
-  /// How many records it speaks of.
+  /// The number of records in the report.
   fileprivate var weight: Int {
     synced.count + failures.count + overwritten.count + blocked.count + leaving.count
   }

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// The wait after syncs that failed in a row, whoever asked for them: until it is over, none begins by itself.
+/// The wait after syncs that failed in a row. Until it ends, syncs don't begin by themselves.
 ///
-/// It belongs to the store, so that another `run()` goes on where the last one stopped. What the app asks for and waits
-/// for itself, `sync()` and an awaited save, is tried at once: its success ends the wait, its failure is not counted.
+/// It belongs to the store, so that another `run()` continues the wait of the last one. Calls that the app awaits, such
+/// as `sync()` and an awaited save, are tried at once. Their success ends the wait, and their failure isn't counted.
 final class RetryWait: Sendable {
   private struct State {
     var clock: any Clock<Duration>
     var attempt = 0
     var end: Deadline?
-    /// When the server may be asked again by its own word.
+    /// The time until which the server asked to wait.
     var told: Deadline?
-    /// Whether no answer had come to the last try: then another network may help.
+    /// True if the last try got no answer. Another network may help then.
     var isUnanswered = false
   }
 
@@ -23,16 +23,16 @@ final class RetryWait: Sendable {
     state = Mutex(State(clock: clock))
   }
 
-  /// How many syncs have failed in a row.
+  /// The number of syncs that have failed in a row.
   var attempt: Int { state.withLock { $0.attempt } }
 
-  /// When the wait is over; nil when it is.
+  /// The end of the wait, or `nil` if it is over.
   var end: Deadline? { state.withLock { $0.end.flatMap { $0.isOver ? nil : $0 } } }
 
   /// Measures the waits that begin from now on by this clock.
   func measure(by clock: any Clock<Duration>) { state.withLock { $0.clock = clock } }
 
-  /// Takes in how a sync ended. True if the server has answered, and a wait was over for it.
+  /// Notes how a sync ended. Returns true if the server has answered and this ended a wait.
   func note(_ report: SyncReport) -> Bool {
     state.withLock { state in
       guard let reason = report.skipped else {
@@ -53,7 +53,7 @@ final class RetryWait: Sendable {
     }
   }
 
-  /// Takes in that the network came back: what got no answer may be tried again, once the time is over that a server
+  /// Notes that the network came back. A request without an answer may be tried again, after the time that the server
   /// has asked for. The failures stay counted.
   func networkReturned() {
     state.withLock { state in
@@ -78,11 +78,11 @@ struct Deadline: Sendable {
     return ({ clock.now.duration(to: end) }, { try await clock.sleep(until: end, tolerance: nil) })
   }
 
-  /// The time until then, negative afterwards.
+  /// The time that is left, negative after the deadline.
   var left: Duration { remaining() }
   var isOver: Bool { left <= .zero }
 
-  /// Returns then. Throws `CancellationError` when the task is cancelled before.
+  /// Returns at the deadline. Throws `CancellationError` if the task is cancelled before.
   func sleep() async throws { try await sleeping() }
 
   static func later(_ one: Deadline?, _ other: Deadline?) -> Deadline? {
@@ -92,7 +92,7 @@ struct Deadline: Sendable {
 }
 
 extension SkipReason {
-  /// Whether the same sync asked for again at once would most likely end the same way.
+  /// True if the same sync probably ends the same way when it is tried again at once.
   fileprivate var isFailure: Bool {
     switch self {
     case .unreachable, .throttled, .serverError, .authenticationRequired, .refused, .otherServer: true

@@ -1,15 +1,15 @@
 import BothyStore
 
-/// A value of the app's that goes to the server first, as it was given.
+/// A value of the app that is sent to the server first, with the fields that the app gave.
 struct SavedValue: Sendable {
-  /// All fields that are not sensitive: those that were not given are as they are here.
+  /// All fields that are not sensitive. Those that the app did not give have the values of the row.
   var fields: [String: JSONValue]
-  /// The record as the change of it was made on.
+  /// The record as it was before the change.
   var read: [String: JSONValue]
-  /// Which state of the record the value is about.
+  /// The number of the record's state that the value is based on.
   var mark: Int64
 
-  /// Nil for a change that saves no value.
+  /// Returns `nil` for a change that saves no value.
   init?(_ change: LocalChange, _ entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable) throws {
     guard let record = change.saved else { return nil }
     fields = try row.map { try table.document($0).members() } ?? [:]
@@ -18,8 +18,9 @@ struct SavedValue: Sendable {
     mark = record.origin.mark.number
   }
 
-  /// Whether it is `earlier`, edited since, and not a value that was read since: where the two differ it has as many
-  /// fields of that one at least. Where it has none of either, it has none of what `earlier` replaced.
+  /// True if the value is an edit of `earlier`, and not of a record that was read since. Where the two differ, the
+  /// value has at least as many fields of `earlier`. If it has fields of neither, it must not have a field that
+  /// `earlier` replaced.
   func goesOn(_ earlier: SavedValue) -> Bool {
     guard mark == earlier.mark else { return false }
     let differing = Set(earlier.fields.keys).union(read.keys).filter { earlier.fields[$0] != read[$0] }
@@ -33,15 +34,14 @@ struct SavedValue: Sendable {
 }
 
 extension OnlineChange {
-  /// Whether the value that is saved is the one that was sent last, edited since.
+  /// True if the saved value is an edit of the value that was sent last.
   func goesOn(_ last: SentValues.Sent) -> Bool {
     guard let value, let earlier = last.change.value else { return false }
     return value.goesOn(earlier)
   }
 
-  /// Makes the change one of what the server has made of the last one. What of the record the caller has as it was sent, or
-  /// as it was read, is no change. Where the server has made something else of a field and the caller has changed it again,
-  /// the merge policy decides.
+  /// Bases the change on the server's version after the last change. A field that the caller has as it was sent or read
+  /// counts as unchanged. The merge policy decides a field that both the server and the caller changed since.
   mutating func follow(_ last: SentValues.Sent, _ answer: ServerRecord, _ schema: TypeSchema) throws {
     if last.isTold, value?.mark == ReadMark.whole.number { return }
     let goesOn = goesOn(last)
@@ -72,7 +72,7 @@ extension OnlineChange {
 }
 
 extension SavedValue {
-  /// The fields that were changed again since `earlier`, of which the server has another value than was sent.
+  /// Returns the fields that were changed again since `earlier` and whose value on the server isn't the sent one.
   fileprivate func changes(
     since earlier: SavedValue, over server: [String: JSONValue], _ schema: TypeSchema
   ) -> [String] {
@@ -85,7 +85,7 @@ extension SavedValue {
 }
 
 extension OnlineChange {
-  /// Makes the change one of a time before the server's: it answers with a conflict.
+  /// Dates the base before the server's version, so that the server answers with a conflict.
   fileprivate mutating func decide(_ names: [String], from earlier: SavedValue, _ now: ServerRecord) throws {
     guard !names.isEmpty, var members = try entry.base?.fields.members() else { return }
     for name in names { members[name] = earlier.fields[name] }
@@ -96,8 +96,8 @@ extension OnlineChange {
 }
 
 extension [String: JSONValue] {
-  /// The fields with one person's later changes of them since `base`: of two edits of a field the later stands; counts, sets
-  /// and the like have both.
+  /// Merges one person's later changes since `base` into the fields. Of two edits of a field the later one is kept.
+  /// Counters, sets and similar fields keep both.
   func laid(on earlier: Self, since base: Self, _ schema: TypeSchema?) -> Self {
     FieldMerge.merge(base: base, client: self, server: earlier, clientIsLater: true) {
       schema?[$0]?.merge.ofOnePerson ?? .client

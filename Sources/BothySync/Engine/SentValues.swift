@@ -1,19 +1,19 @@
 import BothyStore
 import Synchronization
 
-/// What saves that go to the server first have sent of values that the app may hold on to, as long as the process runs:
-/// the next save of such a value is a change of what was sent, and not of the row that the value was read from.
+/// The values that online-first saves have sent and that the app may still hold, while the process runs. The next save
+/// of such a value is a change of the sent one, and not of the row that the value was read from.
 ///
-/// Where no answer came, the same operation is sent again before it, which the server makes once.
+/// If no answer came, the earlier operation is sent again first, under its id, so that the server applies it once.
 final class SentValues: Sendable {
   struct Sent: Sendable {
     var change: OnlineChange
-    /// What was sent, where no answer came.
+    /// The operation that was sent, if no answer came.
     var operation: SyncOperation?
-    /// What the server made of it.
+    /// The server's version after the operation.
     var answer: ServerRecord?
     var decided: Decided?
-    /// Whether the app knows the answer: then each field of a value without a mark is meant as it is.
+    /// True if the app knows the answer. Each field of a value without a mark is then taken literally.
     var isTold = false
   }
 
@@ -23,10 +23,11 @@ final class SentValues: Sendable {
   }
 
   private let state = Mutex(State())
-  /// The most that are remembered; each may be as large as a record.
+  /// The largest number of remembered values. Each may be as large as a record.
   private static let limit = 16
 
-  /// The smallest id that the server must not forget the outcome of, `queued` included; nil where all are answered.
+  /// Returns the smallest operation id whose outcome the server must remember, `queued` included. Returns `nil` if all
+  /// are answered.
   func oldest(and queued: String?) -> String? {
     let open = state.withLock { state in
       state.values.values.compactMap { $0.sent.answer == nil ? $0.sent.operation?.id : nil }
@@ -39,7 +40,7 @@ final class SentValues: Sendable {
       state.nextNumber += 1
       state.values[record] = (sent, state.nextNumber)
       guard state.values.count > Self.limit else { return }
-      // Of those that were answered the oldest goes first.
+      // Values with an answer are dropped first, the oldest before the others.
       let first = state.values.min {
         ($0.value.sent.answer == nil ? 1 : 0, $0.value.number)
           < ($1.value.sent.answer == nil ? 1 : 0, $1.value.number)
@@ -48,7 +49,7 @@ final class SentValues: Sendable {
     }
   }
 
-  /// What became of a save, by the revision of its entry.
+  /// The outcome of a save, by the revision of its entry.
   struct Decided: Sendable {
     var revision: Int64
     var outcome: SaveOutcome
@@ -56,7 +57,7 @@ final class SentValues: Sendable {
     init(_ revision: Int64, _ outcome: SaveOutcome) { (self.revision, self.outcome) = (revision, outcome) }
   }
 
-  /// Notes what became of what was noted of a record.
+  /// Stores the outcome of the noted save of a record.
   func decide(_ record: RecordID, _ decided: Decided, _ answer: ServerRecord?) {
     state.withLock { state in
       state.values[record]?.sent.decided = decided
@@ -64,14 +65,14 @@ final class SentValues: Sendable {
     }
   }
 
-  /// What became of a save, where it was decided in this process.
+  /// Returns the outcome of a save that was decided in this process.
   func outcome(of record: RecordID, _ revision: Int64) -> SaveOutcome? {
     state.withLock { state in
       state.values[record]?.sent.decided.flatMap { $0.revision == revision ? $0.outcome : nil }
     }
   }
 
-  /// The app hears what became of a save. One that gave way is remembered no longer.
+  /// Notes that the app knows the outcome of a save. A save without a version of the server is forgotten.
   func tell(_ record: RecordID) {
     state.withLock { state in
       if state.values[record]?.sent.answer == nil {

@@ -1,15 +1,15 @@
 import BothyStore
 
-/// One change that is sent while the local store fails, where the app wants that: the server alone has it.
+/// A change that is sent to the server alone while the local store fails, if the app allows that.
 ///
-/// It sends the fields that differ from the row, where that can be read. Of what the server has it leaves all others, and
-/// no merge policy is asked: where others changed the same fields, it is refused here.
+/// It sends the fields that differ from the row, if the row can be read, and leaves all other fields on the server. It
+/// calls no merge policy. If others changed the same fields, it throws a conflict.
 struct StorelessWrite: Sendable {
   let pass: SyncPass
   let change: LocalChange
 
-  /// At most three round trips. Throws `CancellationError`, with nothing done; `SyncError` where the server can't be
-  /// reached, for a refusal, and where others changed what the change changes.
+  /// Sends the change with at most three round trips. Throws `CancellationError`, with nothing done, and `SyncError` if
+  /// the server can't be reached, rejects the change, or has other changes of the same fields.
   func run() async throws -> SaveOutcome {
     try Task.checkCancellation()
     return try await Task { try await attempt() }.value
@@ -21,7 +21,7 @@ struct StorelessWrite: Sendable {
     if (try? await pass.store.read({ try Outbox.mark(change.id, in: $0) != nil })) == true {
       throw SyncError.pendingChanges(change.id)
     }
-    // Unreadable: then the server says what there is.
+    // If the row can't be read, the server's version is used.
     let row = (try? await pass.store.read { try $0.row(table, id: change.id.id) }) ?? nil
     let known = try row.flatMap { try $0.version == nil ? nil : table.document($0).members() }
     let fields = known.map { known in given.filter { known[$0.key] ?? .null != $0.value } } ?? given
@@ -84,7 +84,7 @@ struct StorelessWrite: Sendable {
 }
 
 extension LocalChange {
-  /// What the change makes of whom the record is shared with; of a whole sharing what it adds.
+  /// The change of the record's audience. For a whole audience it adds all of its members.
   fileprivate var sharing: SharingChange? {
     switch self {
     case .share(_, let change, _): change
@@ -105,7 +105,7 @@ extension LocalChange {
 }
 
 extension StoreError {
-  /// Whether the store itself failed, and not the change that it was given.
+  /// True if the store itself failed, and not the change that it was given.
   var isLocalFailure: Bool {
     [.diskFull, .readOnly, .busy, .corrupt, .cannotOpen, .database].contains(code)
   }

@@ -2,12 +2,12 @@ import BothyStore
 import Foundation
 import Synchronization
 
-/// The device's clock, and an estimate of how far the server's is from it.
+/// The device's clock, and an estimate of its difference from the server's clock.
 ///
-/// Each answer carries the server's time; the difference, less half the round trip, is a sample. The sample with
-/// the shortest round trip of the last hour is used (rule R17). From then on the server's time is that of the sample
-/// plus how long the machine has been running since: setting the device's clock changes nothing. After a restart of
-/// the machine only the device's clock is left, and times are not reliable until the next sample.
+/// Each answer has the server's time. Its difference from the device's, less half the round trip, is a sample. The
+/// sample with the shortest round trip of the last hour is used. From then on the server's time is the sample's time
+/// plus the time that the machine has been running since, so setting the device's clock changes nothing. After a
+/// restart of the machine only the device's clock is left, and times are not reliable until the next sample.
 public final class SyncClock: Sendable {
   private let device: @Sendable () -> Int64
   private let uptime: @Sendable () -> Uptime?
@@ -20,21 +20,21 @@ public final class SyncClock: Sendable {
     package var offset: Int64
     package var roundTrip: Int64
     package var measuredAt: Int64
-    /// How long the machine had been running when the sample was taken.
+    /// The uptime of the machine when the sample was taken.
     package var uptime: Uptime?
   }
 
   /// A time by the server's clock.
   package struct Reading: Sendable, Hashable {
     package var time: Int64
-    /// False when the machine was restarted since the server's clock was last heard of.
+    /// False if the machine was restarted since the last answer of the server.
     package var isReliable: Bool
   }
 
   /// - Parameters:
   ///   - now: the device's clock, in milliseconds since 1970.
-  ///   - uptime: how long the machine has been running; nil when that is not known, then the device's clock counts.
-  ///   - sleep: waits for a time, for what is bounded by one; throws when its task is cancelled.
+  ///   - uptime: the time that the machine has been running. If it is `nil`, the device's clock is used.
+  ///   - sleep: waits for a duration, to measure time limits. It throws if its task is cancelled.
   public init(
     now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Uptime? = { nil },
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -49,13 +49,13 @@ public final class SyncClock: Sendable {
     self.init(now: { Int64(Date().timeIntervalSince1970 * 1000) }, uptime: { Uptime.now() })
   }
 
-  /// Milliseconds since 1970 by the device's own clock.
+  /// Returns the milliseconds since 1970 by the device's own clock.
   public func now() -> Int64 { device() }
 
-  /// The same corrected to the server's clock; uncorrected before the first answer.
+  /// Returns the time by the server's clock. Before the first answer it is the device's time.
   public func correctedNow() -> Int64 { reading().time }
 
-  /// The same, and whether it can be relied on.
+  /// Returns the time by the server's clock, and if it is reliable.
   package func reading() -> Reading {
     guard let estimate = estimate.withLock({ $0 }) else { return Reading(time: device(), isReliable: true) }
     guard let then = estimate.uptime, let now = uptime() else {
@@ -78,14 +78,14 @@ public final class SyncClock: Sendable {
     self.saved.withLock { $0 = saved }
   }
 
-  /// The estimate, where the file has another one.
+  /// The estimate, if the file has another one.
   var unsaved: Estimate? {
     guard let current = estimate.withLock({ $0 }), current != saved.withLock({ $0 }) else { return nil }
     return current
   }
 
-  /// Whether edits after a relaunch would be dated by more than a second otherwise without the estimate, or could not
-  /// be relied on: then it is worth a transaction of its own.
+  /// True if the estimate deserves a transaction of its own. Without it, edits after a relaunch have a date that is off
+  /// by more than a second, or an unreliable one.
   var mustSave: Bool {
     guard let current = unsaved else { return false }
     guard let saved = saved.withLock({ $0 }) else { return true }
@@ -95,7 +95,7 @@ public final class SyncClock: Sendable {
 
   func noteSaved(_ estimate: Estimate) { saved.withLock { $0 = estimate } }
 
-  /// Takes a sample; returns the estimate now in force if it changed.
+  /// Takes a sample. Returns the new estimate if it changed.
   package func sample(serverTime: Int64, sentAt: Int64, receivedAt: Int64) -> Estimate? {
     let roundTrip = max(0, receivedAt - sentAt)
     let sample = Estimate(
@@ -113,8 +113,8 @@ public final class SyncClock: Sendable {
     }
   }
 
-  /// How long before another sample one was taken; nil when the machine was restarted in between, or its clock was
-  /// set: then the older one says nothing of now.
+  /// Returns the time between two samples. Returns `nil` if the machine was restarted in between or its clock was set,
+  /// because the older sample is then useless.
   private static func age(of kept: Estimate, at sample: Estimate) -> Int64? {
     let byDevice = sample.measuredAt - kept.measuredAt
     guard let then = kept.uptime, let now = sample.uptime else { return byDevice }

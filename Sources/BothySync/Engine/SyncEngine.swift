@@ -1,14 +1,14 @@
 import BothyStore
 import Synchronization
 
-/// Runs sync passes: those of different containers side by side, joined by whoever asks meanwhile, and by itself while
-/// `run()` is running.
+/// Runs syncs, and starts them by itself while `run()` is running. Syncs of different containers run side by side, and
+/// callers join those that run.
 final class SyncEngine: Sendable {
   let pass: SyncPass
-  /// How many passes run side by side. Those of scopes that overlap wait for one another (`ContainerLocks`).
+  /// The number of syncs that run side by side. Those whose scopes overlap wait for one another (`ContainerLocks`).
   static let sideBySide = 4
   private let gate = Gate(width: sideBySide)
-  /// How many pushes of what somebody waits for run beside the passes that are through the gate.
+  /// The number of awaited pushes that run beside the syncs that hold the gate.
   static let expressWidth = 8
   private let express = Gate(width: expressWidth)
   let retries: RetryWait
@@ -17,20 +17,20 @@ final class SyncEngine: Sendable {
   let reports: ReportFeed
   private let diary: SyncDiary
   private let state: Mutex<State>
-  /// Rung for each thing the run loop must look at.
+  /// Rings for each event that the run loop must handle.
   private let bell = Signal()
 
   private struct State: ~Copyable {
     var status = SyncStatus()
-    /// The passes that run or wait for their turn, by what they are asked to do: others join them.
+    /// The syncs that run or wait for their turn, by their requests. Others join them.
     var passes: [SyncPass.Request: Joined] = [:]
-    /// What the passes that run now pull, by the numbers of the passes.
+    /// The scopes that the running syncs pull, by the numbers of the syncs.
     var running: [Int: [PullScope]] = [:]
     var lastNumber = 0
-    /// What the loop does when no pass runs.
+    /// The loop's phase when no sync runs.
     var resting = SyncStatus.Phase.stopped
     var isLooping = false
-    /// What the loop was asked to pull: nothing in particular, or these scopes and no others.
+    /// The scopes that the loop was asked to pull, or all.
     var asked: Asked?
   }
 
@@ -39,7 +39,7 @@ final class SyncEngine: Sendable {
     case only([PullScope])
   }
 
-  /// Those who joined a pass.
+  /// The callers that joined a sync.
   private typealias Joined = [@Sendable (SyncReport) -> Void]
 
   /// - Parameter decided: the number of the journal's newest entry when the store was opened.
@@ -53,14 +53,14 @@ final class SyncEngine: Sendable {
 
   var status: SyncStatus { state.withLock { $0.status } }
   private var governor: SyncGovernor { pass.governor }
-  /// Whether a pass runs or waits for its turn.
+  /// True if a sync runs or waits for its turn.
   var isBusy: Bool { state.withLock { !$0.passes.isEmpty } }
-  /// Whether `run()` is running.
+  /// True if `run()` is running.
   var isLooping: Bool { state.withLock { $0.isLooping } }
-  /// Whether it waits after failures: it tries again by itself.
+  /// True if the loop waits after failures, and tries again by itself.
   var isWaitingToRetry: Bool { isLooping && retries.end != nil }
 
-  /// How many wait for the reports of passes that others run.
+  /// The number of callers that wait for the reports of others' syncs.
   var joinedCount: Int { state.withLock { $0.passes.values.reduce(0) { $0 + $1.count } } }
 
   func update(_ change: (inout SyncStatus) -> Void) {
@@ -71,13 +71,13 @@ final class SyncEngine: Sendable {
     statuses.send(status)
   }
 
-  /// Tells how far a pass has come; what an awaited write does beside the passes is not told.
+  /// Publishes the progress of a sync. The progress of an awaited write beside the syncs isn't published.
   func tell(_ progress: SyncProgress) {
     guard state.withLock({ !$0.running.isEmpty }) else { return }
     update { $0.phase = .syncing(progress) }
   }
 
-  /// What the loop does from now on when no pass runs.
+  /// Sets the loop's phase for the times when no sync runs.
   private func rest(_ phase: SyncStatus.Phase) {
     let isBusy = state.withLock { state in
       state.resting = phase
@@ -101,11 +101,11 @@ final class SyncEngine: Sendable {
 
   // MARK: joined passes
 
-  /// Runs a pass, or joins one for the same request that is running or waits for its turn; entries made after that one looked for
-  /// work are sent by a further round before anybody gets the report (rule R13).
+  /// Runs a sync, or joins one for an equal request that is running or waits for its turn. Entries written after that
+  /// one read the outbox are sent by a further round before callers get the report.
   ///
-  /// A pass waits for the caller where that is what a merge policy calls: it is left out. Inside of a lock of its own
-  /// containers the caller gets a pass of its own; one that others wait for may wait for the lock.
+  /// A sync waits for a caller that runs in its merge policy: the caller's sync is skipped. Inside of a lock of its
+  /// containers the caller gets its own sync, as a joined one may wait for the lock.
   func sync(_ request: SyncPass.Request) async -> SyncReport {
     if isInside { return SyncReport(skipped: .alreadyRunning) }
     if locks.areHeldHere(request.pulls ?? [.space]) { return await begin(request, isJoined: false) }
@@ -121,14 +121,14 @@ final class SyncEngine: Sendable {
       if isFirst { continuation.resume(returning: nil) }
     }
     if let joined {
-      // The one who ran it was cancelled; whoever joined was not.
+      // The caller that ran it was cancelled; those that joined it were not.
       if joined.skipped == .cancelled && !Task.isCancelled { return await sync(request) }
       return joined
     }
     return await begin(request, isJoined: true)
   }
 
-  /// Whether a pass waits for the caller to return.
+  /// True if a sync waits for the caller to return.
   var isInside: Bool { gate.isInside || express.isInside }
 
   private func begin(_ request: SyncPass.Request, isJoined: Bool) async -> SyncReport {
@@ -149,7 +149,7 @@ final class SyncEngine: Sendable {
     }
   }
 
-  /// Runs `body` while no sync runs. Throws `SyncError` `.insideSync` where a sync waits for the caller, and
+  /// Runs `body` while no sync runs. Throws `SyncError` `.insideSync` if a sync waits for the caller, and
   /// `CancellationError`.
   func exclusively<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
     guard !isInside else { throw SyncError.insideSync }
@@ -177,7 +177,7 @@ final class SyncEngine: Sendable {
     }
   }
 
-  /// Whether entries are ready that the pass has not tried.
+  /// True if entries are ready that the sync has not tried.
   private func hasNewWork(_ request: SyncPass.Request, _ report: SyncReport) async -> Bool {
     guard request.scope != .pull else { return false }
     let tried = Set(report.failures.map(\.record)).union(report.blocked.map(\.record))
@@ -185,11 +185,11 @@ final class SyncEngine: Sendable {
       try Outbox.entries(where: "state = 0 AND retry_at <= 1", in: $0)
     }
     return ready?.contains { !tried.contains($0.record) && !request.heldTypes.contains($0.record.type) }
-      ?? false  // unreadable: the next pass will say why
+      ?? false  // unreadable: the next sync reports why
   }
 
-  /// Ends the pass: returns those who joined it. Nil, with nothing done, when somebody has joined since there were
-  /// `known`: what they have just written must be looked for.
+  /// Ends the sync and returns the callers that joined it. Returns `nil`, with nothing done, if more than `known`
+  /// callers have joined, because their new writes must be checked.
   private func end(_ request: SyncPass.Request, unlessMoreThan known: Int) -> Joined? {
     state.withLock { state in
       guard state.passes[request]?.count ?? 0 <= known else { return nil }
@@ -197,20 +197,20 @@ final class SyncEngine: Sendable {
     }
   }
 
-  /// Notes in the file how a sync ended, one that did not begin as well; see `SyncLogRule` for what is kept of it.
+  /// Notes in the file how a sync ended, also one that did not begin. `SyncLogRule` decides how much is kept.
   func note(_ report: SyncReport, began: Int64, _ row: SyncDiary.Row? = nil) async {
     await diary.note(
       SyncRun(report, began: began, ended: pass.clock.now(), process: pass.lease.process), after: row)
   }
 
-  /// Hands out a report, with how far the journal was then where it told of anything.
+  /// Delivers a report, with the journal's position if the report has decisions.
   func tell(_ report: SyncReport) {
-    // Unreadable: the next report that can be placed tells what this one does not.
+    // Unreadable: the next report with a position covers this one.
     let end = report.hasDecisions ? try? pass.store.read { try Journal.end(in: $0) } : nil
     reports.send(report, decided: end)
   }
 
-  /// Tells everybody of a sync that has ended.
+  /// Notifies all listeners of a sync that has ended.
   private func finish(_ report: SyncReport, _ number: Int, _ joined: Joined) {
     let now = pass.clock.now()
     if report.skipped == nil { governor.completed() }
@@ -229,7 +229,7 @@ final class SyncEngine: Sendable {
     for deliver in joined { deliver(report) }
   }
 
-  /// Has the loop wait after a failure, or go on after a success.
+  /// Has the loop wait after a failure, or continue after a success.
   private func retry(after report: SyncReport) {
     guard retries.note(report) else { return }
     let isWaiting = state.withLock { state in
@@ -238,13 +238,13 @@ final class SyncEngine: Sendable {
     if isWaiting { bell.ring() }
   }
 
-  /// Says that the network is there again.
+  /// Notes that the network is present again.
   func networkReturned() {
     retries.networkReturned()
     ask()
   }
 
-  /// Answers for a sync that may not begin: no request is made.
+  /// Returns the report of a sync that may not begin. Makes no request.
   @discardableResult
   func skip(_ obstacle: SkipReason) async -> SyncReport {
     let report = SyncReport(skipped: obstacle)
@@ -253,8 +253,8 @@ final class SyncEngine: Sendable {
     return report
   }
 
-  /// Ends syncing for good: a pass that is running ends after its present exchange, those that wait do nothing.
-  /// Then `body` runs, alone; when it throws, syncing may go on.
+  /// Ends syncing for good. A running sync ends after its present exchange, and waiting ones do nothing. Then `body`
+  /// runs alone. If it throws, syncing may continue.
   func shut<Result: Sendable>(_ body: () throws -> Result) async throws -> Result {
     guard !isInside else { throw SyncError.insideSync }
     guard governor.shut() else {
@@ -275,11 +275,11 @@ final class SyncEngine: Sendable {
 
   // MARK: awaited writes
 
-  /// Sends what is pending of these records, or all of it, beside a sync that is running and ahead of it. What both send,
-  /// they send under the same ids, so that the server carries it out once (rule R8); an answer that comes second finds its
-  /// operation settled.
+  /// Sends pending changes of these records, or all of them, beside a running sync and ahead of it. Both use equal
+  /// operation ids, so that the server applies an operation once. The answer that comes second finds its operation
+  /// settled.
   func push(_ records: [RecordID]?) async -> SyncReport {
-    // Called by a merge policy that such a push itself has asked.
+    // The caller is a merge policy that such a push called.
     if express.isInside { return SyncReport(skipped: .alreadyRunning) }
     switch governor.obstacle {
     case .signedOut?, .updateRequired?: return SyncReport(skipped: governor.obstacle)
@@ -300,7 +300,7 @@ final class SyncEngine: Sendable {
 
   // MARK: the loop
 
-  /// Says that there may be something to do: with scopes, in these and no others.
+  /// Notes that there may be something to sync. With scopes, only these are synced.
   func ask(only scopes: [PullScope]? = nil) {
     state.withLock { state in
       switch (state.asked, scopes) {
@@ -323,8 +323,7 @@ final class SyncEngine: Sendable {
     return request
   }
 
-  /// The loop's own life: passes when asked and when work remains, waits after failures. Ends when its task is
-  /// cancelled.
+  /// Runs syncs on request and while changes are pending, and waits after failures. Ends when its task is cancelled.
   func run<C: Clock>(
     request: SyncPass.Request, startsWithWork: Bool, clock: C
   ) async where C.Duration == Duration {
@@ -374,8 +373,8 @@ final class SyncEngine: Sendable {
     }
   }
 
-  /// Returns when the wait after failures is over, or syncing was paused. Whoever asks meanwhile does not shorten it.
-  /// False when the loop is to end.
+  /// Returns when the wait after failures is over, or syncing was paused. Requests meanwhile don't shorten it. Returns
+  /// false if the loop must end.
   private func waitOut() async -> Bool {
     rest(.waiting(attempt: retries.attempt))
     while let end = retries.end {
@@ -386,10 +385,10 @@ final class SyncEngine: Sendable {
     return true
   }
 
-  /// Waits for a ring of the bell until then.
+  /// Waits until the bell rings or the deadline passes.
   private func ring(until end: Deadline) async {
     await withTaskGroup(of: Void.self) { group in
-      // Cancelled means that the bell rang, or that the loop ends.
+      // Cancellation means that the bell rang, or that the loop ends.
       group.addTask { try? await end.sleep() }
       group.addTask { [bell] in _ = await bell.wait() }
       await group.next()

@@ -1,18 +1,18 @@
 import BothyStore
 import Synchronization
 
-/// Whether a sync may run now, and which policies are in force: what the app, the user and the server have said, in one
-/// place behind a lock. Makes no request and writes nothing.
+/// The conditions under which a sync may run now, and the policies in force. They come from the app, the user and the
+/// server. Makes no request and writes nothing.
 final class SyncGovernor: Sendable {
   private struct State {
     var policy: SyncPolicy
     var network = NetworkState.unknown
     var isPaused = false
-    /// The server's words when it asked for a newer version of the app.
+    /// The server's message when it required a newer version of the app.
     var updateRequired: String?
     var isShut = false
     var fetchPolicy: FetchPolicy
-    /// The fetch policy that takes effect when a sync has been completed.
+    /// The fetch policy that takes effect when a sync has completed.
     var awaited: FetchPolicy?
     var savePolicy: SavePolicy
     var mergePolicies: MergePolicies
@@ -36,7 +36,7 @@ final class SyncGovernor: Sendable {
     state = Mutex(start)
   }
 
-  /// Why no sync may run now; nil when one may.
+  /// The reason why syncs may not run now, or `nil` if they may.
   var obstacle: SkipReason? {
     if file.isGone { return .signedOut }
     return state.withLock { state in
@@ -47,13 +47,13 @@ final class SyncGovernor: Sendable {
     }
   }
 
-  /// Types whose changes wait.
+  /// The types whose changes wait.
   var heldTypes: Set<String> { state.withLock { $0.policy.held(on: $0.network) } }
 
-  /// True once the user is signed out, here or by another process that removed the file.
+  /// True after the user is signed out, here or by another process that removed the file.
   var isShut: Bool { state.withLock { $0.isShut } || file.isGone }
 
-  /// Ends syncing; false when it was ended already.
+  /// Ends syncing. Returns false if it was ended already.
   func shut() -> Bool {
     state.withLock { state in
       defer { state.isShut = true }
@@ -101,7 +101,7 @@ final class SyncGovernor: Sendable {
     set { state.withLock { $0.mergePolicies = newValue } }
   }
 
-  /// The configuration with the save and merge policies that are in force.
+  /// Returns the configuration with the save and merge policies that are in force.
   func inForce(_ configuration: SyncConfiguration) -> SyncConfiguration {
     var configuration = configuration
     (configuration.savePolicy, configuration.mergePolicies) = state.withLock {
@@ -122,21 +122,21 @@ final class SyncGovernor: Sendable {
     if isOther { fetchPolicies.send(policy) }
   }
 
-  /// Takes the policy that a provider gave for a status: one that asks the server takes effect when a sync has been
-  /// completed, so that nobody sees the server's answers without what is pending here having been sent.
+  /// Sets the policy that a provider returned for a status. A policy that reads from the server takes effect after the
+  /// next completed sync. Until then the server's answers may lack pending changes.
   func take(_ policy: FetchPolicy, on status: NetworkStatus) {
     guard status == .reachable && policy.asksServer else { return set(policy) }
     state.withLock { $0.awaited = policy }
   }
 
-  /// A sync was completed.
+  /// Notes that a sync completed.
   func completed() {
     if let awaited = state.withLock({ $0.awaited }) { set(awaited) }
   }
 }
 
 extension FetchPolicy {
-  /// Whether a read under the policy asks the server before it answers.
+  /// True if a read under the policy uses the server before it returns.
   var asksServer: Bool {
     switch self {
     case .networkOnly, .networkElseCache, .cacheElseNetwork: true

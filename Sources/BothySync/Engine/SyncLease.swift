@@ -9,18 +9,18 @@ import Synchronization
   import Musl
 #endif
 
-/// One row of the file that says which process is syncing it, for as long as it says: so that an app and its extension
-/// do not do the same work twice. Nothing rests on it; a process that holds it and dies has lost it.
+/// One row of the file that names the process that syncs it, for a limited time. It keeps an app and its extension from
+/// doing equal work twice. Correctness doesn't depend on it, and a process that dies loses it.
 ///
-/// It is taken and given up in transactions that write something anyway.
+/// It is acquired and released in transactions that write something anyway.
 package final class SyncLease: Sendable {
   let holder: String
   let process: Int32
-  /// How long a lease lasts without being renewed, in milliseconds; each exchange renews it.
+  /// The lifetime of a lease that isn't renewed, in milliseconds. Each exchange renews it.
   static let duration: Int64 = 30_000
   private static let key = "lease"
   private let held = Mutex(false)
-  /// How many passes of this process run: the last of them gives the lease up.
+  /// The number of running syncs of this process. The last of them releases the lease.
   private let passes = Mutex(0)
 
   package init(process: Int32 = getpid()) {
@@ -28,12 +28,12 @@ package final class SyncLease: Sendable {
     self.process = process
   }
 
-  /// Whether it was taken and not given up since, as far as this process knows.
+  /// True if it was acquired and not released since, as far as this process knows.
   var isHeld: Bool { held.withLock { $0 } }
 
   func begin() { passes.withLock { $0 += 1 } }
 
-  /// True if no pass is left that needs it.
+  /// Returns true if no sync needs the lease.
   func end() -> Bool {
     passes.withLock { count in
       count -= 1
@@ -41,10 +41,10 @@ package final class SyncLease: Sendable {
     }
   }
 
-  /// Whether the pass that asks may give it up: no other one runs.
+  /// True if the calling sync may release the lease, because no other runs.
   var isLast: Bool { isHeld && passes.withLock { $0 <= 1 } }
 
-  /// When the lease of another process ends; nil where none holds it.
+  /// Returns the end of another process's lease, or `nil` if no other process holds it.
   package func end(ofOthersAt now: Int64, in transaction: ReadTransaction) throws -> Int64? {
     guard let other = try Self.current(in: transaction), other.holder != holder, other.end > now,
       other.end <= now.addingClamped(Self.duration), Self.isRunning(other.process)
@@ -52,7 +52,7 @@ package final class SyncLease: Sendable {
     return other.end
   }
 
-  /// Takes or renews the lease, unless another process holds it. Returns when that one ends.
+  /// Acquires or renews the lease, unless another process holds it. Returns the end of that process's lease.
   @discardableResult
   package func take(at now: Int64, in transaction: WriteTransaction) throws -> Int64? {
     if let end = try end(ofOthersAt: now, in: transaction) { return end }
@@ -62,7 +62,7 @@ package final class SyncLease: Sendable {
     return nil
   }
 
-  /// Gives the lease up, if it is ours.
+  /// Releases the lease, if this process holds it.
   func release(in transaction: WriteTransaction) throws {
     if try Self.current(in: transaction)?.holder == holder {
       try SyncValues.remove(Self.key, in: transaction)
@@ -70,7 +70,7 @@ package final class SyncLease: Sendable {
     held.withLock { $0 = false }
   }
 
-  /// Who holds it now: a process that is alive, until the time it has said.
+  /// Returns the process that holds the lease now. The process must be alive, and the lease not expired.
   static func holder(at now: Int64, in transaction: ReadTransaction) throws -> LeaseHolder? {
     guard let lease = try current(in: transaction), lease.end > now, isRunning(lease.process) else {
       return nil
@@ -86,15 +86,15 @@ package final class SyncLease: Sendable {
     return (String(parts[0]), end, process)
   }
 
-  /// False only when there is surely no such process: one that may not be asked about counts as running.
+  /// Returns false only if the process certainly doesn't exist. A process without access rights counts as running.
   private static func isRunning(_ process: Int32) -> Bool {
     kill(process, 0) == 0 || errno != ESRCH
   }
 }
 
-/// The process that says it syncs a file.
+/// The process that holds the lease of a file.
 package struct LeaseHolder: Sendable, Equatable {
   package var process: Int32
-  /// Until when it says so, in milliseconds since 1970.
+  /// The end of the lease, in milliseconds since 1970.
   package var end: Int64
 }

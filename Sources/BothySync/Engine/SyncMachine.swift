@@ -1,5 +1,5 @@
-/// Decides when a sync pass runs. Pure: events in, an action out; no clock, no task, no lock of its own. How long a wait
-/// lasts is the matter of `RetryWait`.
+/// Decides when a sync runs. Pure: it takes events, returns an action, and has no clock, task or lock. `RetryWait` has
+/// the length of a wait.
 ///
 /// | state          | leaves to                                                |
 /// |----------------|----------------------------------------------------------|
@@ -19,9 +19,9 @@ package struct SyncMachine: ~Copyable {
 
   package enum Event: Equatable, Sendable {
     case started(hasWork: Bool)
-    /// Somebody wants a pass: a save, a read, a hint, the timer of the configuration. It ends no wait.
+    /// A save, a read, a notification or the configured timer requests a sync. It doesn't end a wait.
     case asked
-    /// The pass ended.
+    /// The sync ended.
     case finished(PassResult)
     /// The wait after a failure is over.
     case waited
@@ -31,9 +31,9 @@ package struct SyncMachine: ~Copyable {
 
   package enum PassResult: Equatable, Sendable {
     case complete
-    /// Trying again later can help.
+    /// The sync failed, and trying again later can help.
     case failed
-    /// Only a change of circumstances can help: another token, another version of the app.
+    /// The sync failed, and only a change can help, such as another token or another version of the app.
     case blocked
   }
 

@@ -1,22 +1,22 @@
 import BothyStore
 import GRDB
 
-/// What an answer of the server brings into the file, in one transaction.
+/// Applies an answer of the server to the file, in one transaction.
 extension SyncPass {
   struct Applied: Sendable {
     var report: SyncReport
     var upToDate: [PullScope] = []
-    /// Scopes whose last page has come and is not shown yet.
+    /// The scopes whose last page has arrived and isn't shown yet.
     var putOff: [PullScope] = []
-    /// Whether conflicts can be decided only with what a pull brings.
+    /// True if conflicts can be decided only with the pages of a pull.
     var waitsForPages = false
-    /// What the server made of changes that callers wait for.
+    /// The server's versions after the changes that callers wait for.
     var answers: [RecordID: ServerRecord] = [:]
     var outcomes: [RecordID: SentValues.Decided] = [:]
   }
 
-  /// The scopes of an answer are shown in one step, when the last page of each has come: what somebody changed
-  /// together may lie in two of them.
+  /// Applies an answer. Its scopes are shown in one step, after the last page of each, because a user's transaction may
+  /// span two of them.
   func apply(
     _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ sofar: SyncDiary.Progress?,
     isShowing: Bool = true
@@ -86,7 +86,7 @@ extension SyncPass {
     return applied
   }
 
-  /// What an exchange leaves in the file beside what it brought, and only where it brought something.
+  /// The values that an exchange saves beside its changes, and only if it has changes.
   private struct Closing: Sendable {
     var isWriting = false
     var unchanged: [PullState] = []
@@ -94,8 +94,8 @@ extension SyncPass {
     var row: SyncDiary.Row?
   }
 
-  /// Writes the clock's estimate, the time of the pull, the row of the log and the end of the lease into a transaction
-  /// that writes something; an idle one stays empty, and makes no commit.
+  /// Writes the clock's estimate, the time of the pull, the log's row and the end of the lease. It uses a transaction
+  /// that writes something anyway. An idle transaction stays empty and makes no commit.
   private func close(
     _ closing: inout Closing, _ step: SyncReport, _ sofar: SyncDiary.Progress?, isLast: Bool, _ now: Int64,
     in transaction: WriteTransaction

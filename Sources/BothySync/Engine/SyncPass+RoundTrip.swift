@@ -1,18 +1,19 @@
 import BothyStore
 
-/// One round trip with the server, and what a sync does when the server fails on it or does not take as much.
+/// One round trip with the server. It handles a server that fails on a request or doesn't accept all of it.
 extension SyncPass {
-  /// Sends a request and brings back the answer.
+  /// Sends a request and returns the answer.
   ///
-  /// When the server refuses the request as a whole (400, 413, 422) or fails inside on it, and takes one without its
-  /// changes, its halves are sent, and theirs, until the change or group is found on which it fails alone. Costs at
-  /// most two round trips for each change, and one to see whether the server takes anything.
+  /// The server may refuse the whole request (400, 413, 422) or fail inside on it, and yet accept one without its
+  /// changes. Then the request is halved again and again, until the change or group is found on which the server fails
+  /// alone. This costs at most two round trips for each change, and one to test if the server accepts anything.
   ///
-  /// A refusal in the server's own words is about the change. A failure inside is about the change only where the
-  /// server answers others: then it stays in doubt, and is sent again as it was. A server that fails on one after the
-  /// other and takes none has refused none: its error is thrown, and the next pass begins with other changes.
+  /// A refusal in the server's own words concerns the change. A failure inside concerns the change only if the server
+  /// answers others. Such a change stays in doubt and is sent again unchanged. A server that fails on one change after
+  /// another and accepts none has rejected none. Its error is thrown, and the next sync begins with other changes.
   ///
-  /// What is sent in parts asks for no pages. Any other error is thrown, once the answers that came are settled.
+  /// Requests that are sent in parts have no pulls. Any other error is thrown after the answers that arrived are
+  /// settled.
   func answer(
     to request: SyncRequest, of batch: PushBatch, _ report: inout SyncReport
   ) async throws -> SyncResponse {
@@ -34,17 +35,17 @@ extension SyncPass {
     }
   }
 
-  /// A request that is sent in parts, and what came of them.
+  /// A request that is sent in parts, and its results.
   private struct Halving {
     var request: SyncRequest
-    /// What the server said of changes.
+    /// The server's outcomes of changes.
     var outcomes: [Outcome] = []
-    /// On what the server failed, with nothing else in the request.
+    /// The changes on which the server failed, with nothing else in the request.
     var failed: [(unit: [SyncOperation], error: RemoteError)] = []
-    /// What kept the rest from being sent.
+    /// The error that kept the rest from being sent.
     var end: RemoteError?
 
-    /// Whether it names a record on which the server failed: without that one it would be refused.
+    /// True if the unit refers to a record on which the server failed. The server rejects it without that record.
     func waits(_ unit: [SyncOperation]) -> Bool {
       let ids = Set(failed.flatMap { $0.unit.map(\.id) })
       if unit.contains(where: { $0.after.map(ids.contains) ?? false }) { return true }
@@ -59,11 +60,11 @@ extension SyncPass {
       }
     }
 
-    /// Whether nothing more is sent: after so many failures and not one answer the server takes no changes now.
+    /// True if nothing more is sent. After several failures without one answer, the server accepts no changes now.
     var isOver: Bool { end != nil || outcomes.isEmpty && failed.count >= 4 }
   }
 
-  /// Whether the server takes a request like this one without its changes.
+  /// Returns true if the server accepts such a request without its changes.
   private func takes(_ request: SyncRequest, _ report: inout SyncReport) async throws -> Bool {
     do {
       _ = try await exchange(request.with([]), &report)
@@ -71,8 +72,8 @@ extension SyncPass {
     } catch is RemoteError { return false }
   }
 
-  /// Sends what was refused together in halves, in their order: what one refers to is sent before it, and what refers to
-  /// one that failed is not sent.
+  /// Sends the changes of a refused request in halves, in order. A change is sent after the records that it refers to.
+  /// A change that refers to a failed one isn't sent.
   private func send(
     _ units: ArraySlice<[SyncOperation]>, _ halving: inout Halving, after failure: RemoteError,
     _ report: inout SyncReport
@@ -103,7 +104,7 @@ extension SyncPass {
     }
   }
 
-  /// Has other changes sent first by the next pass. Nothing is said of these: they wait as before.
+  /// Has the next sync send other changes first. These changes wait as before.
   private func putLast(_ units: [[SyncOperation]]) async throws {
     try await store.write(origin: .remote) { transaction in
       for operation in units.joined() { try Outbox.putLast(operation.record, in: transaction) }
@@ -114,18 +115,18 @@ extension SyncPass {
     let sentAt = clock.now()
     let response = try await remote.exchange(request)
     report.requests += 1
-    // It is written with what the answer brings.
+    // The sample is written with the answer's changes.
     _ = clock.sample(serverTime: response.serverTime, sentAt: sentAt, receivedAt: clock.now())
     return response
   }
 }
 
 extension RemoteError {
-  /// Whether it says of the request that it can't be taken as it is, in the words of the server. A 400 or 422 without
-  /// a word of the server's is the page of something between.
+  /// True if the server itself refused the request as it is. A 400 or 422 without a code of the server comes from an
+  /// intermediary.
   fileprivate var isVerdict: Bool { status == 413 || (status == 400 || status == 422) && code != nil }
 
-  /// Whether what the request carries may be why the server did not take it.
+  /// True if the content of the request may be the reason why the server refused it.
   fileprivate var isAboutContent: Bool {
     if isUnknownCursor || code == "updateRequired" { return false }
     return switch status {
@@ -135,7 +136,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether the server does not know a cursor of the request: its history is another than the one pulled from.
+  /// True if the server doesn't know a cursor of the request, because its history differs from the pulled one.
   var isUnknownCursor: Bool { code == "badCursor" }
 }
 
@@ -156,8 +157,8 @@ extension [SyncOperation] {
 }
 
 extension SyncPass {
-  /// Puts an entry into the inbox, until somebody edits it or decides. Nil, with the change undone, where its caller is
-  /// told.
+  /// Marks an entry as rejected, until the user edits it or decides. Returns `nil`, with the change undone, if its
+  /// caller receives the rejection.
   static func refuse(
     _ entry: OutboxEntry, _ rejection: Rejection, until time: Int64, in transaction: WriteTransaction
   ) throws -> SyncFailure? {

@@ -1,17 +1,17 @@
 import BothyStore
 import Logging
 
-/// What a pass pulls, and what it asks for beside pages.
+/// The scopes that a sync pulls, and its requests beside pages.
 extension SyncPass {
-  /// What a request pulls by what it says.
+  /// Returns the scopes that a request names, or all subscribed ones.
   func requested(_ request: Request) -> [PullScope] { request.pulls ?? followed.current }
 
-  /// The same with the containers in it that are to be pulled again.
+  /// Returns the scopes of a request, and the containers in them that must be pulled again.
   func pulls(for request: Request) async -> [PullScope] {
     let scopes = requested(request)
-    // Unreadable: the exchange will say why.
+    // Unreadable: the exchange reports why.
     let more = try? await store.read { transaction in
-      // What was pulled on demand is compared too.
+      // Scopes that were pulled on demand are compared too.
       let isDeciding = try request.isComparing || ServerBinding.isAdopting(in: transaction)
       let pulled = isDeciding && request.pulls == nil ? try PullState.scopes(in: transaction) : []
       return try Refetch.containers(in: scopes, in: transaction) + pulled
@@ -19,14 +19,15 @@ extension SyncPass {
     return scopes + (more ?? []).filter { !scopes.contains($0) }
   }
 
-  /// A file that is kept apart asks who is there, and nothing else. Nil once its own server has answered.
+  /// Sends an empty request to see which server answers, for a file that is kept apart. Returns `nil` after its own
+  /// server has answered.
   func reasonToStayApart(_ report: inout SyncReport) async -> SkipReason? {
     guard (try? await store.read({ try ServerBinding.load(in: $0).isApart })) ?? false else { return nil }
     do {
       try checkMayGoOn(Request(scope: .both))
       report.requests += 1
       _ = try await remote.exchange(SyncRequest(device: device, schemaVersion: store.schema.version))
-      // Not stored, the next sync asks again.
+      // If this isn't stored, the next sync repeats the request.
       try? await store.write(origin: .remote) { try ServerBinding.setApart(false, in: $0) }
       return nil
     } catch let error as RemoteError {
@@ -36,8 +37,8 @@ extension SyncPass {
     } catch { return .cancelled }
   }
 
-  /// Asks for the records that are not known here any more. True if the scopes have to be pulled once more: because some
-  /// of what came is newer than what was pulled, or because the server does not answer such questions.
+  /// Requests the records that are missing here. Returns true if the scopes must be pulled once more. That is so if a
+  /// fetched record is newer than the last pull, or if the server doesn't support such requests.
   func refetch(
     _ scopes: [PullScope], _ report: inout SyncReport
   ) async throws -> Bool {
@@ -56,20 +57,20 @@ extension SyncPass {
     }
   }
 
-  /// Has the scopes pulled from the start: the server does not know where they were pulled to. False where that can't be
-  /// stored.
+  /// Has the scopes pulled from the start, because the server doesn't know their cursors. Returns false if that can't
+  /// be stored.
   func startOver(_ scopes: [PullScope]) async -> Bool {
-    // Not stored, the pass ends with the server's error.
+    // If this isn't stored, the sync ends with the server's error.
     let done: Void? = try? await store.write(origin: .remote) { transaction in
       for scope in scopes { try PullState.reset(scope, in: transaction) }
     }
     return done != nil
   }
 
-  /// After a scope was brought anew: whether it is what the server has.
+  /// Compares a scope with the server after it was downloaded again.
   func verify(_ scope: PullScope, _ report: inout SyncReport) async throws {
     do { try await compare(scope, &report) } catch let error as RemoteError {
-      // The scope has come whole; `repair` can be asked for at any time.
+      // The scope is complete; `repair` can be called at any time.
       configuration.logger.notice("A scope was not compared.", metadata: ["reason": "\(error.message)"])
     }
   }

@@ -1,10 +1,10 @@
 import BothyStore
 import Logging
 
-/// One sync from beginning to end: exchanges until nothing is ready to be sent and no page is missing.
+/// One sync from beginning to end: exchanges until no change is ready to be sent and no page is missing.
 ///
-/// Each exchange is one transaction to make the batch, one round trip, and one transaction to apply the answer.
-/// A crash between any two of these leaves a state from which the next pass goes on.
+/// Each exchange is one transaction to make the batch, one round trip, and one transaction to apply the answer. After a
+/// crash between any two of these the next sync continues.
 struct SyncPass: Sendable {
   let store: Store
   let remote: any RemoteStorage
@@ -13,64 +13,65 @@ struct SyncPass: Sendable {
   let device: String
   let blobs: BlobFolder
   let governor: SyncGovernor
-  /// Whose file it is: the server refuses requests that come with somebody else's token.
+  /// The account that the file belongs to. The server refuses requests that have a token of another user.
   let owner: AccountID?
   let followed: FollowedScopes
   let lease = SyncLease()
   let heard = HeardScopes()
   let sent = SentValues()
-  /// Saves of one record that go to the server first do so one after the other.
+  /// Orders the online-first saves of one record one after the other.
   let turns = KeyedGate<RecordID>()
-  /// What is pending is sent by one sync at a time: another that runs beside it finds it settled.
+  /// Lets one sync at a time send pending changes. Another that runs beside it finds them settled.
   private let sending = Gate()
   /// Called after each exchange and each part of a blob.
   let progress: @Sendable (SyncProgress) -> Void
 
   struct Request: Sendable, Hashable {
     var scope: SyncScope
-    /// Nil stands for all scopes that are followed when the pass begins.
+    /// The scopes to pull; `nil` means all that are subscribed to when the sync begins.
     var pulls: [PullScope]?
-    /// Only these records, or nil for all that is ready.
+    /// The records to send, or `nil` for all that are ready.
     var records: [RecordID]?
-    /// Whether entries that wait for a retry time are sent too.
+    /// True if entries that wait for a retry time are sent too.
     var ignoresRetryTimes = false
-    /// Types whose changes are not sent.
+    /// The types whose changes are not sent.
     var heldTypes: Set<String> = []
-    /// Whether it ends before its next request when syncing is paused meanwhile, or the network becomes one that
-    /// the sync policy excludes.
+    /// True if the sync ends before its next request when syncing is paused, or the sync policy excludes the new
+    /// network.
     var isGoverned = false
-    /// Whether nothing is sent before the server's history was compared with what is here.
+    /// True if nothing is sent before the server's history was compared with the file.
     var isComparing = false
   }
 
-  /// A pass that may not go on, and why.
+  /// Ends a sync that may not continue, and has the reason.
   private struct Held: Error { var reason: SkipReason }
 
-  /// Called before each request. Throws when a governed pass may not go on.
+  /// Throws if the sync may not continue, before each request. That concerns governed syncs, cancelled tasks and
+  /// signed-out accounts.
   func checkMayGoOn(_ request: Request) throws {
     try Task.checkCancellation()
     if governor.isShut { throw Held(reason: .signedOut) }
     if request.isGoverned, let obstacle = governor.obstacle { throw Held(reason: obstacle) }
   }
 
-  /// More exchanges without progress than this would mean that two parties keep undoing each other.
+  /// The number of exchanges without progress after which two parties probably keep undoing each other's changes.
   static let fruitlessLimit = 25
   static let noProgress = RemoteError(
     .serverError,
     "The server answers, and its answers bring the sync no further. Try again; if that stays so, look at the server's "
       + "log.", code: "noProgress")
 
-  /// Whether other processes may sync the file.
+  /// True if other processes may sync the file.
   var isShared: Bool { store.options.processes != .single }
 
-  /// Throws nothing: whatever ends the pass early is in the report, and all that was done stays done.
+  /// Runs the sync. Any error that ends it early is in the report, and completed work stays done.
   ///
-  /// Where nothing is new on either side it makes one request and no commit. Otherwise each exchange makes one commit
-  /// with what is sent, if anything is, and one with what the answer brought.
+  /// If neither side has changes, it makes one request and no commit. Otherwise each exchange makes one commit with the
+  /// sent changes, if it sends any, and one with the answer's changes.
   ///
   /// - Parameter run: the row of the log that the exchanges keep up to date.
   func run(_ request: Request, _ run: SyncDiary.Running? = nil) async -> SyncReport {
-    // What is set meanwhile is for the next one.
+    // Policies that are set meanwhile apply to the next sync.
     var pass = self
     pass.configuration = governor.inForce(configuration)
     return await pass.carryOut(request, run)
@@ -80,7 +81,7 @@ struct SyncPass: Sendable {
     if isShared { await awaitLease() }
     lease.begin()
     let report = await PassAllowance.$current.withValue(PassAllowance()) { await exchanges(request, run) }
-    // A pass that ended early may hold it still. Not given up, it ends by the clock.
+    // A sync that ended early may still hold the lease. If it isn't released, it expires.
     if lease.end() && lease.isHeld { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
     await remember(report.skipped)
     for failure in report.failures {
@@ -94,16 +95,16 @@ struct SyncPass: Sendable {
     return report
   }
 
-  /// Waits while another process syncs the file, for at most `maxWait`: then both do, which costs work and harms
-  /// nothing. Reads only: the lease is taken with the first thing that is written.
+  /// Waits while another process syncs the file, for at most `maxWait`. After it both sync, which costs work and is
+  /// harmless. Reads only, because the lease is acquired with the first write.
   private func awaitLease() async {
     var left = configuration.maxWait
     while left > .zero, !Task.isCancelled {
       let now = clock.now()
-      // Nil when no other process holds it; unreadable: the exchange will say why.
+      // `nil` if no other process holds the lease. Unreadable: the exchange reports why.
       guard let end = try? await store.read({ try lease.end(ofOthersAt: now, in: $0) }) else { return }
       let wait = min(left, .milliseconds(max(1, min(100, end - now))))
-      // Cancelled: the exchange will say so.
+      // Cancelled: the exchange reports it.
       try? await configuration.clock.sleep(for: wait)
       left -= wait
     }
@@ -115,7 +116,7 @@ struct SyncPass: Sendable {
     var (open, fruitless, startedOver, comparisons) = (pulls, 0, false, 0)
     var uploads = BlobUploads(self, request)
     var wanted: Set<String> = []
-    // What is refused during the pass is not tried again by it.
+    // A change that is rejected during the sync isn't tried again by it.
     let due = clock.now()
     report.skipped = await clearRetryTimes(for: request)
     if report.skipped == nil { report.skipped = await reasonToStayApart(&report) }
@@ -128,7 +129,7 @@ struct SyncPass: Sendable {
         wanted.formUnion(step.wantedBlobs)
         fruitless = step.madeProgress ? 0 : fruitless + 1
         if fruitless > Self.fruitlessLimit { throw Self.noProgress }
-        // Blobs travel when all else is done, a few parts at a time, so that they hold up nobody.
+        // Blobs travel after everything else, a few parts at a time, so that other work doesn't wait for them.
         guard step.isDone else { continue }
         if try await refetch(pulls, &report) {
           open = pulls
@@ -171,7 +172,7 @@ struct SyncPass: Sendable {
     }
   }
 
-  /// Why a pass ends that could not go on here. A store says in its own words that a task was cancelled.
+  /// Returns the reason of a sync that could not continue here. A cancelled task may end with a store's own error.
   private static func reason(for error: any Error) -> SkipReason {
     Task.isCancelled || error is CancellationError ? .cancelled : .refused(code: "local", "\(error)")
   }
@@ -189,7 +190,7 @@ struct SyncPass: Sendable {
     _ request: Request, _ pulls: inout [PullScope], due: Int64, _ open: inout [PullScope],
     _ report: inout SyncReport, _ run: SyncDiary.Running?
   ) async throws -> Step {
-    // What somebody waits for goes ahead of everything else.
+    // Changes that a caller waits for are sent before everything else.
     guard request.scope != .pull, request.pulls?.isEmpty != true else {
       let plan = try await plan(request, pulls, due: due, open)
       return try await exchange(plan, request, &pulls, &open, &report, run)
@@ -232,7 +233,7 @@ struct SyncPass: Sendable {
     report.add(step)
     let asked = open.count
     open.removeAll { applied.upToDate.contains($0) }
-    // What was pulled once more has no cursor of its own.
+    // A scope that was pulled once more has no cursor of its own.
     pulls.removeAll { applied.upToDate.contains($0) && !requested(request).contains($0) }
     let cameNearer = open.count < asked
     open += response.pages.map(\.scope).filter { !applied.upToDate.contains($0) && !open.contains($0) }
@@ -240,7 +241,7 @@ struct SyncPass: Sendable {
       pulls = followed.current
       open = pulls
     }
-    // What is in doubt is known only after a push.
+    // Entries in doubt are known only after a push.
     if request.scope == .pull { open.removeAll { applied.putOff.contains($0) } }
     progress(SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let givesBack = request.scope != .pull && !step.givenBack.isEmpty
@@ -254,20 +255,21 @@ struct SyncPass: Sendable {
       wantedBlobs: response.wantedBlobs)
   }
 
-  /// Takes an answer in. The report so far is let go of before it grows, so that adding to it copies nothing.
+  /// Applies an answer. The report so far is released before it grows, so that appending to it copies nothing.
   private func apply(
     _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ run: SyncDiary.Running?,
     after report: SyncReport
   ) async throws -> Applied {
     let sofar = SyncDiary.Progress(run, report)
     do { return try await apply(plan, response, decisions, sofar) } catch let loss as HistoryLoss {
-      // What came is kept beside the records, for somebody to decide about.
+      // The arrived records are kept beside the others until the user decides.
       _ = try await apply(plan, response, decisions, sofar, isShowing: false)
       throw loss
     }
   }
 
-  /// A server of another history has applied nothing: what was first sent with this request is not in doubt.
+  /// Clears the sent state of operations that a server of another history has not applied, so that they aren't in
+  /// doubt.
   private func recall(_ batch: PushBatch, after error: any Error) async throws {
     guard (error as? RemoteError)?.code == BoundRemote.otherHistory else { return }
     try await store.write(origin: .remote) { transaction in
@@ -277,7 +279,7 @@ struct SyncPass: Sendable {
     }
   }
 
-  /// Makes what is to be tried again whatever its time ready. Returns why that failed.
+  /// Makes entries ready that have a retry time in the future. Returns the reason if that failed.
   private func clearRetryTimes(for request: Request) async -> SkipReason? {
     guard request.ignoresRetryTimes else { return nil }
     do {
@@ -291,17 +293,17 @@ struct SyncPass: Sendable {
   struct Plan: Sendable {
     var request: SyncRequest
     var batch: PushBatch
-    /// Whether operations were left for the next exchange.
+    /// True if operations were left for the next exchange.
     var holdsBack: Bool
-    /// Which generation of each scope's validator the pages are asked by.
+    /// The generation of each scope's validator at the time of the request.
     var generations: [PullScope: Int64]
-    /// Changes that no server takes as they are: they wait for an edit, and were not sent.
+    /// Changes that no server accepts as they are. They wait for an edit and were not sent.
     var failures: [SyncFailure]
 
-    /// Whether a page was asked for.
+    /// Returns true if the page was requested.
     func asks(for page: SyncResponse.Page) -> Bool { pull(of: page) != nil }
 
-    /// Whether a page brings the sync further: changes, or another place in the history to go on from.
+    /// Returns true if the page has progress: changes, or another cursor.
     func brings(_ page: SyncResponse.Page) -> Bool {
       guard page.more else { return !page.changes.isEmpty }
       return pull(of: page)?.cursor != page.cursor
@@ -312,10 +314,12 @@ struct SyncPass: Sendable {
     }
   }
 
-  /// A first pull is begun before anything is sent, so that a device does not get its own work back in it. While
-  /// the further pages of a snapshot are missing, operations travel in requests of their own, so that every row
-  /// they make is part of the snapshot too. Otherwise every request with operations pulls, so that its answer leaves
-  /// out what they made and the cursor passes it.
+  /// Makes the plan of an exchange.
+  ///
+  /// A first pull is begun before anything is sent, so that a device doesn't receive its own changes in it. While
+  /// further pages of a snapshot are missing, operations travel in requests of their own, so that every row they make
+  /// is part of the snapshot too. Otherwise every request with operations pulls. Its answer leaves out the changes that
+  /// they made, and the cursor passes them.
   private func plan(
     _ request: Request, _ scopes: [PullScope], due: Int64, _ open: [PullScope]
   ) async throws -> Plan {
@@ -335,11 +339,11 @@ struct SyncPass: Sendable {
         batch = try builder.build(only: request.records)
       }
       let failures = try batch.refused.compactMap { try Self.refuse($0, $1, until: now, in: transaction) }
-      // A first pull is work that no other process need do beside this one.
+      // A first pull is work that other processes need not repeat beside this one.
       if isShared, !batch.items.isEmpty || isReading || isFilling { try lease.take(at: now, in: transaction) }
       let missing = states.filter { open.contains($0.scope) || $0.cursor == nil }
       let wanted = batch.items.isEmpty ? missing : isFilling ? [] : states
-      // The scopes that are still to be asked for come first; more than fit follow by the next request.
+      // Scopes that are still to request come first. Those beyond the limit follow with the next request.
       let pulls =
         wanted.count <= Self.pullLimit
         ? wanted
@@ -358,17 +362,17 @@ struct SyncPass: Sendable {
     }
   }
 
-  /// The most scopes that one request pulls from: what servers take.
+  /// The most scopes that one request pulls from, as servers limit them.
   static let pullLimit = 64
 
-  /// That the server wants a newer version of the app is known until the schema's version rises, also after a
-  /// relaunch; an answer that says otherwise, to a forced sync, ends it.
+  /// Remembers that the server requires a newer version of the app. It is remembered across relaunches, until the
+  /// schema's version rises or a forced sync gets another answer.
   private func remember(_ reason: SkipReason?) async {
     let message: String? = if case .updateRequired(let words) = reason { words } else { nil }
     guard reason == nil || message != nil, governor.updateRequired != message else { return }
     governor.updateRequired = message
     let version = store.schema.version
-    // Not remembered, it is asked again after a relaunch: no harm.
+    // If this isn't stored, the server is asked again after a relaunch, which is harmless.
     try? await store.write(origin: .remote) { try SyncValues.setUpdateRequired(message, at: version, in: $0) }
   }
 }

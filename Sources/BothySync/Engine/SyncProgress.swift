@@ -1,13 +1,13 @@
-/// How far a running sync is.
+/// The progress of a running sync.
 public struct SyncProgress: Sendable, Hashable {
-  /// Operations that the server has acknowledged so far.
+  /// The number of operations that the server has acknowledged so far.
   public var pushed: Int
-  /// Changes of others applied here so far.
+  /// The number of changes of others that were applied here so far.
   public var pulled: Int
-  /// Round trips so far, those for blobs included.
+  /// The number of round trips so far, those for blobs included.
   public var requests: Int
-  /// Bytes of blobs that the server has taken.
+  /// The number of bytes of blobs that the server has received.
   public var uploadedBytes: Int64 = 0
-  /// Bytes that it still lacks of the blobs known so far: may grow while the sync finds more.
+  /// The number of bytes that the server still lacks of the blobs known so far. It may grow while the sync finds more.
   public var bytesToUpload: Int64 = 0
 }

@@ -1,8 +1,9 @@
 import BothyStore
 
-/// A sync report as JSON.
+/// The JSON form of a sync report.
 extension SyncReport {
-  /// Writes `synced, failures, overwritten, blocked, lost, givenBack, unreadable, pulled, pushed, uploadedBlobs, requests, repaired, skipped`.
+  /// Writes `synced, failures, overwritten, blocked, lost, givenBack, unreadable, pulled, pushed` and
+  /// `uploadedBlobs, requests, repaired, skipped`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.list("synced", synced) { writer, item in
       writer.members(item.record)

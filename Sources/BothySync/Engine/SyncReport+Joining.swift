@@ -1,5 +1,5 @@
 extension SyncReport {
-  /// Adds what one exchange did. What is blocked, skipped or asked to wait is the pass's to say.
+  /// Adds the results of one exchange. The sync itself sets `blocked`, `skipped` and `retryAfter`.
   mutating func add(_ exchange: SyncReport) {
     synced += exchange.synced
     failures += exchange.failures
@@ -14,7 +14,7 @@ extension SyncReport {
     givenBack += exchange.givenBack
   }
 
-  /// Adds what a further round of the same sync did.
+  /// Adds the results of a further round of one sync.
   mutating func append(_ further: SyncReport) {
     synced += further.synced
     failures =

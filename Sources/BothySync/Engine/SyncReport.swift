@@ -1,55 +1,55 @@
 public import BothyStore
 
-/// What one sync did, record by record.
+/// The results of one sync, record by record.
 public struct SyncReport: Sendable, Hashable, Codable {
-  /// Records brought into agreement because of local changes, in the order it happened.
+  /// The records that agree with the server now because of local changes, in order.
   public var synced: [SyncedRecord] = []
-  /// Changes that the server refused or that could not be merged; they are still pending unless the rejection
-  /// policy says otherwise.
+  /// The changes that the server rejected or that could not be merged. They are still pending unless the rejection
+  /// policy discards them.
   public var failures: [SyncFailure] = []
-  /// Local content that a conflict or a rejection policy replaced.
+  /// The local content that a conflict or a rejection policy replaced.
   public var overwritten: [Overwritten] = []
-  /// Changes not sent because what they refer to is not on the server, or what was written together with them
-  /// cannot be sent now.
+  /// The changes that were not sent because of another record. They refer to a record that isn't on the server, or were
+  /// written in one transaction with a record that cannot be sent now.
   public var blocked: [Blocked] = []
-  /// Records that left what this device follows, or that may not be seen any more, and that stay until what is
-  /// pending of them is settled.
+  /// The records that left this device's subscriptions or that the user may no longer see. They stay until their
+  /// pending changes are settled.
   public var leaving: [RecordID] = []
-  /// Records of the server that can't be read here. They were set aside, and all others were taken in;
-  /// `SyncedStore.unreadableRecords` has them until a version comes that can be read.
+  /// The server's records that can't be read here. They were quarantined, and all others were stored.
+  /// `SyncedStore.unreadableRecords` has them until a version of the app can read them.
   public var unreadable: [UnreadableRecord] = []
-  /// Operations acknowledged.
+  /// The number of acknowledged operations.
   public var pushed = 0
-  /// Changes of others applied here.
+  /// The number of changes of others that were applied here.
   public var pulled = 0
-  /// Blobs that the server has now because of this sync.
+  /// The number of blobs that the server has now because of this sync.
   public var uploadedBlobs = 0
-  /// Round trips, those for blobs included.
+  /// The number of round trips, those for blobs included.
   public var requests = 0
-  /// Records that were brought back to what the server has although no change of it was told, and values that had to
-  /// be filled in or left aside because they did not fit the schema.
+  /// The number of repairs. It counts records restored to the server's version without a reported change, and values
+  /// filled in or left out because they didn't fit the schema.
   public var repaired = 0
-  /// Scopes that were brought anew as a whole, because the server's history is another than the one known here, or
-  /// goes back less far.
+  /// The scopes that were downloaded again as a whole. The server's history differs from the known one, or doesn't
+  /// reach back far enough.
   public var rebased: [PullScope] = []
-  /// Records that the server had acknowledged and does not have any more, now that its history was adopted. What was
-  /// pending of them is sent as new; the others went from here.
+  /// The records that the server had acknowledged and lacks, now that its history was adopted. Pending changes of them
+  /// are sent as new records, and the others were deleted here.
   public var lost: [RecordID] = []
-  /// Records that the server had acknowledged, or another server never had, and that it is given (back) by this file:
-  /// pending work since, which this sync has sent as far as it could.
+  /// The records that this file sends to a server that lost them or never had them. They are pending since, and this
+  /// sync has sent as many as it could.
   public var givenBack: [RecordID] = []
-  /// Why the sync did not run, or not to its end; nil when it did.
+  /// The reason why the sync did not run, or not to its end; `nil` if it did.
   public var skipped: SkipReason?
-  /// How many reports before this one were left out, because whoever reads them lagged too far behind. What they said
-  /// of local writes is in the journal.
+  /// The number of earlier reports that were left out because the reader lagged too far behind. The journal has their
+  /// decisions about local writes.
   public var missed = 0
-  /// How long the server asked to wait, in seconds.
+  /// The time the server asked to wait, in seconds.
   public var retryAfter: Double?
 
-  /// Nothing done: what a sync begins with, and a test of what an app makes of reports.
+  /// Makes an empty report. Syncs begin with it, and tests of an app can use it.
   public init() {}
 
-  /// A sync that did not run.
+  /// Makes the report of a sync that did not run.
   init(skipped reason: SkipReason?) { skipped = reason }
 
   mutating func note(_ record: RecordID, _ action: SyncedRecord.Action) {
@@ -57,55 +57,56 @@ public struct SyncReport: Sendable, Hashable, Codable {
   }
 }
 
-/// One record that a sync brought into agreement, and how.
+/// A record that a sync made agree with the server, and how.
 public struct SyncedRecord: Sendable, Hashable, Codable {
-  /// What was done; the raw values of the first four are those of the older SDK this replaces.
+  /// The action of a sync on a record. The raw values of the first four match the older SDK that this one replaces.
   public enum Action: Int, Sendable, Hashable, Codable, CaseIterable {
-    /// The server has the record that was made here.
+    /// The server has the record that was inserted here.
     case insertedOnServer = 0
     /// The server has the change that was made here.
     case updatedOnServer = 1
-    /// The server has deleted the record, as was done here.
+    /// The server has deleted the record, as this device did.
     case deletedFromServer = 2
-    /// What the server has, or a merge that came to the same, took the place of what was here.
+    /// The server's version, or an equal result of a merge, replaced the local one.
     case updatedCache = 3
-    /// The record went from here: the server has none, and its side won.
+    /// The record was deleted here because the server has none, and its side won.
     case removedFromCache = 4
-    /// Both sides had deleted the record; nothing was left to do.
+    /// Both sides had deleted the record, so the sync did nothing.
     case alreadyDeleted = 5
   }
 
-  /// The record that is in agreement now.
+  /// The record that agrees with the server now.
   public var record: RecordID
-  /// What was done to it.
+  /// The action on the record.
   public var action: Action
 
-  /// What syncs put into their reports, and tests into theirs.
+  /// Makes an entry of a report, for syncs and tests.
   public init(record: RecordID, action: Action) {
     self.record = record
     self.action = action
   }
 }
 
-/// A change that the server refused, or on which the merge policy failed. Can be kept, encoded, and decided about
-/// after a relaunch: `SyncedStore.resolve`.
+/// A change that the server rejected, or on which the merge policy failed. Apps can store it, encode it, and decide
+/// about it after a relaunch with `SyncedStore.resolve`.
 public struct SyncFailure: Sendable, Hashable, Codable {
-  /// Whose change it is.
+  /// The record that was changed.
   public var record: RecordID
-  /// What was asked of the server.
+  /// The kind of operation that was sent.
   public var operation: SyncOperation.Kind
-  /// Why, with what is wrong with which field.
+  /// The reason of the rejection, with the invalid fields.
   public var rejection: Rejection
-  /// The number of times it was refused, this one included.
+  /// The number of times it was rejected, this one included.
   public var attempts: Int
-  /// Not sent again before this time, in milliseconds since 1970; nil when it is not sent again by itself.
+  /// The time before which the change isn't sent again, in milliseconds since 1970; `nil` if it isn't sent again by
+  /// itself.
   public var nextRetry: Int64?
-  /// Which state of the record was refused: a decision on it leaves a newer one alone.
+  /// The state of the record that was rejected. A decision on it doesn't affect a newer state.
   public var revision: Int64
-  /// The record as it was here; nil for a deletion.
+  /// The record as it was here; `nil` for a deletion.
   public var local: FieldsDocument?
 
-  /// What syncs put into their reports, and tests into theirs.
+  /// Makes an entry of a report, for syncs and tests.
   public init(
     record: RecordID, operation: SyncOperation.Kind, rejection: Rejection, attempts: Int,
     nextRetry: Int64? = nil,
@@ -120,21 +121,21 @@ public struct SyncFailure: Sendable, Hashable, Codable {
     self.local = local
   }
 
-  /// The word to branch on.
+  /// The code to branch on.
   public var code: String { rejection.code }
-  /// A sentence for people.
+  /// A message for people.
   public var message: String { rejection.message }
 }
 
-/// Local content that gave way: to the other side of a conflict, or because a refused change was undone.
+/// Local content that was replaced by the other side of a conflict, or because a rejected change was undone.
 public struct Overwritten: Sendable, Hashable, Codable {
-  /// The record that it was the content of.
+  /// The record of the content.
   public var record: RecordID
-  /// The local content that was replaced, also where it was the container alone that gave way; nil for a deletion that
-  /// was undone.
+  /// The local content that was replaced, also if the container alone was replaced; `nil` for a deletion that was
+  /// undone.
   public var fields: FieldsDocument?
 
-  /// What syncs put into their reports, and tests into theirs.
+  /// Makes an entry of a report, for syncs and tests.
   public init(record: RecordID, fields: FieldsDocument?) {
     self.record = record
     self.fields = fields
@@ -145,47 +146,48 @@ public struct Overwritten: Sendable, Hashable, Codable {
 public struct Blocked: Sendable, Hashable, Codable {
   /// The record whose change waits.
   public var record: RecordID
-  /// What it waits for: a record that it refers to or was written together with, and that the server has not taken.
+  /// The record that the change waits for. The change refers to it or was written in one transaction with it, and the
+  /// server has not accepted it.
   public var by: RecordID
 
-  /// What syncs put into their reports, and tests into theirs.
+  /// Makes an entry of a report, for syncs and tests.
   public init(record: RecordID, by: RecordID) {
     self.record = record
     self.by = by
   }
 }
 
-/// Why a sync did not run to its end.
+/// The reason why a sync did not run to its end.
 public enum SkipReason: Sendable, Hashable, Codable {
-  /// No answer came: no network, or nothing at its end. The text is for people, as in the other cases.
+  /// The server did not answer: no network, or no server at its end. The text is for people, as in the other cases.
   case unreachable(String)
-  /// The server takes the token no longer: sign in again, then sync. What is pending stays so.
+  /// The server no longer accepts the token. Sign in again, then sync; pending changes stay pending.
   case authenticationRequired(String)
-  /// The server is too busy; `SyncReport.retryAfter` says for how long, where it told.
+  /// The server is too busy. `SyncReport.retryAfter` has the time to wait, if the server named one.
   case throttled(String)
-  /// The server failed. Whether it carried out the request is unknown; sent again, nothing is done twice.
+  /// The server failed. It may have carried out the request or not. Sending it again does nothing twice.
   case serverError(String)
-  /// The server refused the request as a whole.
+  /// The server refused the whole request.
   case refused(code: String, String)
-  /// Another sync is running, and this one was to be left out then (`IfRunning.ignore`).
+  /// Another sync is running, and this one had `IfRunning.ignore`.
   case alreadyRunning
   /// The app paused syncing.
   case paused
-  /// The sync policy does not allow a network on which each byte may cost money.
+  /// The sync policy doesn't allow a network on which each byte may cost money.
   case expensiveNetwork
-  /// The sync policy does not allow a network that the user asked apps to spare.
+  /// The sync policy doesn't allow a network on which the user asked apps to use little data.
   case constrainedNetwork
-  /// The sync policy does not allow syncing while the device saves power.
+  /// The sync policy doesn't allow syncing while the device saves power.
   case lowPower
-  /// The server takes newer versions of the app only: nothing is sent until the app's schema version rises.
+  /// The server accepts only newer versions of the app. Nothing is sent until the app's schema version rises.
   case updateRequired(String)
-  /// The server is another one than the file was synced with, or lacks what it had acknowledged. Nothing was removed:
-  /// sync with the first server again, adopt this one (`SyncedStore.adoptServer`), give it what it lacks
+  /// The server is another one than the file was synced with, or lacks acknowledged records. Nothing was deleted. Sync
+  /// with the first server again, adopt this one (`SyncedStore.adoptServer`), send it the missing records
   /// (`SyncedStore.uploadMine`), or keep the file apart (`SyncedStore.keepApart`).
   case otherServer(String)
   /// The account was signed out.
   case signedOut
-  /// Its task was cancelled; what it had done stays done.
+  /// Its task was cancelled. Completed work stays done.
   case cancelled
 
   init(_ error: RemoteError) {
@@ -211,7 +213,7 @@ public enum SkipReason: Sendable, Hashable, Codable {
     }
   }
 
-  /// The word for reports.
+  /// The name for reports.
   public var name: String {
     switch self {
     case .unreachable: "unreachable"
@@ -231,7 +233,7 @@ public enum SkipReason: Sendable, Hashable, Codable {
     }
   }
 
-  /// Whether trying again later can help by itself.
+  /// True if trying again later can help.
   var isTransient: Bool {
     switch self {
     case .unreachable, .throttled, .serverError: true

@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Where syncing stands as JSON, for whoever shows it.
+/// The JSON form of a store's sync status.
 extension PendingCounts {
   /// Writes `insert, update, delete`.
   package func writeMembers(to writer: inout JSONWriter) {

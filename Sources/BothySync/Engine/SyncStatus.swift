@@ -1,41 +1,41 @@
-/// Where syncing stands, for a screen to show. One value; nothing in it changes behind your back.
+/// The status of syncing, for a screen to show. It is a value, so it doesn't change after it is read.
 public struct SyncStatus: Sendable, Hashable {
-  /// What syncing is doing.
+  /// A phase of syncing.
   public enum Phase: Sendable, Hashable {
-    /// `run()` is not running; syncs happen when asked for.
+    /// `run()` is not running. Syncs run on request only.
     case stopped
     /// `run()` waits for something to do.
     case idle
-    /// A sync is running, and has come so far.
+    /// A sync is running, with this progress.
     case syncing(SyncProgress)
-    /// The last try failed; the next comes by itself.
+    /// The last try failed, and the next one begins by itself.
     case waiting(attempt: Int)
-    /// `run()` waits because syncs may not run now: `lastProblem` says why.
+    /// `run()` waits because syncs may not run now. `lastProblem` has the reason.
     case paused
   }
 
-  /// What is going on now.
+  /// The present phase.
   public var phase: Phase = .stopped
-  /// The network, as the monitor given to `run()` last told of it.
+  /// The network, as last reported by the monitor that was given to `run()`.
   public var network: NetworkState = .unknown
-  /// Why the last sync did not run to its end; nil if it did.
+  /// The reason why the last sync did not run to its end; `nil` if it did.
   public var lastProblem: SkipReason?
-  /// When the last sync ran to its end, in milliseconds since 1970.
+  /// The time when the last sync ran to its end, in milliseconds since 1970.
   public var lastCompleted: Int64?
 
-  /// Stopped, with nothing known: what a store begins with, and previews of screens.
+  /// Makes a stopped status of which nothing is known. Stores begin with it, and previews can use it.
   public init() {}
 
-  /// Whether there is a network, as the monitor last told; `.unknown` without a monitor.
+  /// The presence of a network, as last reported by the monitor; `.unknown` without a monitor.
   public var reachability: NetworkStatus { network.status }
   /// The scopes that are being synced.
   public internal(set) var syncing: [PullScope] = []
 
-  /// Whether a container, or a part of it, is being synced.
+  /// Returns true if a container, or a part of it, is being synced.
   public func isSyncing(_ container: String) -> Bool {
     syncing.contains { $0.overlaps(PullScope(container: container, includesChildren: true)) }
   }
 
-  /// Whether a sync is running.
+  /// True if a sync is running.
   public var isSyncing: Bool { if case .syncing = phase { true } else { false } }
 }

@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Single values that sync keeps in the file: who this device is, how far its clock is off.
+/// Single values that sync keeps in the file: the device's id, the offset of its clock and similar ones.
 enum SyncValues {
   static func device(in transaction: WriteTransaction) throws -> String {
     if let known = try value("device", in: transaction) { return known }
@@ -25,7 +25,8 @@ enum SyncValues {
       offset: numbers[0], roundTrip: numbers[1], measuredAt: numbers[2], uptime: uptime)
   }
 
-  /// The server's words when it asked for a newer version of the app than one of `version`; nil after an update.
+  /// Returns the server's message when it required a newer version of the app than `version`. Returns `nil` after an
+  /// update.
   static func updateRequired(at version: Int, in transaction: ReadTransaction) throws -> String? {
     guard let text = try value("updateRequired", in: transaction) else { return nil }
     let parts = text.split(separator: " ", maxSplits: 1)

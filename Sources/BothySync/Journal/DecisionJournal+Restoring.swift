@@ -1,13 +1,13 @@
 import BothyStore
 
 extension DecisionJournal {
-  /// Brings back what a decision took from the user, as a new local write: of a record that is here the lost fields
-  /// alone, on top of what it is now; one that is gone as a new record; a deletion that was undone is made again.
-  /// Sensitive fields are not kept, so they stay as they are.
+  /// Restores the content that a decision took from the user, as a new local write. An existing record gets the lost
+  /// fields alone, on top of its present state. A missing record is created again, and a deletion that was undone is
+  /// made again. Sensitive fields aren't kept, so they stay as they are.
   ///
-  /// One transaction; the next sync sends it, and it may give way again. Throws `SyncError` `.expired` when the entry
-  /// is kept no longer, `.alreadyRestored` the second time, `.notRestorable` when nothing was lost or the content does
-  /// not fit the schema any more, and `StoreError` as a save does. Nothing is changed then.
+  /// One transaction. The next sync sends the write, which may be overwritten again. Throws `SyncError` `.expired` if
+  /// the entry is no longer kept, `.alreadyRestored` the second time, and `.notRestorable` if nothing was lost or the
+  /// content no longer fits the schema. Throws `StoreError` as a save does. Nothing is changed then.
   ///
   /// ```swift
   /// for entry in try store.journal.entries(of: todo.recordID, losing: true) where entry.isRestorable {
@@ -17,7 +17,7 @@ extension DecisionJournal {
   @discardableResult
   public func restore(_ entry: JournalEntry) async throws -> SaveReceipt { try await restore(entry.number) }
 
-  /// The same by the entry's number.
+  /// Like `restore(_:)` with an entry, but with the entry's number.
   @discardableResult
   public func restore(_ number: Int64) async throws -> SaveReceipt {
     guard let entry = try entry(number) else { throw Self.expired(number) }
@@ -81,7 +81,8 @@ extension DecisionJournal {
     if let place = entry.lostContainer, !entry.isGone { try transaction.move(entry.record, to: place) }
   }
 
-  /// What was counted or put into a set here, on top of what the field is now; nil for other fields.
+  /// Returns the value of a counter or set with the local addition on top of its present value, or `nil` for other
+  /// fields.
   private static func added(
     _ field: JournalEntry.LostField, to now: FieldValue?, _ table: TypeTable
   ) -> JSONValue? {
@@ -92,7 +93,7 @@ extension DecisionJournal {
       base: field.base, client: field.local, server: now.json, clientIsLater: true, rule: rule)
   }
 
-  /// Gives a record that was made again the members that the schema has no field for.
+  /// Gives a record that was created again the members that the schema has no field for.
   private static func keepAside(
     _ lost: FieldsDocument, of id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
   ) throws {
@@ -115,8 +116,8 @@ extension DecisionJournal {
 }
 
 extension SyncedStore {
-  /// Makes sure that a record which was restored is sent: one that was accepted as it is here is the same as before, and
-  /// the server may not have it.
+  /// Makes sure that a restored record is sent. A record that was accepted as it is here hasn't changed, and the server
+  /// may not have it.
   fileprivate func queue(_ id: RecordID, in transaction: WriteTransaction) throws {
     try transaction.flush()
     let table = try transaction.catalog.table(id.type)

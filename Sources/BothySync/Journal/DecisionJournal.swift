@@ -1,7 +1,7 @@
 public import BothyStore
 
-/// What became of local writes, with the content that gave way: kept in the file, written in the transaction that
-/// decided, bounded by `SyncConfiguration.journal`.
+/// The decisions about local writes, with the content that was lost. They are kept in the file, written in the
+/// transaction that decides, and limited by `SyncConfiguration.journal`.
 ///
 /// ```swift
 /// for entry in try store.journal.entries(losing: true) {
@@ -11,13 +11,14 @@ public import BothyStore
 public struct DecisionJournal: Sendable {
   let store: SyncedStore
 
-  /// SQL of what took content; see `JournalEntry.isUndoneDeletion`.
+  /// SQL that holds for decisions that took content, see `JournalEntry.isUndoneDeletion`.
   private static let losing = """
     share = 1 AND (lost IS NOT NULL
       OR kind = 2 AND (verdict = 2 OR verdict = 3 AND cause <> 7 OR verdict = 6 AND cause IN (6, 8)))
     """
 
-  /// Decisions, the newest first. One read of at most `limit` rows where no type is named and nothing is filtered.
+  /// Returns decisions, the newest first. One read of at most `limit` rows if no record is named and nothing is
+  /// filtered.
   ///
   /// - Parameters:
   ///   - record: only those about this record.
@@ -43,28 +44,29 @@ public struct DecisionJournal: Sendable {
     return try store.store.read { try Journal.entries(where: condition, values, limit: limit, in: $0) }
   }
 
-  /// The decision with this number; nil when it is kept no longer. One look-up.
+  /// Returns the decision with this number, or `nil` if it is no longer kept. One look-up.
   public func entry(_ number: Int64) throws -> JournalEntry? {
     try store.store.read { try Journal.entry(number, in: $0) }
   }
 
-  /// The number of the newest decision; 0 before the first. It never falls, whatever is removed.
+  /// Returns the number of the newest decision, or 0 before the first. It never falls, whatever is removed.
   public func lastNumber() throws -> Int64 { try store.store.read { try Journal.end(in: $0) } }
 
-  /// Each decision after `number`, in the order in which they were made, those of other processes too; nil begins with
-  /// the next one. A reader that keeps the number of the last one that it took goes on behind it after a relaunch; what
-  /// was removed by then as too old is missing. One read for a hundred decisions, and one for each commit meanwhile.
+  /// Returns each decision after `number`, in the order in which they were made, those of other processes too. With
+  /// `nil`, begins with the next one. A reader that stores the number of the last one continues after it when
+  /// relaunched. Decisions that were removed by then as too old are missing. One read for a hundred decisions, and one
+  /// for each commit meanwhile.
   public func updates(after number: Int64? = nil) -> JournalUpdates {
     JournalUpdates(store: store, start: number)
   }
 }
 
 extension SyncedStore {
-  /// What became of local writes, with the content that they lost.
+  /// The decisions about local writes, with the content that they lost.
   public var journal: DecisionJournal { DecisionJournal(store: self) }
 }
 
-/// Decisions as they are made; see `DecisionJournal.updates`. Ends when the task is cancelled or the store is closed.
+/// Decisions as they are made, see `DecisionJournal.updates`. Ends when the task is cancelled or the store is closed.
 public struct JournalUpdates: AsyncSequence, Sendable {
   public typealias Element = JournalEntry
   public typealias Failure = StoreError
@@ -88,7 +90,7 @@ public struct JournalUpdates: AsyncSequence, Sendable {
       }
     }
 
-    /// Waits for the next decision; nil once the task is cancelled or the store is closed.
+    /// Waits for the next decision. Returns `nil` once the task is cancelled or the store is closed.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws(StoreError) -> JournalEntry? {
@@ -112,6 +114,6 @@ public struct JournalUpdates: AsyncSequence, Sendable {
     }
   }
 
-  /// Without a number decisions count from this call on.
+  /// Returns an iterator. Without a number, decisions count from this call on.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(store, after: start) }
 }

@@ -2,17 +2,18 @@ import BothyStore
 
 /// Reading the journal.
 extension Journal {
-  /// Whether a write at this revision is part of what the entry has pending.
+  /// True if a write at this revision is part of the entry's pending changes.
   static func belongs(_ revision: Int64, to entry: OutboxEntry) -> Bool {
     revision <= entry.revision && revision >= entry.revision - span
   }
 
-  /// What became of a write at a revision; nil when nothing was decided, or so long ago that it was forgotten.
+  /// Returns the outcome of a write at a revision. Returns `nil` if nothing was decided, or if the decision is no
+  /// longer kept.
   static func outcome(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws
     -> SaveOutcome?
   {
     guard let found = try entry(of: id, at: revision, in: transaction) else { return nil }
-    // What was decided about a change on top says nothing of one beneath that is pending still.
+    // A decision about a change on top says nothing about one beneath it that is still pending.
     if let first = try Outbox.entry(id, in: transaction) {
       let pending = first.isBeneath ? try [first] + Outbox.later(of: id, in: transaction) : [first]
       let own = pending.first { $0.revision >= revision }
@@ -33,8 +34,8 @@ extension Journal {
     ).first
   }
 
-  /// The content that a write at this revision lost, in the decision that ended it or in a merge on the way there; nil
-  /// where nothing was lost.
+  /// Returns the content that a write at this revision lost, in the decision that ended it or in an earlier merge of
+  /// it. Returns `nil` if nothing was lost.
   static func lost(of id: RecordID, at revision: Int64, in transaction: ReadTransaction) throws -> AnyRecord?
   {
     guard let last = try entry(of: id, at: revision, in: transaction)?.number else { return nil }
@@ -51,7 +52,7 @@ extension Journal {
     return AnyRecord(id: id.id, row, table)
   }
 
-  /// The newest verdict on a record.
+  /// Returns the newest verdict on a record, or `nil`.
   static func last(of id: RecordID, in transaction: ReadTransaction) throws -> SaveOutcome? {
     try entries(
       where: "type = ? AND id = ? AND verdict NOT IN \(Verdict.open) ORDER BY number DESC",
@@ -68,7 +69,7 @@ extension Journal {
     retry_at, restored, revision
     """
 
-  /// `condition` is SQL of this module's own, with its order.
+  /// Returns the entries that meet `condition`, which is SQL of this module's own with its order.
   static func entries(
     where condition: String, _ arguments: [FieldValue] = [], limit: Int, in transaction: ReadTransaction
   ) throws -> [JournalEntry] {

@@ -1,13 +1,13 @@
 import BothyStore
 import GRDB
 
-/// The durable list of what became of local writes, newest last: written in the transaction that decides about a
-/// write, so that neither a relaunch nor a listener that was not there misses a verdict.
+/// The durable list of decisions about local writes, newest last. A decision is written in the transaction that makes
+/// it, so that neither a relaunch nor a late listener misses a verdict.
 ///
-/// A row stands for the revisions of one outbox entry up to its own. They are consecutive, and each entry begins at a
-/// random one, so a revision a little below a row's belongs to it. `share` is 1 for rows that lost something and 0 for
-/// the others; `ordinal` counts the rows of a share and `extent` its bytes, both without end, so that the oldest row
-/// and the newest say how much there is.
+/// A row represents the revisions of one outbox entry up to its own. They are consecutive, and each entry begins at a
+/// random one, so a revision slightly below a row's belongs to it. `share` is 1 for rows that lost something and 0 for
+/// the others. `ordinal` counts the rows of a share and `extent` its bytes, and both rise without end. So the oldest
+/// row and the newest give the size of a share.
 enum Journal {
   static let tables = [
     """
@@ -20,11 +20,11 @@ enum Journal {
     """,
     "CREATE INDEX IF NOT EXISTS bothy_journal_record ON bothy_journal (type, id)",
     "CREATE INDEX IF NOT EXISTS bothy_journal_share ON bothy_journal (share, ordinal)",
-    // Rows of before there were shares.
+    // Rows from before shares existed.
     "UPDATE bothy_journal SET share = verdict <> 0, ordinal = number WHERE share = 0 AND ordinal = 0",
   ]
 
-  /// How far below a row's revision its entry may have begun.
+  /// The most by which a row's revision exceeds the first one of its entry.
   static let span: Int64 = 1 << 20
 
   /// The raw values are those of the file.
@@ -33,14 +33,14 @@ enum Journal {
     case merged = 1
     case overwritten = 2
     case rejected = 3
-    /// A merge was decided, and the server is yet to take it.
+    /// A merge was decided, and the server hasn't accepted it yet.
     case merging = 4
-    /// Refused, and still pending.
+    /// Rejected, and still pending.
     case refused = 5
-    /// The server was never to decide, or will not.
+    /// The server doesn't decide about it.
     case withdrawn = 6
 
-    /// SQL of the verdicts after which more is to come.
+    /// SQL of the verdicts that aren't final.
     static let open = "(4, 5)"
   }
 
@@ -71,13 +71,13 @@ enum Journal {
       self.revision = revision
     }
 
-    /// Whether it takes part in the share of the rows that lost something.
+    /// True if the row belongs to the share of those that lost something.
     fileprivate var isLasting: Bool {
       loss != nil || [.overwritten, .rejected, .merging].contains(verdict)
     }
   }
 
-  /// Shows that the journal has a row: without it no entry of the outbox is removed.
+  /// Proof that the journal has a row. Without it no entry of the outbox is removed.
   struct Noted { fileprivate init() {} }
 
   private static let insertSQL = """
@@ -92,9 +92,9 @@ enum Journal {
       ?19 + coalesce((SELECT extent FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0))
     """
 
-  /// Adds a row. One of a write that was accepted counts as merged where a merge of it was decided before.
+  /// Adds a row. An accepted write counts as merged if a merge of it was decided before.
   ///
-  /// - Parameter time: nil takes the transaction's.
+  /// - Parameter time: the time of the decision, or `nil` for that of the transaction.
   @discardableResult
   static func note(_ row: Row, at time: Int64? = nil, in transaction: WriteTransaction) throws -> Noted {
     let insert = try PreparedStatement(insertSQL, in: transaction.database)
@@ -126,20 +126,20 @@ enum Journal {
 
   private static let endKey = "journalEnd"
 
-  /// SQL of the number of the newest row that ever was.
+  /// SQL of the highest number that a row ever had.
   static let endSQL = """
     SELECT max(coalesce((SELECT max(number) FROM bothy_journal), 0), coalesce((
       SELECT CAST(value AS INTEGER) FROM bothy_sync WHERE key = '\(endKey)'), 0))
     """
 
-  /// The number of the newest row that ever was; 0 where there was none.
+  /// Returns the highest number that a row ever had, or 0.
   static func end(in transaction: ReadTransaction) throws -> Int64 {
     let select = try PreparedStatement(endSQL, in: transaction.database)
     defer { select.reset() }
     return try select.step() ? select.int(at: 0) : 0
   }
 
-  /// Has numbers go on behind the newest row although it is removed.
+  /// Stores the number of the newest row, so that numbers continue after it when it is removed.
   private static func keepEnd(in database: Database) throws {
     try PreparedStatement(
       "INSERT OR REPLACE INTO bothy_sync (key, value) VALUES ('\(endKey)', CAST((\(endSQL)) AS TEXT))",
@@ -150,8 +150,9 @@ enum Journal {
   /// The most rows of a share that one transaction looks at.
   private static let step: Int64 = 2000
 
-  /// Removes the oldest rows past the limits. Once in a transaction that added some: a look at the oldest row and the
-  /// newest of each share where nothing is to go, and the removal of 2,000 rows at most.
+  /// Removes the oldest rows beyond the limits. Runs once in a transaction that added rows. Costs a look at the oldest
+  /// and the newest row of each share if nothing is removed, and otherwise the removal of 2,000 rows of a share at
+  /// most.
   static func trim(to limits: JournalLimits, at now: Int64, in transaction: WriteTransaction) throws {
     let begin = limits.begin(at: now)
     for share in [Int64(0), 1] {
@@ -196,10 +197,10 @@ enum Journal {
     transaction.touchBookkeeping()
   }
 
-  /// SQL that leaves no content in a row.
+  /// SQL that removes the content of a row.
   private static let emptied = "lost = NULL, names = NULL, base = NULL, now = NULL, place = NULL"
 
-  /// Leaves no content of a record; what became of its writes stays known.
+  /// Removes the content of a record. The verdicts on its writes stay known.
   static func forgetContent(of id: RecordID, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
       "UPDATE bothy_journal SET \(emptied) WHERE type = ? AND id = ? AND lost IS NOT NULL",
@@ -211,7 +212,7 @@ enum Journal {
 
   // MARK: migrations
 
-  /// A type is gone with all that was pending of it: the journal says so, and keeps no content of it.
+  /// Notes that all pending changes of a dropped type have ended, and removes the content of the type.
   static func drop(type: String, in database: Database) throws {
     try database.execute(sql: "UPDATE bothy_journal SET \(emptied) WHERE type = ?", arguments: [type])
     try database.execute(
@@ -227,9 +228,10 @@ enum Journal {
       arguments: [type, Verdict.withdrawn.rawValue, JournalEntry.Cause.typeDropped.rawValue])
   }
 
-  /// Carries a change of fields into the content of a type.
+  /// Applies a change of fields to the content of a type.
   ///
-  /// - Parameter ofValues: whether it changes values, and no names. A field whose value goes is not lost any more.
+  /// - Parameter ofValues: true if it changes values and not names. A field whose value is removed no longer counts as
+  ///   lost.
   static func rewrite(
     _ type: String, in database: Database, ofValues: Bool = false,
     _ change: (inout [String: JSONValue]) -> Void

@@ -1,8 +1,8 @@
 import BothyStore
 
-/// A decision as JSON and as sentences, for whoever shows it.
+/// A decision as JSON and as sentences, for tools that show it.
 extension JournalEntry {
-  /// The word for what became of the write.
+  /// The word for the outcome of the write.
   package var verdict: String {
     switch outcome {
     case .accepted: "accepted"
@@ -14,7 +14,7 @@ extension JournalEntry {
     }
   }
 
-  /// Why, in a sentence.
+  /// The cause, in a sentence.
   package var sentence: String {
     switch cause {
     case .acknowledged: "The server took it."

@@ -1,20 +1,20 @@
 public import BothyStore
 
-/// One decision about a local write: what became of it, why, and the content that it lost.
+/// One decision about a local write: its outcome, its cause, and the content that was lost.
 public struct JournalEntry: Sendable, Hashable, Identifiable {
-  /// Why a write ended as it did. The raw values are those of the file.
+  /// The cause of a write's outcome. The raw values are those of the file.
   public enum Cause: Int64, Sendable, Hashable, CaseIterable {
-    /// The server took it.
+    /// The server accepted it.
     case acknowledged = 0
-    /// The server had the same already.
+    /// The server already had this content.
     case agreed = 1
     /// Others had changed the record too, and the merge policy decided.
     case merge = 2
     /// A record that was written together with it gave way.
     case together = 3
-    /// The server refused it, and the rejection policy undid it.
+    /// The server rejected it, and the rejection policy undid it.
     case rejectionPolicy = 4
-    /// The server refused it, or the merge policy failed; it is still pending.
+    /// The server rejected it, or the merge policy failed. It is still pending.
     case refused = 5
     /// A person or the app undid it (`Resolution.revert`).
     case reverted = 6
@@ -24,7 +24,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     case evicted = 8
     /// Others deleted the record that it refers to.
     case orphaned = 9
-    /// What had been made here was deleted here before the server heard of it.
+    /// A change that was made here was taken back by a deletion before the server received it.
     case takenBack = 10
     /// The record was purged with what was pending of it, or written together with one that was.
     case purged = 11
@@ -32,9 +32,9 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     case otherHistory = 12
     /// Nothing was left of the record to send.
     case unsendable = 13
-    /// A save that asked the server first was answered.
+    /// A save that was sent to the server first was answered.
     case online = 14
-    /// The app's schema has the type no more.
+    /// The app's schema no longer has the type.
     case typeDropped = 15
 
     /// The word for tools.
@@ -45,11 +45,11 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   public struct LostField: Sendable, Hashable {
     /// The field's name.
     public var name: String
-    /// Its value before it was changed here; null also where the server did not know the record.
+    /// Its value before it was changed here. Null also if the server didn't know the record.
     public var base: JSONValue
     /// The value that it was given here, and lost.
     public var local: JSONValue
-    /// The value that replaced it; null where it was cleared, and where the record is gone.
+    /// The value that replaced it. Null if it was cleared, or if the record no longer exists.
     public var now: JSONValue
 
     package init(name: String, base: JSONValue, local: JSONValue, now: JSONValue) {
@@ -60,42 +60,42 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     }
   }
 
-  /// Rises with each decision: a reader that keeps the last one it saw goes on behind it.
+  /// A number that rises with each decision. A reader that stores the last one it saw continues after it.
   public var number: Int64
-  /// What was written.
+  /// The record that was written.
   public var record: RecordID
-  /// What was asked of the server.
+  /// The kind of the operation for the server: an insert, an update or a deletion.
   public var change: SyncOperation.Kind
-  /// What became of it.
+  /// The outcome of the write.
   public var outcome: SaveOutcome
-  /// Why.
+  /// The cause of the outcome.
   public var cause: Cause
-  /// Whether nothing more is to come: false of a refusal that waits in the inbox, and of a merge that is yet to be sent.
+  /// True if nothing more follows. False for a rejection that waits in the inbox, and for a merge that isn't sent yet.
   public var isFinal: Bool
-  /// When that was decided, in server-corrected milliseconds.
+  /// The time of the decision, in server-corrected milliseconds.
   public var decided: Int64
-  /// The local content that was replaced or undone, without sensitive fields; nil when nothing was lost, and for a
+  /// The local content that was replaced or undone, without sensitive fields. `nil` if nothing was lost, and for a
   /// deletion that was undone.
   public var lost: FieldsDocument?
-  /// The fields of it that were changed here and have another value now, by name.
+  /// The fields of that content that were changed here and have another value now, by name.
   public var lostFields: [LostField] = []
-  /// The container that the record had been put in here, where it is in another one now or gone.
+  /// The container that the record was put in here, if it is in another one now or no longer exists.
   public var lostContainer: String?
-  /// Whether the record was gone when this was decided.
+  /// True if the record no longer existed when this was decided.
   public var isGone = false
-  /// When the other side was written, as far as the server told, in milliseconds since 1970.
+  /// The time of the other side's write, in milliseconds since 1970, as far as the server reported it.
   public var replaced: Int64?
-  /// When this was restored; nil when it was not.
+  /// The time at which this was restored, or `nil`.
   public var restored: Int64?
-  /// The number of refusals so far, where it is one.
+  /// The number of rejections so far, if this is one.
   var attempts = 0
-  /// When it is sent again by itself.
+  /// The time at which the change is sent again by itself, or `nil`.
   var retryAt: Int64?
   var revision: Int64?
 
   public var id: Int64 { number }
 
-  /// Whether a deletion made here was undone.
+  /// True if a deletion made here was undone.
   public var isUndoneDeletion: Bool {
     guard change == .delete, lost == nil else { return false }
     switch outcome {
@@ -106,17 +106,17 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     }
   }
 
-  /// Whether `DecisionJournal.restore` has something to bring back.
+  /// True if `DecisionJournal.restore` has content to restore.
   public var isRestorable: Bool {
     guard restored == nil else { return false }
     if isUndoneDeletion { return true }
     return lost != nil && (isGone || !lostFields.isEmpty || lostContainer != nil)
   }
 
-  /// The local record that was replaced, as a value; nil when nothing was lost.
+  /// Returns the local record that was replaced, as a value, or `nil` if nothing was lost.
   ///
-  /// Sensitive fields are empty. Throws `SyncError` `.notRestorable` when the entry is of another type or its content
-  /// does not fit the type any more.
+  /// Sensitive fields are empty. Throws `SyncError` `.notRestorable` if the entry is of another type or its content no
+  /// longer fits the type.
   public func lost<E: Entity>(as type: E.Type) throws -> E? {
     guard let lost else { return nil }
     guard record.type == E.typeName else {
@@ -139,7 +139,7 @@ struct JournalContent {
     self.schema = schema
   }
 
-  /// The value of a field. Throws where the schema has no such field, or one of another kind.
+  /// Returns the value of a field. Throws if the schema doesn't have the field, or has one of another kind.
   func value(_ value: JSONValue, of name: String) throws -> FieldValue {
     guard let field = schema[name] else { throw misfit("\(schema.name) has no field '\(name)' any more.") }
     if value.isNull { return .null }
@@ -148,7 +148,7 @@ struct JournalContent {
     }
   }
 
-  /// The whole record, what this schema does not know of it included.
+  /// Returns the whole record, with the members that this schema doesn't know.
   func record(_ document: FieldsDocument) throws -> AnyRecord {
     var record = AnyRecord(schema.name, id: entry.record.id, container: entry.lostContainer)
     var unknown: [String: JSONValue] = [:]

@@ -1,25 +1,26 @@
 import BothyStore
 
 extension Journal {
-  /// What a decision took from the user: enough to show what was replaced by what, and to bring it back.
+  /// The content that a decision took from the user. It is enough to show which values were replaced, and to restore
+  /// them.
   struct Loss {
-    /// The record as it was here; nil for a deletion that was undone.
+    /// The local record, or `nil` for a deletion that was undone.
     var local: FieldsDocument?
     /// The fields that were changed here and have another value now.
     private(set) var names: [String] = []
-    /// What these had before the change; nil where the server did not know the record.
+    /// The values of these fields before the change, or `nil` if the server didn't know the record.
     private(set) var base: FieldsDocument?
-    /// What they have now; nil where the record is gone.
+    /// The present values of these fields, or `nil` if the record no longer exists.
     private(set) var now: FieldsDocument?
-    /// When the other side was written.
+    /// The time of the other side's write, or `nil`.
     private(set) var nowTime: Int64?
-    /// The container that the record was put in here, where it is in another one now, or gone.
+    /// The container that the record was put in here, if it is in another one now or no longer exists.
     private(set) var place: String?
 
     /// - Parameters:
-    ///   - local: the record as it was here; nil for a deletion.
-    ///   - current: what the server has; nil where it has no such record.
-    ///   - fields: what the record became, where that is not what the server has.
+    ///   - local: the record as it was here, or `nil` for a deletion.
+    ///   - current: the server's version, or `nil` if it doesn't have the record.
+    ///   - fields: the fields that the record got, if they aren't the server's.
     ///   - place: the container that was chosen here and lost.
     init(
       _ local: FieldsDocument?, since base: FieldsDocument?, now current: ServerRecord?,
@@ -32,7 +33,7 @@ extension Journal {
       try compare(local, since: base, now: fields ?? live?.fields, in: schema)
     }
 
-    /// The same of an entry and its row.
+    /// Like `init(_:since:now:fields:place:in:)`, but for an entry and its row.
     init(
       _ entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable, now current: ServerRecord?,
       fields: FieldsDocument? = nil
@@ -49,7 +50,7 @@ extension Journal {
         in: table.schema)
     }
 
-    /// Sensitive fields are in no document; were one in it, it would not be kept.
+    /// Compares the fields. Documents have no sensitive fields, and a document that had one is kept without it.
     private mutating func compare(
       _ local: FieldsDocument, since base: FieldsDocument?, now: FieldsDocument?, in schema: TypeSchema
     ) throws {
@@ -76,7 +77,7 @@ extension Journal {
       JSONValue.array(names.map { .string($0) }).canonicalText
     }
 
-    /// Unreadable text names nothing: it is this module's own.
+    /// Returns the names. Text that can't be read names nothing, because this module writes it.
     static func names(_ json: String?) -> [String] {
       json.flatMap { try? JSONValue(parsing: $0).arrayValue?.compactMap(\.stringValue) } ?? []
     }

@@ -1,10 +1,11 @@
 import BothyStore
 
-/// How far a reader of reports was told, by its name: kept in the file, so that it goes on there after a relaunch.
+/// The position of a named reader of reports. It is kept in the file, so that the reader continues there after a
+/// relaunch.
 struct ReaderPosition {
   let name: String
   let store: Store
-  /// The number of the journal's newest entry when the store was opened: where a new reader begins.
+  /// The number of the journal's newest entry when the store was opened. A new reader begins there.
   let opened: Int64
   private var kept: Int64?
   private var reached: Int64?
@@ -17,11 +18,11 @@ struct ReaderPosition {
 
   private var key: String { "reader:" + name }
 
-  /// What was decided between the place that the reader had reached and the opening of the store, or this moment; nil
-  /// when that is nothing to be told.
+  /// Returns a report of the decisions between the reader's position and the opening of the store, or this moment.
+  /// Returns `nil` if it has nothing to report.
   mutating func catchUp(toNow: Bool) async -> SyncReport? {
     let (key, opened) = (key, opened)
-    // Unreadable: the first report reads it.
+    // If the position can't be read, the first report reads it.
     let found = try? await store.read { transaction in
       let kept = try SyncValues.value(key, in: transaction).flatMap { Int64($0) }
       return (kept, try toNow ? Journal.end(in: transaction) : opened)
@@ -35,7 +36,7 @@ struct ReaderPosition {
     return report.synced.isEmpty && report.failures.isEmpty ? nil : report
   }
 
-  /// A report with what else was decided up to it, and without what was told before.
+  /// Returns a report with the other decisions up to it, and without those that were reported before.
   mutating func completed(_ told: ToldReport) async -> SyncReport {
     var report = told.report
     guard let end = told.decided, let reached else { return report }
@@ -53,7 +54,7 @@ struct ReaderPosition {
     return report
   }
 
-  /// Two tellings of one refusal.
+  /// A key that is equal for two reports of one rejection.
   private struct Refusal: Hashable {
     var record: RecordID
     var revision: Int64
@@ -67,7 +68,7 @@ struct ReaderPosition {
   }
 
   private func told(after: Int64, upTo end: Int64) async -> SyncReport {
-    // Unreadable: then the report says what it says by itself.
+    // If the journal can't be read, the report has only its own content.
     let report = try? await store.read { transaction in
       var report = SyncReport()
       var last = after
@@ -83,21 +84,21 @@ struct ReaderPosition {
     return report ?? SyncReport()
   }
 
-  /// Keeps in the file how far the reader was told. No commit when that has not changed.
+  /// Stores the reader's position in the file. Makes no commit if it hasn't changed.
   mutating func keep() async {
     guard let reached, reached != kept else { return }
     let (key, store) = (key, store)
-    // A task of its own: what was told is kept although the reader was cancelled meanwhile.
+    // A task of its own, so that the position is stored even if the reader was cancelled meanwhile.
     let keeping = Task {
       try await store.write(origin: .remote) { try SyncValues.set(key, String(reached), in: $0) }
     }
-    // Not kept, it is told again after a relaunch.
+    // If that fails, the decisions are reported again after a relaunch.
     if case .success = await keeping.result { kept = reached }
   }
 }
 
 extension SyncReport {
-  /// Adds what the journal says of one decision, as far as callbacks are told of it.
+  /// Adds the journal's content about one decision, as far as callbacks receive it.
   fileprivate mutating func add(_ entry: JournalEntry, in transaction: ReadTransaction) throws {
     if let action = entry.action { note(entry.record, action) }
     guard case .rejected(let reason) = entry.outcome, [.refused, .rejectionPolicy].contains(entry.cause)
@@ -115,7 +116,7 @@ extension SyncReport {
 }
 
 extension JournalEntry {
-  /// What a sync did to the record by this decision; nil where it was no sync's, or is not done yet.
+  /// The action of a sync on the record, or `nil` if the decision was made outside a sync or isn't final.
   fileprivate var action: SyncedRecord.Action? {
     guard isFinal, outcome != .withdrawn else { return nil }
     switch (cause, outcome) {

@@ -1,12 +1,12 @@
 import BothyStore
 
-/// What a settlement leaves in the journal.
+/// Notes the results of a settlement in the journal.
 extension Settlement {
-  /// Notes what became of an entry as it is here.
+  /// Notes the result for an entry as it is here.
   ///
   /// - Parameters:
-  ///   - loses: whether local content gives way, to `current` (what the server has; nil where it has no such record) or
-  ///     to `merged`.
+  ///   - loses: true if local content gives way, to `merged` or to `current`. That is the server's version, or `nil` if
+  ///     the server doesn't have the record.
   @discardableResult
   func journal(
     _ entry: OutboxEntry, _ verdict: Journal.Verdict, _ cause: JournalEntry.Cause, loses: Bool = false,
@@ -24,7 +24,7 @@ extension Settlement {
     return try Journal.note(row, at: clock.now(), in: transaction)
   }
 
-  /// Notes that the server has what was sent. Of what was sent in part the rest is still to come.
+  /// Notes that the server has what was sent. After an operation that sent a part, the rest is still pending.
   func journal(accepted item: PushBatch.Item, _ entry: OutboxEntry, version: String) throws -> Journal.Noted {
     let operation = item.operation
     let cause = entry.isHidden ? JournalEntry.Cause.online : .acknowledged
@@ -36,7 +36,7 @@ extension Settlement {
 }
 
 extension Journal {
-  /// Notes a refusal that leaves the change pending.
+  /// Notes a rejection that leaves the change pending.
   static func note(
     _ failure: SyncFailure, at time: Int64, in transaction: WriteTransaction
   ) throws -> Noted {

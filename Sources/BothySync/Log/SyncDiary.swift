@@ -2,10 +2,10 @@ import BothyStore
 import Logging
 import Synchronization
 
-/// Notes in the file how syncs ended. A sync that moves something is noted in the transactions that move it; one that
-/// fails, in one small transaction of its own. Fails nobody.
+/// Notes in the file how syncs ended. A sync with changes is noted in the transactions of these, and a failed one in a
+/// small transaction of its own. Errors of the log don't affect callers.
 final class SyncDiary: Sendable {
-  /// Repetitions of a row that are not in the file yet.
+  /// The repetitions of a row that are not in the file yet.
   fileprivate struct Uncounted {
     var row: SyncRun
     var times: Int
@@ -21,9 +21,9 @@ final class SyncDiary: Sendable {
     self.logger = logger
   }
 
-  /// Returns when the sync is noted, if it is. A log that can't be written is told of to the logger alone.
+  /// Returns when the sync is noted, if it is. If the log can't be written, only the logger reports it.
   ///
-  /// - Parameter row: what was noted of the sync while it ran.
+  /// - Parameter row: the row that the sync wrote while it ran.
   func note(_ run: SyncRun, after row: Row? = nil) async {
     if let row {
       guard !row.says(run) else { return }
@@ -34,7 +34,7 @@ final class SyncDiary: Sendable {
       }.value
     }
     guard SyncLogRule.mayMatter(run) else { return }
-    // A task of its own: of a sync whose task was cancelled something is kept too.
+    // It has a task of its own, so that a sync whose task was cancelled is noted too.
     await Task {
       do {
         let last = try await store.read { try SyncLog.last(in: $0) }
@@ -54,7 +54,7 @@ final class SyncDiary: Sendable {
     }
   }
 
-  /// What was not counted yet goes into the same transaction; when that fails it waits for the next.
+  /// Writes the sync, together with repetitions that were not counted yet. If that fails, those wait for the next sync.
   private func keep(_ run: SyncRun) async throws {
     let open = uncounted.withLock { uncounted in
       defer { uncounted = nil }
@@ -68,7 +68,7 @@ final class SyncDiary: Sendable {
 
   private func write(_ run: SyncRun, _ open: Uncounted?) async throws {
     try await store.write(origin: .remote) { transaction in
-      // Another process may have noted one since.
+      // Another process may have noted a sync meanwhile.
       let last = try SyncLog.last(in: transaction)
       if let open { try SyncLog.count(open.times, upTo: open.last, in: open.row, transaction) }
       switch SyncLogRule.verdict(on: run, after: last) {
@@ -81,14 +81,14 @@ final class SyncDiary: Sendable {
 }
 
 extension SyncDiary {
-  /// A row that stands for a sync that is running.
+  /// A row of a sync that is running.
   struct Row: Sendable {
     var number: Int64
     var run: SyncRun
     /// The repetitions of an older row that were counted with it.
     fileprivate var counted: Uncounted?
 
-    /// Whether it says all that there is to say of the sync; when it ended may differ by what makes no commit.
+    /// Returns true if the row agrees with the sync. Its end may differ by exchanges without a commit.
     fileprivate func says(_ other: SyncRun) -> Bool {
       var run = run
       run.ended = other.ended
@@ -97,7 +97,7 @@ extension SyncDiary {
     }
   }
 
-  /// A sync that is running: its row of the log, once there is one.
+  /// A running sync and its row of the log, if it has one.
   final class Running: Sendable {
     private let diary: SyncDiary
     let began: Int64
@@ -110,7 +110,7 @@ extension SyncDiary {
 
     var row: Row? { state.withLock { $0.row } }
 
-    /// What earlier passes of the same sync did.
+    /// Notes the report of earlier rounds of the sync.
     func goOn(after report: SyncReport) { state.withLock { $0.before = report } }
 
     fileprivate func run(_ counts: [SyncReport], at time: Int64) -> SyncRun {
@@ -145,7 +145,7 @@ extension SyncDiary {
     }
   }
 
-  /// What a running sync has done before an exchange.
+  /// The results of a running sync before an exchange.
   struct Progress: Sendable {
     private let running: Running
     private let report: SyncReport
@@ -155,13 +155,14 @@ extension SyncDiary {
       (self.running, self.report) = (running, report)
     }
 
-    /// Notes what the exchange added, if the sync has moved anything. Counts once `confirm` is told of the row.
+    /// Notes the results of the exchange, if the sync has changed anything. It counts after `confirm` is called for the
+    /// row.
     func note(_ step: SyncReport, at time: Int64, in transaction: WriteTransaction) throws -> Row? {
       let run = running.run([report, step], at: time)
       return run.movedSomething ? try running.write(run, in: transaction) : nil
     }
 
-    /// The transaction is durable.
+    /// Notes that the transaction is durable.
     func confirm(_ row: Row) { running.confirm(row) }
   }
 }

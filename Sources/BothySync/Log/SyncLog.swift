@@ -1,7 +1,7 @@
 import BothyStore
 import GRDB
 
-/// The table of past syncs, newest last: a few hundred rows, inside the transactions of others.
+/// The table of past syncs, newest last. It has a few hundred rows, written inside other transactions.
 enum SyncLog {
   static let sql = """
     CREATE TABLE IF NOT EXISTS bothy_sync_log (
@@ -9,10 +9,10 @@ enum SyncLog {
       pushed INTEGER NOT NULL, pulled INTEGER NOT NULL, uploaded INTEGER NOT NULL, refused INTEGER NOT NULL,
       requests INTEGER NOT NULL, problem TEXT, code TEXT, message TEXT, times INTEGER NOT NULL) STRICT
     """
-  /// So many of those that ended well are kept, and as many of the others: neither kind drives out the other.
+  /// The number of kept syncs that ended well, and of those that did not. Neither kind displaces the other.
   static let limit = 150
 
-  /// The last `limit`, newest first.
+  /// Returns the last `limit` syncs, newest first.
   static func runs(limit: Int, in transaction: ReadTransaction) throws -> [SyncRun] {
     let select = try PreparedStatement(
       """
@@ -42,7 +42,7 @@ enum SyncLog {
       count: Int(row.int(at: 12)))
   }
 
-  /// Adds a row, and removes the oldest of its kind past the limit. Returns the row's number.
+  /// Adds a row, and deletes the oldest of its kind beyond the limit. Returns the row's number.
   @discardableResult
   static func append(_ run: SyncRun, in transaction: WriteTransaction) throws -> Int64 {
     let insert = try PreparedStatement(
@@ -72,7 +72,7 @@ enum SyncLog {
     return number
   }
 
-  /// Lets a row stand for what its sync has come to since.
+  /// Updates a row to the present results of its sync.
   static func update(_ number: Int64, to run: SyncRun, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
       """
@@ -91,7 +91,7 @@ enum SyncLog {
     try update.run()
   }
 
-  /// Lets a row stand for more syncs, up to one that ended as `run` did; nothing when the row is not there any more.
+  /// Counts more syncs in a row, up to one that ended like `run`. Does nothing if the row was deleted.
   static func count(
     _ more: Int, upTo run: SyncRun, in row: SyncRun, _ transaction: WriteTransaction
   ) throws {
@@ -115,7 +115,7 @@ enum SyncLog {
   }
 }
 
-/// A reason as the log keeps it: a word, the server's code, a text.
+/// The form of a reason in the log: a name, the server's code and a text.
 extension SkipReason {
   init(word: String, code: String?, message: String) {
     self =
@@ -143,7 +143,7 @@ extension SkipReason {
 
   fileprivate var logMessage: String? { detail.map(Self.withoutSecrets) }
 
-  /// The text that came with it.
+  /// The text of the reason.
   private var detail: String? {
     switch self {
     case .unreachable(let text), .authenticationRequired(let text), .throttled(let text),
@@ -155,7 +155,8 @@ extension SkipReason {
     }
   }
 
-  /// One line of at most 300 characters, with no user, password or query of an address and no token in it.
+  /// Returns one line of at most 300 characters, without tokens, and without the user, password and query of an
+  /// address.
   static func withoutSecrets(_ text: String) -> String {
     let line = text.replacing(/\s+/, with: " ")
       .replacing(/:\/\/[^\/\s@]*@/, with: "://")

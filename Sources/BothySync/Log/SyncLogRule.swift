@@ -1,4 +1,4 @@
-/// Decides what the log of syncs keeps of one that has ended, given what was noted last. Pure: it reads and writes
+/// Decides how the log of syncs keeps a sync that has ended, given the last noted one. Pure: it reads and writes
 /// nothing.
 ///
 /// | the sync                                                    | kept                                          |
@@ -13,16 +13,17 @@ package enum SyncLogRule {
   package enum Verdict: Sendable, Equatable {
     /// Nothing is written, now or later.
     case nothing
-    /// The last row stands for this one too, but was written a moment ago: counted in memory until the next word.
+    /// The last row counts this sync too. It was written a moment ago, so the count waits in memory until the next
+    /// write.
     case countLater
-    /// The last row stands for this one too.
+    /// The last row counts this sync too.
     case count
     case row
   }
 
-  /// Equal failures raise the count of their row no more often than this, in milliseconds.
+  /// The shortest time between two counts of equal failures in their row, in milliseconds.
   package static let interval: Int64 = 60_000
-  /// A sync that was cancelled sooner than this, with nothing done, was the app's change of mind.
+  /// The time within which the app cancelled the sync by choice, if it did nothing before, in milliseconds.
   package static let patience: Int64 = 10_000
 
   package static func verdict(on run: SyncRun, after last: SyncRun?) -> Verdict {
@@ -30,11 +31,11 @@ package enum SyncLogRule {
     guard !run.movedSomething, let last else { return .row }
     if run.problem == nil && run.refused == 0 && last.problem == nil { return .nothing }
     guard run.repeats(last) else { return .row }
-    // A clock that was set back makes the difference negative; then the row is due too.
+    // A clock that was set back makes the difference negative. Then the row is due too.
     return (0..<interval).contains(run.ended - last.ended) ? .countLater : .count
   }
 
-  /// Whether the sync can be worth a word, whatever was noted last.
+  /// Returns true if the sync may be noted, whatever was noted last.
   package static func mayMatter(_ run: SyncRun) -> Bool {
     switch run.problem {
     case .alreadyRunning, .signedOut: false

@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Past syncs as JSON, for whoever shows them.
+/// The JSON form of past syncs.
 extension SyncRun {
   /// Writes `began, ended, process, pushed, pulled, uploadedBlobs, refused, requests, count, problem`.
   package func writeMembers(to writer: inout JSONWriter) {

@@ -1,30 +1,31 @@
-/// One sync of the past as the file remembers it, or several in a row that moved nothing and ended alike.
+/// One past sync in the file, or several in a row that changed nothing and ended alike.
 public struct SyncRun: Sendable, Hashable, Identifiable {
-  /// Its place in the order in which syncs of this file were noted: rises.
+  /// The sync's place in the order in which syncs of this file were noted. It rises.
   public var id: Int64
-  /// When it began, the first of them where it stands for several; in milliseconds since 1970, by the device's clock.
+  /// The begin of the sync, or of the first of several, in milliseconds since 1970 by the device's clock.
   public var began: Int64
-  /// When it ended, the last of them where it stands for several.
+  /// The end of the sync, or of the last of several.
   public var ended: Int64
-  /// The process that ran it, the last one where it stands for several.
+  /// The process that ran the sync, or the last of several.
   public var process: Int32
-  /// Operations that the server acknowledged.
+  /// The number of operations that the server acknowledged.
   public var pushed: Int
-  /// Changes of others that were applied here.
+  /// The number of changes of others that were applied here.
   public var pulled: Int
-  /// Blobs that the server has since.
+  /// The number of blobs that the server has since.
   public var uploadedBlobs: Int
-  /// Changes that the server refused or that could not be merged; `inbox` says which and why.
+  /// The number of changes that the server rejected or that could not be merged. `inbox` has them and the reasons.
   public var refused: Int
-  /// Round trips, those for blobs included; of the last where it stands for several.
+  /// The number of round trips, those for blobs included; of the last sync if there are several.
   public var requests: Int
-  /// Why it did not run, or not to its end; nil when it did. Its text is cut short and freed of what opens doors.
+  /// The reason why the sync did not run, or not to its end; `nil` if it did. Its text is shortened and has no
+  /// credentials.
   public var problem: SkipReason?
-  /// How many syncs in a row it stands for. Those within a minute of one that was counted are added by what their
-  /// process notes next, and not at all when it ends before.
+  /// The number of syncs in a row that this one counts. Those within a minute of a counted one are added with the next
+  /// note of their process, and not at all if the process ends before.
   public var count: Int
 
-  /// What syncs leave in the file, and tests and previews of screens make for themselves.
+  /// Makes a past sync, for the log, tests and previews.
   public init(
     id: Int64 = 0, began: Int64, ended: Int64, process: Int32 = 0, pushed: Int = 0, pulled: Int = 0,
     uploadedBlobs: Int = 0, refused: Int = 0, requests: Int = 0, problem: SkipReason? = nil, count: Int = 1
@@ -49,10 +50,10 @@ public struct SyncRun: Sendable, Hashable, Identifiable {
       problem: report.skipped)
   }
 
-  /// Whether it brought anything from here to there or back.
+  /// True if the sync sent or received anything.
   var movedSomething: Bool { pushed + pulled + uploadedBlobs > 0 }
 
-  /// Whether it ended in the same way as another one, both having moved nothing.
+  /// Returns true if it ended like another one and both changed nothing.
   func repeats(_ other: SyncRun) -> Bool {
     !movedSomething && !other.movedSomething && refused == other.refused
       && problem?.name == other.problem?.name

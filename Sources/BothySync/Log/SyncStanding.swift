@@ -1,26 +1,26 @@
-/// How syncing has gone of late, made of the log: when a sync last ended well, and since when none does. Pure.
+/// The recent health of syncing, computed from the log: the last sync that ended well, and the failures since. Pure.
 package struct SyncStanding: Sendable, Hashable {
-  /// When a sync last ended well, in milliseconds since 1970; nil when none is known that did.
+  /// The time when a sync last ended well, in milliseconds since 1970; `nil` if none is known.
   package var lastEndedWell: Int64?
-  /// What syncs have ended in since; nil when the last one ended well, or none is known.
+  /// The failures since; `nil` if the last sync ended well, or none is known.
   package var failing: Failing?
 
   package struct Failing: Sendable, Hashable {
-    /// Why the last of them did not run to its end.
+    /// The reason why the last of them did not run to its end.
     package var reason: SkipReason
-    /// When the first of them began, in milliseconds since 1970.
+    /// The time when the first of them began, in milliseconds since 1970.
     package var since: Int64
-    /// When the last of them ended.
+    /// The time when the last of them ended.
     package var last: Int64
-    /// How many there were, for whatever reasons.
+    /// The number of failed syncs, for any reasons.
     package var count: Int
   }
 
   /// - Parameters:
   ///   - runs: the log, newest first.
-  ///   - pulledAt: when a pull was last completed: a sync that found nothing to do leaves no other trace.
+  ///   - pulledAt: the time of the last completed pull. A sync without changes leaves no other trace.
   ///
-  /// A sync that was cancelled counts neither way.
+  /// A cancelled sync counts as neither.
   package init(_ runs: [SyncRun], pulledAt: Int64?) {
     let told = runs.filter { $0.problem != .cancelled }
     let failed = told.prefix { $0.problem != nil }
@@ -29,7 +29,7 @@ package struct SyncStanding: Sendable, Hashable {
       lastEndedWell = [well, pulledAt].compactMap(\.self).max()
       return
     }
-    // A pull that was completed since belongs to a sync that failed on something else.
+    // A later completed pull belongs to a sync that failed for another reason.
     let pulledBefore = pulledAt.flatMap { $0 <= oldest.began ? $0 : nil }
     lastEndedWell = [well, pulledBefore].compactMap(\.self).max()
     failing = Failing(
@@ -38,7 +38,7 @@ package struct SyncStanding: Sendable, Hashable {
 }
 
 extension SkipReason {
-  /// What happened, as a sentence.
+  /// The event, as a sentence.
   package var sentence: String {
     switch self {
     case .paused: "Syncing is paused."
@@ -53,7 +53,7 @@ extension SkipReason {
     }
   }
 
-  /// What can be done about it from outside of the app.
+  /// The remedy outside of the app.
   package var remedy: String {
     switch self {
     case .unreachable:

@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Asks the merge policies about the conflicts of one answer, outside any transaction: a custom policy may take its
+/// Runs the merge policies on the conflicts of one answer, outside any transaction, because a custom policy may take
 /// time, up to a limit. Changes nothing.
 struct Conflicts: Sendable {
   let store: Store
@@ -8,9 +8,9 @@ struct Conflicts: Sendable {
   let clock: SyncClock
 
   struct Decisions: Sendable {
-    /// By operation id.
+    /// The decisions on pushed changes, by operation id.
     var pushed: [String: Settlement.ConflictDecision] = [:]
-    /// On records that wait with others and that a pull brings in another version.
+    /// The decisions on records that wait with others and that a pull brings in another version.
     var pulled: [RecordID: Settlement.PullDecision] = [:]
   }
 
@@ -51,7 +51,8 @@ struct Conflicts: Sendable {
     return Settlement.ConflictDecision(revision: revision, result: result)
   }
 
-  /// Nothing can be decided against what can't be read.
+  /// Returns a failure if the server's version can't be read, because nothing can be decided against it. Otherwise
+  /// returns `nil`.
   static func unreadable(
     _ id: RecordID, _ current: ServerRecord?, in transaction: ReadTransaction
   ) throws -> (Result<MergeContext, UnreadableRecord>, revision: Int64)? {
@@ -79,7 +80,7 @@ struct Conflicts: Sendable {
       ? .fieldMerge : configuration.mergePolicies.policy(for: context.operation, type: context.record.type)
   }
 
-  /// The decision where it needs no policy of the app's own; else nil.
+  /// Returns the decision if it needs no policy of the app's own, or `nil`.
   static func decided(_ context: MergeContext, _ configuration: SyncConfiguration) -> MergeDecision? {
     if let server = context.serverFields, let base = context.base, server == base, !context.isMovedByBoth {
       return .client
@@ -87,17 +88,17 @@ struct Conflicts: Sendable {
     if context.operation == .delete && context.base == nil && context.deleted == nil
       && context.serverFields != nil
     {
-      // Deleted without ever having been seen here: what the server has of it is what was meant.
+      // Deleted without having been seen here: the deletion applies to whatever version the server has.
       return .client
     }
-    // Nothing was changed here but whom it is shared with, which is no matter of fields.
+    // Only the audience was changed here, which doesn't concern fields.
     if context.operation == .update, let client = context.client, client == context.base,
       context.container == context.baseContainer
     {
       return .server
     }
-    // Both deleted it, or both made the same of it: there is nothing to ask about. Of what was changed together
-    // with others the same may have been made for another reason.
+    // Both sides deleted the record, or made the same change, so no policy decides. A record that was changed together
+    // with others may have got the same content for another reason.
     if !context.isTogether {
       if context.operation == .delete && context.serverFields == nil { return .server }
       let counts = context.schema?.fields.contains { $0.merge == .counter } ?? false
@@ -108,13 +109,14 @@ struct Conflicts: Sendable {
       }
     }
     guard case .pure(let decide) = policy(context, configuration).decide else { return nil }
-    // Who saves there first edits the record as it is there: what others changed beside it is no conflict.
+    // A save that is sent to the server first edits the server's record. Others' changes of other fields don't conflict
+    // with it.
     if context.isAwaited, let merged = context.disjoint { return .merged(merged) }
     return decide(context)
   }
 
-  /// The answer of a custom policy, or a failure when the time is over. A policy that goes on regardless is
-  /// cancelled and not waited for.
+  /// Returns the answer of a custom policy, or a failure if the time is over. A policy that continues regardless is
+  /// cancelled and not awaited.
   private func ask(
     _ decide: @escaping @Sendable (MergeContext) async throws -> MergeDecision, _ context: MergeContext
   ) async -> Result<MergeDecision, any Error> {
@@ -152,17 +154,17 @@ struct Conflicts: Sendable {
   }
 }
 
-/// Why a custom merge policy decided nothing: it took too long, or what it made is no record of the type.
+/// The reason why a custom merge policy decided nothing: it took too long, or its result isn't a record of the type.
 struct MergeError: Error, CustomStringConvertible {
   var message: String
   var description: String { message }
 
   init(message: String) { self.message = message }
 
-  /// Nil when the decision can be carried out.
+  /// Returns `nil` if the decision can be carried out.
   init?(checking decision: MergeDecision, _ context: MergeContext) {
     guard case .merged(let fields) = decision, let schema = context.schema else { return nil }
-    // What can't be read here is carried along as it is, whether the policy gives it or not.
+    // Content that can't be read here is carried along as it is, whether the policy returns it or not.
     func isCarried(_ field: FieldSchema) -> Bool {
       let server = context.serverFields?[field.name] ?? .null
       let isUnread = !server.isNull && (try? FieldValue(json: server, kind: field.kind)) == nil
@@ -179,7 +181,7 @@ struct MergeError: Error, CustomStringConvertible {
     }
     for (name, value) in fields.sorted(by: { $0.key < $1.key }) where !value.isNull {
       guard let field = schema[name] else {
-        // A field of a later schema is carried along; one that nobody has is a mistake.
+        // A field of a later schema is carried along. A field that no side has is a mistake.
         let sides = [context.serverFields, context.client, context.deleted]
         if sides.contains(where: { $0?[name] != nil }) { continue }
         self.init(message: "The merged record has a field '\(name)', which \(schema.name) has not.")
@@ -200,7 +202,7 @@ struct MergeError: Error, CustomStringConvertible {
 }
 
 extension Rejection {
-  /// The code of an entry that the merge policy failed on; the server has refused nothing.
+  /// The code of an entry on which the merge policy failed. The server has rejected nothing.
   static let mergeFailed = "mergeFailed"
 
   init(mergeError error: any Error) {

@@ -3,7 +3,7 @@ package import BothyStore
 /// The three-way merge, field by field. Pure.
 package enum FieldMerge {
   static func decide(_ context: MergeContext) -> MergeDecision {
-    // An edit beats a deletion. Of what was written together, none is made again without the rest: all of it gives way.
+    // An edit beats a deletion. No record of a transaction is recreated without the others, so all of it gives way.
     guard let server = context.serverFields else { return context.isTogether ? .server : .client }
     guard let client = context.client else { return .server }
     let merged = merge(
@@ -13,7 +13,7 @@ package enum FieldMerge {
     return context.isTogether && yields(context, merged) ? .server : .merged(merged)
   }
 
-  /// Whether a field that both sides changed is the server's by its rule.
+  /// True if a field that both sides changed takes the server's value by its rule.
   private static func yields(_ context: MergeContext, _ merged: [String: JSONValue]) -> Bool {
     guard let client = context.client, let server = context.serverFields else { return false }
     return Set(client.keys).union(server.keys).contains { name in
@@ -60,7 +60,7 @@ package enum FieldMerge {
     }
   }
 
-  /// The server's value plus what was added here.
+  /// Returns the server's value plus the local addition.
   private static func counter(_ base: JSONValue, _ client: JSONValue, _ server: JSONValue) -> JSONValue? {
     if let client = client.intValue, let server = server.intValue {
       return .int(server.addingClamped(client.subtractingClamped(base.intValue ?? 0)))
@@ -69,7 +69,8 @@ package enum FieldMerge {
     return .double(server + (client - (base.doubleValue ?? 0)))
   }
 
-  /// Numbers by value, texts by their UTF-8 bytes; null is less than anything, other pairs are not ordered.
+  /// Compares numbers by value and texts by their UTF-8 bytes. Null is less than anything, and other pairs aren't
+  /// ordered.
   private static func isLess(_ left: JSONValue, _ right: JSONValue) -> Bool {
     if left.isNull { return !right.isNull }
     if let left = left.intValue, let right = right.intValue { return left < right }
@@ -92,7 +93,7 @@ package enum FieldMerge {
 }
 
 extension FieldMergeRule {
-  /// The rule for two edits of one person, one after the other: where a rule would choose a side, the later edit.
+  /// The rule for two edits of one person, one after the other. A rule that chooses a side takes the later edit.
   var ofOnePerson: FieldMergeRule {
     switch self {
     case .server, .client, .latest, .max, .min, .keepBoth: .client

@@ -1,9 +1,10 @@
 import BothyStore
 
-/// A three-way merge of lists without repetitions: what either side added is in, what either side removed is out.
+/// A three-way merge of lists without repetitions. The result has what either side added, and lacks what either side
+/// removed.
 ///
-/// What was added stays behind the element that it was added behind, the server's before this device's. Where one side
-/// alone has a new order of what both had, that order stands.
+/// An added element stays behind the element that it was added behind, the server's before this device's. If only one
+/// side reordered the common elements, the result has its order.
 struct ListMerge {
   let result: [JSONValue]
 
@@ -19,13 +20,13 @@ struct ListMerge {
       other, into: list, before: before, known: Set(backbone), isServerFirst: !isMineReordered)
   }
 
-  /// Adds what is new in `other` behind the neighbour it has there.
+  /// Adds the new elements of `other` behind the neighbours that they have there.
   private static func inserting(
     _ other: [JSONValue], into list: [JSONValue], before: Set<JSONValue>, known: Set<JSONValue>,
     isServerFirst: Bool
   ) -> [JSONValue] {
     let places = Dictionary(list.enumerated().map { ($1, $0) }, uniquingKeysWith: { $1 })
-    // What follows each element of the list; -1 stands for its beginning.
+    // The elements to add behind each element of the list, by index, with -1 for its beginning.
     var following: [Int: [JSONValue]] = [:]
     var added: Set<JSONValue> = []
     var place = -1

@@ -1,6 +1,6 @@
 public import BothyStore
 
-/// How a conflict is decided: a record changed here that has also changed on the server since the base.
+/// A rule that decides conflicts: records changed here that have also changed on the server since the base.
 public struct MergePolicy: Sendable {
   /// A name for reports.
   public let name: String
@@ -11,16 +11,16 @@ public struct MergePolicy: Sendable {
     case custom(@Sendable (MergeContext) async throws -> MergeDecision)
   }
 
-  /// The server's state stays, the local change is undone and reported.
+  /// The server's state stays. The local change is undone and reported.
   public static let serverModifiedWins = MergePolicy(
     name: "serverModifiedWins", decide: .pure { _ in .server })
 
-  /// The local record replaces the server's as a whole; a record deleted there is made again; a deletion here stands.
-  /// `clientWins(.changedFields)` leaves the server's values in fields that were not changed here.
+  /// The local record replaces the server's as a whole. A record deleted there is recreated, and a deletion here is
+  /// kept. `clientWins(.changedFields)` leaves the server's values in fields that weren't changed here.
   public static let clientWins = MergePolicy(name: "clientWins", decide: .pure { _ in .client })
 
-  /// The later edit wins as a whole, by server-corrected time; ties go to the server, and so does an edit whose time
-  /// can't be relied on.
+  /// The later edit wins as a whole, by server-corrected time. The server wins ties, and against an edit whose time
+  /// isn't reliable.
   public static let lastModifiedWins = MergePolicy(
     name: "lastModifiedWins",
     decide: .pure { context in
@@ -28,15 +28,14 @@ public struct MergePolicy: Sendable {
       return context.isEditTimeReliable && context.edited > server.modified ? .client : .server
     })
 
-  /// Field by field against the base: a field changed on one side takes that side's value, a field changed on
-  /// both follows its own rule (`FieldMergeRule`). The default. An edit beats a deletion, whichever side made it. In a
-  /// together-write a field that goes to the server takes all that was written with it along.
+  /// Merges field by field against the base. A field changed on one side takes that side's value, and a field changed
+  /// on both follows its own rule (`FieldMergeRule`). The default. An edit beats a deletion, whichever side made it. If
+  /// the server's value wins a field of a transaction, all changes of the transaction give way.
   public static let fieldMerge = MergePolicy(name: "fieldMerge", decide: .pure { FieldMerge.decide($0) })
 
-  /// The app's own rule. It may suspend and throw; when it throws, the record stays pending and the failure is
-  /// reported. The same goes for one that takes longer than `SyncConfiguration.mergeTimeout`, and for a merged
-  /// record that does not fit the schema. It runs outside any transaction; if the record is edited meanwhile, it
-  /// is asked again.
+  /// The app's own rule. It may suspend and throw. If it throws, the record stays pending and the failure is reported.
+  /// This also happens if it takes longer than `SyncConfiguration.mergeTimeout`, or returns a merged record that
+  /// doesn't fit the schema. It runs outside any transaction, and runs again if the record is edited meanwhile.
   public static func custom(
     _ name: String = "custom", _ decide: @escaping @Sendable (MergeContext) async throws -> MergeDecision
   ) -> MergePolicy {
@@ -44,40 +43,40 @@ public struct MergePolicy: Sendable {
   }
 }
 
-/// What a merge policy is given to decide by.
+/// The input of a merge policy.
 public struct MergeContext: Sendable {
-  /// Which record is in conflict.
+  /// The record in conflict.
   public var record: RecordID
-  /// What is pending here: an insert, an update or a deletion.
+  /// The kind of the pending change: an insert, an update or a deletion.
   public var operation: SyncOperation.Kind
-  /// The record as it is here; nil when it was deleted here.
+  /// The local record, or `nil` if it was deleted here.
   public var client: [String: JSONValue]?
-  /// The record as it was when it was deleted here; nil unless it was.
+  /// The record as it was when it was deleted here, or `nil` if it wasn't.
   public var deleted: [String: JSONValue]?
-  /// What the server last told before the local change; nil for a record made here.
+  /// The fields that the server last reported before the local change, or `nil` for a record created here.
   public var base: [String: JSONValue]?
-  /// What the server has now: a tombstone if it was deleted there, nil if it never had it.
+  /// The server's present record: a tombstone if it was deleted there, and `nil` if the server never had it.
   public var server: ServerRecord?
-  /// The fields of `server`; nil when it was deleted there or never was.
+  /// The fields of `server`, or `nil` if the record was deleted there or never existed.
   public var serverFields: [String: JSONValue]?
-  /// When the local change was made, in server-corrected milliseconds.
+  /// The time of the local change, in server-corrected milliseconds.
   public var edited: Int64
-  /// False when the device was restarted before the edit and had not heard the server's clock since.
+  /// False if the device was restarted before the edit and hadn't received the server's time since.
   public var isEditTimeReliable = true
-  /// Whether the record was changed together with others: then `.server` stands for all of them.
+  /// True if the record was changed together with others. Then `.server` applies to all of them.
   public var isTogether = false
-  /// The declared type, where this schema knows it.
+  /// The declared type, if this schema knows it.
   public var schema: TypeSchema?
   /// The table of the type.
   var table: TypeTable?
-  /// The container that the record is in here; nil when it was deleted here.
+  /// The local container of the record, or `nil` if it was deleted here.
   public var container: String?
-  /// The container that the server last told of.
+  /// The container that the server last reported.
   var baseContainer: String
-  /// Whether the caller of the save waits for the server's word, and readers see the record without it.
+  /// True if the caller of the save waits for the server's verdict, and readers see the record without the change.
   var isAwaited = false
 
-  /// The server's fields with the change on top, where both sides changed different ones; nil where they did not.
+  /// The server's fields with the local change on top, or `nil` if both sides changed the same field.
   var disjoint: [String: JSONValue]? {
     guard operation == .update, let base, let client, var merged = serverFields, !isMovedByBoth else {
       return nil
@@ -89,46 +88,46 @@ public struct MergeContext: Sendable {
     return merged
   }
 
-  /// Whether the record was moved here and on the server, to different containers.
+  /// True if the record was moved here and on the server, to different containers.
   var isMovedByBoth: Bool {
     guard let here = container, let there = server?.container, here != there else { return false }
     return here != baseContainer && there != baseContainer
   }
 }
 
-/// What a merge policy decides.
+/// The decision of a merge policy.
 public enum MergeDecision: Sendable, Hashable {
-  /// The local state stays and is sent, against what the server has now.
+  /// The local state stays and is sent, against the server's present version.
   case client
-  /// The server's state replaces the local one, which the report then names as overwritten.
+  /// The server's state replaces the local one, which the report lists as overwritten.
   case server
-  /// These fields, whole; what differs from the server's is sent.
+  /// These fields replace the whole record. Those that differ from the server's are sent.
   case merged([String: JSONValue])
 }
 
-/// Which policy applies to which conflict. The most specific one set wins: type and operation, type, operation,
+/// The merge policies by type and operation. The most specific one applies: type and operation, type, operation,
 /// default.
 public struct MergePolicies: Sendable {
-  /// For every conflict that nothing more specific is set for.
+  /// The policy for every conflict without a more specific one.
   public var `default`: MergePolicy
-  /// For records made here that the server has by the same id; nil leaves it to `default`.
+  /// The policy for records created here that the server has by the same id. With `nil`, `default` applies.
   public var inserts: MergePolicy?
-  /// For records changed here; nil leaves it to `default`.
+  /// The policy for records changed here. With `nil`, `default` applies.
   public var updates: MergePolicy?
-  /// For records deleted here; nil leaves it to `default`.
+  /// The policy for records deleted here. With `nil`, `default` applies.
   public var deletes: MergePolicy?
-  /// By the types' names; a type's own policies go before all others.
+  /// The policies of types, by the types' names. A type's own policies come before all others.
   public var types: [String: PerType]
 
-  /// The policies of one type. What is nil is left to the less specific ones.
+  /// The policies of one type. In place of `nil`, the less specific ones apply.
   public struct PerType: Sendable {
-    /// For every operation on the type that is not named below.
+    /// The policy for every operation on the type without one below.
     public var `default`: MergePolicy?
-    /// For records of the type made here.
+    /// The policy for records of the type created here.
     public var inserts: MergePolicy?
-    /// For records of the type changed here.
+    /// The policy for records of the type changed here.
     public var updates: MergePolicy?
-    /// For records of the type deleted here.
+    /// The policy for records of the type deleted here.
     public var deletes: MergePolicy?
 
     /// - Parameter policy: the type's `default`.
@@ -143,7 +142,7 @@ public struct MergePolicies: Sendable {
     }
   }
 
-  /// - Parameter policy: the `default`, which merges field by field unless told otherwise.
+  /// - Parameter policy: the `default`, which merges field by field unless set otherwise.
   public init(
     _ policy: MergePolicy = .fieldMerge, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
     deletes: MergePolicy? = nil, types: [String: PerType] = [:]

@@ -1,9 +1,9 @@
 public import BothyStore
 
-/// Merge policies as the two older systems had them, by their own rules and names.
+/// Merge policies of the two older systems, by their own rules and names.
 extension MergePolicy {
-  /// The server's record replaces the local one if it was changed later; else the local one is sent. What the
-  /// server has deleted is gone. Compares server-corrected times; a tie goes to the local change.
+  /// The server's record replaces the local one if it was changed later. Otherwise the local one is sent. A record that
+  /// the server has deleted is deleted here. Compares server-corrected times, and the local change wins a tie.
   public static let remoteNewerWins = MergePolicy(
     name: "remoteNewerWins",
     decide: .pure { context in
@@ -11,15 +11,15 @@ extension MergePolicy {
       return server.modified > context.edited ? .server : .client
     })
 
-  /// What of a record that wins is sent.
+  /// The part of a winning record that is sent.
   public enum Granularity: String, Sendable, Hashable, CaseIterable {
-    /// The whole record: the server has just what is here.
+    /// The whole record, so that the server has exactly the local content.
     case record
-    /// The fields changed here; the others keep the server's values.
+    /// The fields changed here. The others keep the server's values.
     case changedFields
   }
 
-  /// The client wins, with as much of its record as is asked for. `.record` is `.clientWins`.
+  /// The client wins, with the given part of its record. `.record` is `.clientWins`.
   public static func clientWins(_ granularity: Granularity) -> MergePolicy {
     guard granularity == .changedFields else { return .clientWins }
     return MergePolicy(
@@ -33,8 +33,8 @@ extension MergePolicy {
       })
   }
 
-  /// The later edit wins; where the server has neither the record nor a note of its deletion, the time is unknown
-  /// and `missingServerRecord` wins. A deletion whose time the server knows is compared like an edit.
+  /// The later edit wins. If the server has neither the record nor a note of its deletion, the time is unknown and
+  /// `missingServerRecord` wins. A deletion whose time the server knows is compared like an edit.
   public static func lastModifiedWins(missingServerRecord: MergeSide) -> MergePolicy {
     MergePolicy(
       name: "lastModifiedWins",
@@ -44,8 +44,9 @@ extension MergePolicy {
       })
   }
 
-  /// A rule that names one side, given the record here, on the server and as the server last told of it before the
-  /// change here; nil stands for a record that is not there. A server record equal to the last told is unchanged.
+  /// A rule that names one side. It receives the local record, the server's, and the one that the server last reported
+  /// before the local change. `nil` is a record that doesn't exist. A server's record that equals the last reported one
+  /// is unchanged.
   public static func choosing(
     _ choose:
       @escaping @Sendable (
@@ -58,11 +59,11 @@ extension MergePolicy {
   }
 }
 
-/// The side that wins; the raw values are those of the older SDK.
+/// The side that wins. The raw values are those of the older SDK.
 public enum MergeSide: Int, Sendable, Hashable, CaseIterable {
   /// The local record stays, and is sent.
   case client = 0
-  /// The server's record takes the place of the local one.
+  /// The server's record replaces the local one.
   case server = 1
 
   var decision: MergeDecision { self == .client ? .client : .server }

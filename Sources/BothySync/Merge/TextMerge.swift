@@ -1,9 +1,8 @@
-/// A three-way merge of texts by lines, by the rule of diff3: a stretch of lines that one side changed is that side's, one
-/// that both changed alike is there once, and of one that both changed differently both forms are kept, the server's
-/// first.
+/// A three-way merge of texts by lines, by the rule of diff3. Lines that one side changed are that side's, and lines
+/// that both changed alike occur once. If both changed lines differently, both forms are kept, the server's first.
 ///
-/// Where both sides only added to the same lines, what they added is laid into them by characters. See Khanna, Kunal
-/// and Pierce, "A Formal Investigation of Diff3", FSTTCS 2007.
+/// If both sides only added to the same lines, their additions are inserted by characters. See Khanna, Kunal and
+/// Pierce, "A Formal Investigation of Diff3", FSTTCS 2007.
 enum TextMerge {
   static func merge(base: String, mine: String, theirs: String) -> String {
     let base = lines(base)
@@ -13,7 +12,7 @@ enum TextMerge {
     return merged.joined(separator: "\n")
   }
 
-  /// None for an empty text.
+  /// Returns the lines of a text, none for an empty one.
   private static func lines(_ text: String) -> [Substring] {
     text.isEmpty ? [] : text.split(separator: "\n", omittingEmptySubsequences: false)
   }
@@ -21,7 +20,7 @@ enum TextMerge {
   /// The most characters of a stretch that are compared one by one.
   private static let characterLimit = 2000
 
-  /// Both forms of a stretch, less what either side removed, each line once.
+  /// Returns both forms of a stretch without the lines that either side removed, each line once.
   private static func resolve(base: [Substring], mine: [Substring], theirs: [Substring]) -> [Substring] {
     if let joined = joined(base, mine, theirs) { return joined }
     let (before, own, others) = (Set(base), Set(mine), Set(theirs))
@@ -29,8 +28,8 @@ enum TextMerge {
       + mine.filter { !before.contains($0) && !others.contains($0) }
   }
 
-  /// The lines with the additions of both sides; nil where one side did more than add to them at a place where the
-  /// other did something too.
+  /// Returns the lines with the additions of both sides. Returns `nil` if one side did more than add at a place that
+  /// the other side changed too.
   private static func joined(_ base: [Substring], _ mine: [Substring], _ theirs: [Substring]) -> [Substring]?
   {
     guard base.contains(where: { !$0.isEmpty }), base.count == mine.count, base.count == theirs.count else {
@@ -50,21 +49,22 @@ enum TextMerge {
   }
 }
 
-/// Which stretches of a sequence each of two sides changed.
+/// The stretches of a sequence that each of two sides changed.
 struct ThreeWayMerge<Element: Hashable> {
   let base: [Element]
   let mine: [Element]
   let theirs: [Element]
-  /// Whether changes that touch each other count as one.
+  /// True if changes that touch each other count as one.
   var joinsNeighbours = false
 
-  /// A stretch of the base, and what stands in its place.
+  /// A stretch of the base, and its replacement.
   private struct Hunk {
     var old: Range<Int>
     var new: Range<Int>
   }
 
-  /// The merge; `resolve` is given each stretch that both sides changed differently: as it was, here and there.
+  /// Returns the merge. `resolve` receives each stretch that both sides changed differently: the base's, the local and
+  /// the server's.
   func merged(
     _ resolve: (_ base: [Element], _ mine: [Element], _ theirs: [Element]) -> [Element]
   ) -> [Element] {
@@ -76,7 +76,7 @@ struct ThreeWayMerge<Element: Hashable> {
       result += base[position..<start]
       var end = start
       var (here, there): ([Hunk], [Hunk]) = ([], [])
-      // One stretch takes in all that overlaps it, of either side.
+      // One stretch includes all that overlaps it, of either side.
       while true {
         if let hunk = own.first, belongs(hunk, start, end, isFirst: here.isEmpty && there.isEmpty) {
           here.append(own.removeFirst())
@@ -103,7 +103,7 @@ struct ThreeWayMerge<Element: Hashable> {
     return hunk.old.lowerBound < end || (hunk.old.lowerBound == start && start == end)
   }
 
-  /// What a side has in place of a stretch of the base.
+  /// Returns a side's replacement of a stretch of the base.
   private func content(_ hunks: [Hunk], _ side: [Element], _ start: Int, _ end: Int) -> [Element] {
     var result: [Element] = []
     var position = start
@@ -115,8 +115,8 @@ struct ThreeWayMerge<Element: Hashable> {
     return result + base[position..<end]
   }
 
-  /// Above this many elements on both sides together, what differs between the common beginning and end is one hunk:
-  /// to compare it would take seconds.
+  /// The most elements on both sides together that are compared. Above this, everything between the common beginning
+  /// and end is one hunk, because comparing it takes seconds.
   private static var limit: Int { 4000 }
 
   private static func hunks(_ old: [Element], _ new: [Element]) -> [Hunk] {

@@ -4,18 +4,18 @@ public import BothyStore
 ///
 /// A field that this app can't read shows its default, or else zero, an empty text or nothing. A secret shows nothing.
 public struct Conflict<E: Entity>: Sendable {
-  /// The record as both last agreed on it; nil for one that was made here.
+  /// The record as both last agreed on it, or `nil` for one that was created here.
   public var base: E?
-  /// The record as it is here; nil where it was deleted here.
+  /// The local record, or `nil` if it was deleted here.
   public var local: E?
-  /// The record as it is on the server; nil where it was deleted there, or never was.
+  /// The server's record, or `nil` if it was deleted there or never existed.
   public var remote: E?
-  /// What merging field by field makes of it, to start from; nil where that makes no record.
+  /// The result of merging field by field, to start from, or `nil` if that isn't a record.
   public var suggestion: E?
-  /// What is pending here: an insert, an update or a deletion.
+  /// The kind of the pending change: an insert, an update or a deletion.
   public var change: SyncOperation.Kind
 
-  /// For tests of an app's rules.
+  /// Creates a conflict, for tests of an app's rules.
   public init(
     base: E? = nil, local: E? = nil, remote: E? = nil, suggestion: E? = nil,
     change: SyncOperation.Kind = .update
@@ -28,24 +28,24 @@ public struct Conflict<E: Entity>: Sendable {
   }
 }
 
-/// What a typed rule makes of a conflict.
+/// The decision of a typed rule about a conflict.
 public enum ConflictResolution<E: Entity>: Sendable {
-  /// The record here stays and is sent; a deletion here stands.
+  /// The local record stays and is sent. A deletion here is kept.
   case local
-  /// The server's record replaces the one here, which the report then names as overwritten.
+  /// The server's record replaces the local one, which the report lists as overwritten.
   case remote
-  /// This value under the record's id; what differs from the server's record is sent.
+  /// This value replaces the record under its id. What differs from the server's record is sent.
   ///
-  /// What the value says nothing new about stays as the server has it: fields that this app does not know or can't read,
-  /// and secrets.
+  /// Where the value has nothing new, the server's content stays: fields that this app doesn't know or can't read, and
+  /// secrets.
   case merged(E)
 }
 
 extension MergePolicies {
   /// Sets the policy of one type.
   ///
-  /// - Parameter kinds: the local changes that it is for; empty, it is for all that have no policy of their own for the
-  ///   type. So the order of such calls does not matter.
+  /// - Parameter kinds: the local changes that it applies to. If empty, it applies to all without a policy of their own
+  ///   for the type. So the order of such calls doesn't matter.
   public mutating func set<E: Entity>(
     _ policy: MergePolicy, for type: E.Type, on kinds: Set<SyncOperation.Kind> = []
   ) {
@@ -57,10 +57,10 @@ extension MergePolicies {
     types[E.typeName] = own
   }
 
-  /// Sets a rule of the app's own for one type, which is given the record as values of that type.
+  /// Sets a rule of the app's own for one type, which receives the record as values of that type.
   ///
-  /// It may suspend and throw, and runs outside any transaction, as a `MergePolicy.custom` does. Where a side can't be
-  /// read as the type, the rule is not asked: the record stays pending and the failure is reported.
+  /// It may suspend and throw, and runs outside any transaction, as a `MergePolicy.custom` does. If a side can't be
+  /// read as the type, the rule doesn't run. The record then stays pending and the failure is reported.
   ///
   /// ```swift
   /// policies.set(for: Hut.self) { conflict in
@@ -82,7 +82,7 @@ extension MergePolicies {
   }
 }
 
-/// The sides of one conflict as documents and as values, and the way back from a value to a document.
+/// The sides of one conflict as documents and as values, and the conversion of a value back to a document.
 private struct TypedConflict<E: Entity> {
   private let table: TypeTable
   private let change: SyncOperation.Kind
@@ -90,10 +90,10 @@ private struct TypedConflict<E: Entity> {
   private let local: Side?
   private let remote: Side?
   private let suggestion: Side?
-  /// What a merged value is laid on.
+  /// The side that a merged value is laid on.
   private let ground: Side?
 
-  /// Throws `MergeError` where a side can't be read as the type.
+  /// Throws `MergeError` if a side can't be read as the type.
   init(_ context: MergeContext) throws {
     guard let table = context.table else {
       throw MergeError(message: "The store's schema has no type \(E.typeName), so its rule was not asked.")
@@ -117,7 +117,7 @@ private struct TypedConflict<E: Entity> {
       case .server: context.serverFields
       case .merged(let members): members
       }
-    // A merge that is no value of the type is none to start from.
+    // A merge that isn't a value of the type can't be a suggestion.
     suggestion = try? side("merged", merged)
     ground = try remote ?? local ?? side("deleted", context.deleted)
   }
@@ -135,8 +135,8 @@ private struct TypedConflict<E: Entity> {
     }
   }
 
-  /// The document of a merged value. Where the value says nothing new, what it is laid on stays as it is: members
-  /// without a field, and what a field's own type leaves out of it.
+  /// Returns the document of a merged value. Where the value has nothing new, the content beneath it stays: members
+  /// without a field, and content that a field's own type leaves out.
   private func members(of entity: E) throws -> [String: JSONValue] {
     let given = AnyRecord(entity)
     var row =
@@ -149,7 +149,7 @@ private struct TypedConflict<E: Entity> {
         throw MergeError(
           message: "The merged record has a field '\(name)', which \(table.schema.name) has not.")
       }
-      // A secret is on its own way to the server.
+      // Secrets are sent separately.
       if table.schema.fields[position].isSensitive { continue }
       if let ground, ground.shown[name] == value { continue }
       if let side = [local, suggestion, base].lazy.compactMap({ $0 }).first(where: { $0.shown[name] == value }
@@ -173,7 +173,7 @@ private struct TypedConflict<E: Entity> {
     let document: FieldsDocument
     let row: StoredRow
     let entity: E
-    /// The fields as the value gives them back, which is not always how they came.
+    /// The fields as the value returns them, which isn't always how they arrived.
     let shown: AnyRecord
 
     init(_ members: [String: JSONValue], _ id: RecordID, _ table: TypeTable) throws {
@@ -188,7 +188,7 @@ private struct TypedConflict<E: Entity> {
       shown = AnyRecord(entity)
     }
 
-    /// Whether the field has a value here that was never written: what stands there can't be read.
+    /// True if the field's value here was filled in and never written, because its content can't be read.
     func isFilledIn(_ position: Int, _ table: TypeTable) -> Bool {
       // Written by this module, so it parses.
       let aside = row.unknownFields.flatMap { try? JSONValue(parsing: $0).objectValue } ?? [:]

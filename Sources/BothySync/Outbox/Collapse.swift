@@ -1,17 +1,16 @@
-/// How a new local change joins what is already pending for the same record, so that there is at most one entry
-/// a record (rule R4). Pure.
+/// The effect of a new local change on the pending entry of its record, so that a record has at most one entry. Pure.
 package enum Collapse: Equatable, Sendable {
-  /// There was no entry; one of this kind begins, with the row as it was for a base.
+  /// No entry existed. One of this kind begins, with the earlier row as its base.
   case begin(SyncOperation.Kind)
   /// The entry takes this kind and keeps its base.
   case become(SyncOperation.Kind)
-  /// The record was created and deleted without the server ever hearing of it: the entry goes.
+  /// The record was created and deleted before the server received it. The entry is deleted.
   case annihilate
 
   /// - Parameters:
-  ///   - pending: the kind of the entry there is, if any.
-  ///   - wasSent: whether that entry was sent and its outcome is unknown.
-  ///   - hasBase: whether the server is known to have the record.
+  ///   - pending: the kind of the existing entry, or `nil`.
+  ///   - wasSent: true if that entry was sent and its outcome is unknown.
+  ///   - hasBase: true if the server is known to have the record.
   package init(_ pending: SyncOperation.Kind?, wasSent: Bool, hasBase: Bool, then change: SyncOperation.Kind)
   {
     switch (pending, change) {

@@ -1,5 +1,5 @@
-/// Finds what needs each other: the strongly connected parts of a directed graph, by Tarjan's algorithm. Pure, and without
-/// recursion, so that a chain may be of any length.
+/// Finds the strongly connected components of a directed graph, by Tarjan's algorithm. Pure, and without recursion, so
+/// that a chain can have any length.
 struct Components<Node: Hashable> {
   private let edges: (Node) throws -> [Node]
   private var order: [Node: Int] = [:]
@@ -8,7 +8,7 @@ struct Components<Node: Hashable> {
   private var isOpen: Set<Node> = []
   private var found: [[Node]] = []
 
-  /// The parts with more than one node that can be reached from `roots`. Asks for the edges of each node once.
+  /// Returns the components with more than one node that are reachable from `roots`. Calls `edges` once for each node.
   static func cycles(from roots: [Node], edges: @escaping (Node) throws -> [Node]) throws -> [[Node]] {
     var components = Components(edges: edges)
     for root in roots where components.order[root] == nil { try components.visit(root) }
@@ -47,7 +47,7 @@ struct Components<Node: Hashable> {
     if let number { lowest[node] = min(lowest[node] ?? number, number) }
   }
 
-  /// A node from which nothing earlier can be reached ends a part.
+  /// Closes a component if no earlier node is reachable from the node.
   private mutating func close(_ node: Node) {
     guard lowest[node] == order[node] else { return }
     var part: [Node] = []

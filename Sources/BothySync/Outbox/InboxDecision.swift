@@ -1,26 +1,25 @@
 import BothyStore
 
-/// What can be done about an entry that the server refuses, or about any pending entry. What was written together
-/// is decided about as one: the resolution goes for each record of it.
+/// A decision about a rejected entry, or about any pending entry. It applies to each record of the entry's transaction.
 public enum Resolution: String, Sendable, Hashable, CaseIterable {
-  /// Send it again at the next sync.
+  /// Sends the change again at the next sync.
   case retry
-  /// Undo the local change: the record becomes what the server last told, or goes if it was made here. What was changed
-  /// by a later transaction stays pending on top of that.
+  /// Undoes the local change. The record becomes what the server last reported, or is deleted if it was created here.
+  /// Changes by a later transaction stay pending on top of that.
   case revert
-  /// Keep the local content and stop trying: the record counts as synced, until the next pull brings the
+  /// Keeps the local content and stops sending it. The record counts as synced, until the next pull replaces it by the
   /// server's.
   case acceptLocal
-  /// Remove the record from this device; the server keeps what it has, and the next pull brings that.
+  /// Evicts the record from this device. The server keeps its version, and the next pull brings it.
   case evict
 
-  /// Whether it is about the record as it is, with all changes on top of its first.
+  /// True if the decision is about the whole record, with all changes stacked on its first.
   fileprivate var isWhole: Bool { self == .acceptLocal || self == .evict }
 }
 
 enum InboxDecision {
-  /// Applies a resolution to an entry and what belongs together with it, if the entry is still at `revision` (nil:
-  /// at whatever revision it is). False when it was edited since; nothing is changed then.
+  /// Applies a resolution to an entry and all that belongs to it, if the entry is still at `revision`. With `nil`, any
+  /// revision matches. Returns false, and changes nothing, if the entry was edited since.
   static func apply(
     _ resolution: Resolution, to id: RecordID, revision: Int64? = nil, at time: Int64,
     in transaction: WriteTransaction
@@ -30,9 +29,9 @@ enum InboxDecision {
     guard let entry = unit.first else { throw SyncError(.notPending, "\(id) has no pending change.") }
     if let revision, revision != entry.revision { return false }
     let reason = unit.lazy.compactMap(\.reason).first
-    // What is kept here is what was written, hidden or not.
+    // `.acceptLocal` keeps what was written, hidden or not.
     for entry in unit where resolution == .acceptLocal { try Outbox.reveal(entry, in: transaction) }
-    // The latest first: what is undone beneath others has them go on from what is left.
+    // The latest first: undoing a change moves those stacked on it to what remains.
     for entry in unit.filter(\.isLater).sorted(by: { $0.revision > $1.revision })
       + unit.filter({ !$0.isLater })
     {
@@ -52,7 +51,7 @@ enum InboxDecision {
   ) throws {
     let id = entry.record
     let table = try transaction.catalog.table(id.type)
-    // What was refused stays known as such, with what the decision takes. What is kept here the next pull replaces.
+    // The journal keeps the rejection, with what the decision takes. The next pull replaces the kept content.
     func note(_ cause: JournalEntry.Cause) throws -> Journal.Noted {
       var row = Journal.Row(entry, reason == nil ? .withdrawn : .rejected, cause)
       row.reason = entry.reason ?? reason
@@ -83,10 +82,11 @@ enum InboxDecision {
       try update.run()
     case .revert: try undo(entry, note(.reverted), in: transaction)
     case .acceptLocal:
-      // A deletion accepted as synced stays on the server: the next pull, which asks for it, brings the record back.
+      // The server still has a record whose deletion is accepted as synced. The next pull requests it and inserts it
+      // again.
       try Outbox.remove(id, note(.keptLocal), in: transaction)
-      // It is not what the server has: any word of the server is newer, and an edit is compared with what it says.
-      // Deleted, it may have been made again since.
+      // The row isn't the server's version. Any version of the server is newer, and an edit is compared with it. A
+      // deleted record may have been created again since.
       if entry.base != nil {
         try transaction.setVersion(Outbox.agedVersion, table, id: id.id)
       }
@@ -96,7 +96,7 @@ enum InboxDecision {
     }
   }
 
-  /// Undoes a change: what lies on top of it goes on from what was told without it.
+  /// Undoes a change. Changes stacked on it continue from the state that it was made on.
   static func undo(_ entry: OutboxEntry, _ noted: Journal.Noted, in transaction: WriteTransaction) throws {
     if entry.isLater {
       try Outbox.undo(later: entry, noted, in: transaction)
@@ -106,8 +106,8 @@ enum InboxDecision {
     try revert(entry, noted, in: transaction)
   }
 
-  /// Undoes what is pending: the record is what the server last told. One that it was forbidden to change may not be
-  /// seen any more either: the next pull asks.
+  /// Undoes the pending change of a record, which becomes what the server last reported. After the rejection
+  /// `forbidden` the record may be invisible too, so the next pull requests it.
   static func revert(
     _ entry: OutboxEntry, told answer: ServerRecord? = nil, _ noted: Journal.Noted,
     in transaction: WriteTransaction

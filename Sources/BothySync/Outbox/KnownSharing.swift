@@ -1,8 +1,8 @@
 import BothyStore
 
-/// Whom records are shared with, as far as the server has told this device. Nothing pending is in it.
+/// The audience of each record, as far as the server has reported it to this device. Pending changes aren't part of it.
 ///
-/// Records that nobody shares cost one look-up a transaction.
+/// Records without an audience cost one look-up a transaction.
 struct KnownSharing {
   private let transaction: WriteTransaction
   private var isEmpty: Bool
@@ -27,7 +27,7 @@ struct KnownSharing {
     if !sharing.isEmpty { isEmpty = false }
   }
 
-  /// Takes in a change that the server has made on the state that is known here.
+  /// Applies a change that the server has made to the known sharing.
   static func apply(_ change: SharingChange?, to id: RecordID, in transaction: WriteTransaction) throws {
     guard let change, !change.isEmpty else { return }
     var known = try KnownSharing(transaction)

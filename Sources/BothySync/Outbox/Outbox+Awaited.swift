@@ -1,12 +1,13 @@
 import BothyStore
 
-/// Changes whose callers wait for the server's word: entries like any other, durable before anything is sent, whose
-/// content lies in the entry. Readers see the row as it was until the server has answered.
+/// Changes whose callers wait for the server's verdict. They are entries like any other and durable before anything is
+/// sent, but their content is stored in the entry. Readers see the unchanged row until the server has answered.
 ///
-/// A hidden change has three ends: it is settled like any other; another change of the record is made on top of it; or no
-/// answer came. The latter two make it pending as any other, but for saves that are never queued: those are undone.
+/// A hidden change ends in one of three ways. It is settled like any other, another change of the record is made on top
+/// of it, or no answer arrives. The last two make it pending like any other, except for saves that are never queued.
+/// Those are undone.
 extension Outbox {
-  /// The record as the entry has it here, hidden or not; nil for a deletion.
+  /// Returns the record as the entry has it here, hidden or not, or `nil` for a deletion.
   static func local(
     _ entry: OutboxEntry, _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> StoredRow? {
@@ -18,7 +19,7 @@ extension Outbox {
       repaired: &repaired)
   }
 
-  /// Makes that record another.
+  /// Replaces the record that `local(_:_:in:)` returns.
   static func setLocal(
     _ entry: OutboxEntry, _ table: TypeTable, _ row: StoredRow, in transaction: WriteTransaction
   ) throws {
@@ -29,7 +30,7 @@ extension Outbox {
     try update.run()
   }
 
-  /// Makes the entry one like any other.
+  /// Makes a hidden entry one like any other.
   private static func expose(_ id: RecordID, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
       "UPDATE bothy_outbox SET awaiting = 0, awaited = NULL, awaited_in = NULL WHERE type = ? AND id = ?",
@@ -39,7 +40,7 @@ extension Outbox {
     try update.run()
   }
 
-  /// Begins a hidden entry for a record that has none. Returns its revision.
+  /// Begins a hidden entry for a record without one, and returns its revision.
   static func begin(awaited change: OnlineChange, in transaction: WriteTransaction) throws -> Int64 {
     let (entry, awaited) = (change.entry, change.entry.awaited)
     let insert = try PreparedStatement(
@@ -74,9 +75,9 @@ extension Outbox {
 
   // MARK: the ways to the row
 
-  /// Has a change that was just made here lie on a hidden one: both are pending, and the row shows both. Of one person's
-  /// two edits of a field the later stands; counts, sets and the like have both. Returns what the change is to the entry;
-  /// nil where both are deletions, and one is enough.
+  /// Combines a change that was just made here with a hidden one. Both are pending, and the row shows both. Of one
+  /// person's two edits of a field the later wins, while counters, sets and the like keep both. Returns the kind that
+  /// the change has for the entry, or `nil` if both are deletions and one is enough.
   static func lay(
     _ change: Change, on id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
   ) throws -> SyncOperation.Kind? {
@@ -85,7 +86,7 @@ extension Outbox {
     guard let row = try transaction.row(table, id: id.id) else {
       return entry.kind == .delete ? nil : .delete
     }
-    // Deleted there, if at all, and changed here since: what is here stays.
+    // The hidden deletion may have been applied, and the record was changed here since. The local content stays.
     if entry.kind == .delete { return .insert }
     let before = change.before
     let isMoved = before.map { $0.container != row.container } ?? true
@@ -100,13 +101,14 @@ extension Outbox {
     return .update
   }
 
-  /// Makes a hidden change one that the row shows, pending as any other. What the row shows already stays as it is.
+  /// Makes the row show a hidden change, which becomes pending like any other. Does nothing if the row shows it
+  /// already.
   static func reveal(_ entry: OutboxEntry, in transaction: WriteTransaction) throws {
     guard entry.isHidden else { return }
     let table = try transaction.catalog.table(entry.record.type)
     let local = try local(entry, table, in: transaction)
     if local == nil, try transaction.exists(entry.record) {
-      // With what the delete rules say of others.
+      // Applies the delete rules to other records too.
       try transaction.delete(entry.record)
       try transaction.flush()
     }
@@ -114,7 +116,7 @@ extension Outbox {
     if let local { try transaction.replace(table, id: entry.record.id, local) }
   }
 
-  /// Reveals what is hidden of a record that has no row, so that a further change finds it.
+  /// Reveals the hidden change of a record without a row, so that a further change finds it.
   static func revealMissing(_ id: RecordID, in transaction: WriteTransaction) throws {
     guard let entry = try entry(id, in: transaction), entry.isHidden, try !transaction.exists(id) else {
       return
@@ -122,7 +124,7 @@ extension Outbox {
     try reveal(entry, in: transaction)
   }
 
-  /// Undoes a hidden change for a reason that its caller is told.
+  /// Undoes a hidden change for a reason that its caller receives.
   static func refuse(
     awaited entry: OutboxEntry, _ rejection: Rejection, at time: Int64, in transaction: WriteTransaction
   ) throws {
@@ -133,14 +135,14 @@ extension Outbox {
     try undo(entry, Journal.note(row, at: time, in: transaction), in: transaction)
   }
 
-  /// Undoes a hidden change: the row is what the server last told, and no secret of it is left.
+  /// Undoes a hidden change. The row becomes what the server last reported, and the change's secrets are removed.
   static func undo(_ entry: OutboxEntry, _ noted: Journal.Noted, in transaction: WriteTransaction) throws {
     try end(entry, noted, in: transaction)
     try SecretWork.sweep(in: transaction)
   }
 
-  /// The operation that a change was sent as and whose outcome is unknown. Nil also where it is nested too deep to be
-  /// read: then no server has read it either.
+  /// Returns the operation that was sent for a change and whose outcome is unknown. Also returns `nil` if it is nested
+  /// too deeply to be read, because no server has read it either.
   static func sentOperation(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> SyncOperation? {
     let select = try statement("SELECT sent FROM", entry, in: transaction)
     defer { select.reset() }
@@ -148,7 +150,7 @@ extension Outbox {
     return PushBatchBuilder.operation(select.bytes(at: 0))
   }
 
-  /// What the row of a record without pending work says that the server has.
+  /// Returns the server's version of a record without pending changes, as its row has it.
   static func shown(_ id: RecordID, in transaction: ReadTransaction) throws -> ServerRecord? {
     let table = try transaction.catalog.table(id.type)
     guard let row = try transaction.row(table, id: id.id), let version = row.version else { return nil }
@@ -157,9 +159,10 @@ extension Outbox {
       fields: table.document(row), sharing: try KnownSharing.sharing(of: id, in: transaction))
   }
 
-  /// Shows in the row what of the end of a hidden change is kept here. False for what ends like any other change.
+  /// Shows in the row the part of a hidden change's result that is kept here. Returns false for a change that ends like
+  /// any other.
   ///
-  /// - Parameter isPulling: whether the answer came with pages.
+  /// - Parameter isPulling: true if the answer came with pages.
   static func showHidden(
     _ entry: OutboxEntry, told answer: ServerRecord?, isPulling: Bool, _ table: TypeTable,
     in transaction: WriteTransaction
@@ -171,12 +174,12 @@ extension Outbox {
     }
     let id = entry.record
     let known = try transaction.row(table, id: id.id)
-    // What was told beside the change, and what it was laid on since, is shown as it would be without the change.
+    // If the server reported other versions meanwhile, the row shows those as it does without the change.
     guard entry.shadow == nil, !entry.isLeaving, known?.version == entry.base?.version else { return false }
     guard let answer else { return true }
     if answer.isDeleted { return false }
     if let version = known?.version { try StaleRows.mark(id, version: version, in: transaction) }
-    // A request that pulls brings nothing of what it made.
+    // The pages of a request don't contain what the request itself changed.
     if isPulling { try Refetch.mark(id, in: answer.container, in: transaction) }
     return true
   }

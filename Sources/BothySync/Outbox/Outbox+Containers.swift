@@ -2,7 +2,7 @@ import BothyStore
 
 /// Pending work by container.
 extension Outbox {
-  /// The container that the record of an entry is in here; of one deleted here, where the server has it.
+  /// Returns the local container of an entry's record. For a record deleted here, returns the server's container.
   static func container(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> String {
     let type = entry.record.type
     if let awaited = entry.awaited, entry.kind != .delete { return awaited.container ?? type }
@@ -12,21 +12,21 @@ extension Outbox {
     return row.container ?? type
   }
 
-  /// The container that the server has the record of an entry in, as far as it was told; where it was told of none, the
-  /// one that it is in here. What is asked for again is asked for there.
+  /// Returns the server's container of an entry's record as last reported, or the local one if the server reported
+  /// none. Requests for the record use this container.
   static func serverContainer(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> String {
     if let told = entry.told, !told.isDeleted { return told.container }
     return try container(of: entry, in: transaction)
   }
 
-  /// The containers in which anything is to be sent, by name: neither drafts nor what waits for a decision. Exact:
+  /// Returns the names of the containers with entries to send. Drafts and quarantined entries don't count. Exact, with
   /// one look at each entry.
   static func containersToSend(in transaction: ReadTransaction) throws -> [String] {
     try countsByContainer(where: "entry.state = 0", in: transaction).keys.sorted()
   }
 
-  /// How many entries lie in each container. A record that was moved counts in the container that it is in here, one
-  /// deleted here where the server has it. `condition` is SQL of this module's own.
+  /// Returns the number of entries in each container. A moved record counts in its local container, and a record
+  /// deleted here in the server's. `condition` is SQL of this module's own.
   static func countsByContainer(
     where condition: String = "1", in transaction: ReadTransaction
   ) throws -> [String: Int] {
@@ -48,8 +48,8 @@ extension Outbox {
     return counts
   }
 
-  /// The entries of a scope in the order they are sent in: new records after what they refer to, then changes, then
-  /// deletions before what they refer to (rule R11).
+  /// Returns the entries of a scope in the order of sending. New records come after what they refer to, then updates,
+  /// then deletions before what they refer to.
   static func entries(
     in scope: PullScope, includingQuarantined: Bool, in transaction: ReadTransaction
   ) throws -> [OutboxEntry] {

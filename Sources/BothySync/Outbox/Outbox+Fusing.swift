@@ -1,8 +1,8 @@
 import BothyStore
 
-/// Transactions that become one, and what that makes of their changes of one record.
+/// Fuses several transactions into one, and their changes of each record.
 extension Outbox {
-  /// Ties a change that was not sent to a group.
+  /// Ties a change that wasn't sent to a group.
   static func join(_ entry: OutboxEntry, to group: String, in transaction: WriteTransaction) throws {
     if entry.group == group { return }
     let update = try statement("UPDATE", entry, "SET together = ?4", in: transaction)
@@ -10,12 +10,12 @@ extension Outbox {
     try update.run()
   }
 
-  /// Makes one change of those of each record that lie on top of each other in one group.
+  /// Fuses the changes of each record that are stacked on each other in one group.
   static func fuse(_ group: String, in transaction: WriteTransaction) throws {
     let later = try laterEntries(
       where: "together = ? ORDER BY type, id, revision", [.text(group)], in: transaction)
     for entry in later {
-      // What was made and deleted ends, and then the next change is the record's first.
+      // A record that was created and deleted has ended, and then the next change is its first.
       guard let now = try current(entry, in: transaction), now.isLater,
         let beneath = try beneath(now, in: transaction), beneath.group == group
       else { continue }
@@ -23,10 +23,10 @@ extension Outbox {
     }
   }
 
-  /// Joins what was written singly on top of a refused change to it, as an edit that is made after the refusal.
+  /// Fuses a single change into the rejected change that it is stacked on, as an edit that is made after the rejection.
   ///
-  /// What it changed on top of what is not so any more is for the merge policy, as for any value that was read before the
-  /// news.
+  /// The merge policy decides about values that it changed from a state that no longer holds, as about any value that
+  /// was read before newer versions arrived.
   static func absorb(_ id: RecordID, at time: Int64, in transaction: WriteTransaction) throws {
     guard let entry = try entry(id, in: transaction), let group = entry.group, entry.isBeneath,
       let next = try later(of: id, limit: 1, in: transaction).first,
@@ -42,7 +42,7 @@ extension Outbox {
     try forgive(group, in: transaction)
   }
 
-  /// What a change was made on in the fields that it changed and that the one beneath it leaves otherwise.
+  /// Returns the base values of the fields that `next` changed and that have another value in the change beneath it.
   private static func stale(
     _ next: OutboxEntry, on entry: OutboxEntry, _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> [Int: FieldValue] {
@@ -59,13 +59,13 @@ extension Outbox {
     return stale
   }
 
-  /// Makes one of two changes, of which the later lies on top of the other. Neither is in doubt.
+  /// Fuses two changes, of which the later is stacked on the other. Neither is in doubt.
   private static func fuse(
     _ next: OutboxEntry, into entry: OutboxEntry, in transaction: WriteTransaction
   ) throws {
     let collapse = Collapse(entry.kind, wasSent: false, hasBase: entry.base != nil, then: next.kind)
     guard case .become(let kind) = collapse else {
-      // Made and deleted: nothing of either is left.
+      // Created and deleted: nothing of either remains.
       _ = try Journal.note(Journal.Row(next, .withdrawn, .takenBack), in: transaction)
       try removeLater(next, in: transaction)
       let noted = try Journal.note(Journal.Row(entry, .withdrawn, .takenBack), in: transaction)
@@ -97,7 +97,7 @@ extension Outbox {
     }
   }
 
-  /// Has a change go on from what the one beneath it makes of the record, where it was made on something else.
+  /// Rebases a change on the result of the change beneath it, if it was made on another state.
   private static func lay(
     _ next: OutboxEntry, on entry: OutboxEntry, in transaction: WriteTransaction
   ) throws {

@@ -1,11 +1,11 @@
 import BothyStore
 
-/// Which changes belong together: those of one together-write, and of others that it can't be sent without.
+/// Changes that belong together: those of one transaction, and of others that it can't be sent without.
 ///
-/// A change has one of two bonds. `group` ties what was not sent yet; `sentGroup` ties the operation whose outcome is
-/// unknown, and is part of that operation.
+/// A change has one of two ties. `group` ties changes that aren't sent yet. `sentGroup` ties those of the operation
+/// whose outcome is unknown, and is part of that operation.
 extension Outbox {
-  /// An edit of one member may cure what the server refused of another: all of the group is tried again.
+  /// Makes a whole group ready to be sent again, because an edit of one member may cure the rejection of another.
   static func forgive(_ group: String, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
       """
@@ -16,7 +16,7 @@ extension Outbox {
     transaction.joined.insert(group)
   }
 
-  /// The groups with changes that were not sent yet. One look at an index that is empty without groups.
+  /// Returns the groups with changes that aren't sent yet. Costs one look at an index that is empty without groups.
   static func groups(in transaction: ReadTransaction) throws -> [String] {
     let select = try PreparedStatement(
       """
@@ -33,7 +33,7 @@ extension Outbox {
       + laterEntries(where: "together = ?", [.text(group)], in: transaction)
   }
 
-  /// What was sent of a group, in the order it was sent.
+  /// Returns the changes of a group that were sent and are in doubt, in the order of sending.
   static func membersInDoubt(of group: String, in transaction: ReadTransaction) throws -> [OutboxEntry] {
     let members =
       try entries(where: "sent_together = ?", [.text(group)], in: transaction)
@@ -52,12 +52,12 @@ extension Outbox {
     return try select.step() ? Int(select.int(at: 0)) : 0
   }
 
-  /// The change as it is pending now; nil where it is not.
+  /// Returns the change as it is pending now, or `nil` if it isn't pending.
   static func current(_ entry: OutboxEntry, in transaction: ReadTransaction) throws -> OutboxEntry? {
     try change(of: entry.record, at: entry.revision, in: transaction)
   }
 
-  /// Whether any entry is tied to another.
+  /// True if any entry is tied to another.
   static func hasGroups(in transaction: ReadTransaction) throws -> Bool {
     let select = try PreparedStatement(
       """
@@ -69,7 +69,8 @@ extension Outbox {
     return try select.step() && select.int(at: 0) != 0
   }
 
-  /// All that stands or falls with a record's entry, the entry itself first; empty when it has none.
+  /// Returns all entries that are decided about together with a record's entry, which is the first. Empty if it has
+  /// none.
   static func unit(of id: RecordID, in transaction: ReadTransaction) throws -> [OutboxEntry] {
     guard let first = try entry(id, in: transaction) else { return [] }
     var unit = [first]
@@ -87,14 +88,14 @@ extension Outbox {
     return unit
   }
 
-  /// What is pending or in doubt of a together-write.
+  /// Returns the changes of a transaction that are pending or in doubt.
   private static func tied(by group: String, in transaction: ReadTransaction) throws -> [OutboxEntry] {
     try entries(where: "together = ?1 OR sent_together = ?1", [.text(group)], in: transaction)
       + laterEntries(where: "together = ?1 OR sent_together = ?1", [.text(group)], in: transaction)
   }
 
-  /// The entries of all records that a decision about all pending work of one is about: those that any of its
-  /// transactions changed, and so on.
+  /// Returns the entries that a decision about all pending changes of a record applies to. These are the entries of the
+  /// records that any of its transactions changed, transitively.
   static func closure(of id: RecordID, in transaction: ReadTransaction) throws -> [OutboxEntry] {
     var closure: [OutboxEntry] = []
     var (open, seen, groups): ([RecordID], Set<RecordID>, Set<String>) = ([id], [id], [])
@@ -111,9 +112,9 @@ extension Outbox {
     return closure
   }
 
-  /// Removes all pending work of a record; the changes that were written together with it are undone.
+  /// Removes all pending changes of a record, and undoes the changes that were written together with them.
   ///
-  /// - Parameter note: notes in the journal what becomes of each.
+  /// - Parameter note: notes the end of each change in the journal.
   static func forget(
     _ id: RecordID, in transaction: WriteTransaction, _ note: (OutboxEntry) throws -> Journal.Noted
   ) throws {
@@ -123,7 +124,7 @@ extension Outbox {
     if let entry = try entry(id, in: transaction) { try remove(id, note(entry), in: transaction) }
   }
 
-  /// Removes the changes on top of a record's entry in the same way.
+  /// Removes the changes stacked on a record's entry in the same way.
   static func forgetLater(
     of id: RecordID, in transaction: WriteTransaction, _ note: (OutboxEntry) throws -> Journal.Noted
   ) throws {
@@ -132,7 +133,7 @@ extension Outbox {
     try removeLater(of: id, in: transaction)
   }
 
-  /// Undoes what was written together with changes of one record.
+  /// Undoes the changes of other records that were written together with changes of one record.
   private static func forgetTies(
     of changes: [OutboxEntry], in transaction: WriteTransaction, _ note: (OutboxEntry) throws -> Journal.Noted
   ) throws {
@@ -146,7 +147,7 @@ extension Outbox {
     }
   }
 
-  /// The member of an entry's group that the server has refused, if there is one.
+  /// Returns the member of an entry's group that the server has rejected, or `nil`.
   static func refusedMember(with entry: OutboxEntry, in transaction: ReadTransaction) throws -> OutboxEntry? {
     guard let group = entry.group, entry.reason == nil else { return nil }
     return try entries(

@@ -1,16 +1,16 @@
 import BothyStore
 
-/// Changes that wait on top of others of their record. What was written together is one transaction, and so is what was
-/// written singly between two of them. Each is sent for itself, in the order it was made (rule R21).
+/// Changes that are stacked on other changes of their record. The changes of one transaction form a unit, and so do the
+/// single changes between two transactions. Each unit is sent separately, in the order of writing.
 ///
-/// The first of a record's changes is its entry. The others lie in `bothy_later`, by their revisions. Each has what it was
-/// made on (`base`) and what it makes of the record (`awaited`); the row shows the last. When the first ends, the next
-/// becomes the entry.
+/// The first of a record's changes is its entry. The others are stored in `bothy_later`, by their revisions. Each has
+/// the state that it was made on (`base`) and the state that it makes of the record (`awaited`). The row shows the
+/// last. When the first ends, the next becomes the entry.
 extension Outbox {
-  /// The version of what a later change was made on. Every version of a server is newer, so that a conflict is decided.
+  /// The version of the base of a later change. Every version of a server is newer, so that a conflict is decided.
   static let unsentVersion = "0"
 
-  /// The version of what a change is compared with that is known to be in conflict. Every version of a server is newer.
+  /// The base version of a change that is known to be in conflict. Every version of a server is newer.
   static let agedVersion = "-1"
 
   /// A record as one of its changes leaves it.
@@ -31,7 +31,7 @@ extension Outbox {
 
   // MARK: reading
 
-  /// The later changes of a record, the earliest first.
+  /// Returns the later changes of a record, the earliest first.
   static func later(
     of id: RecordID, above revision: Int64 = .min, limit: Int = -1, in transaction: ReadTransaction
   ) throws -> [OutboxEntry] {
@@ -40,7 +40,7 @@ extension Outbox {
       [.text(id.type), .text(id.id), .int(revision)], limit: limit, in: transaction)
   }
 
-  /// `condition` is SQL of this module's own, with its order.
+  /// Returns the later changes that meet `condition`, which is SQL of this module's own with its order.
   static func laterEntries(
     where condition: String, _ arguments: [FieldValue] = [], limit: Int = -1, in transaction: ReadTransaction
   ) throws -> [OutboxEntry] {
@@ -48,7 +48,7 @@ extension Outbox {
       "bothy_later WHERE \(condition)", arguments, limit: limit, isLater: true, in: transaction)
   }
 
-  /// The entries whose turn has come and whose conflict with what the server has is not decided.
+  /// Returns the entries that were later changes before and whose conflict with the server's version isn't decided.
   static func undecided(in transaction: ReadTransaction) throws -> [OutboxEntry] {
     try entries(
       """
@@ -63,12 +63,12 @@ extension Outbox {
     return try select.step()
   }
 
-  /// The last change of a record, which the row shows; nil where nothing is pending.
+  /// Returns the last change of a record, which the row shows, or `nil` if nothing is pending.
   static func top(of id: RecordID, _ mark: Mark, in transaction: ReadTransaction) throws -> OutboxEntry? {
     try mark.awaiting == .beneath ? last(of: id, in: transaction) : entry(id, in: transaction)
   }
 
-  /// The last of the changes on top of a record's entry that were made before `revision`; nil where there is none.
+  /// Returns the last change made before `revision` that is stacked on a record's entry, or `nil`.
   static func last(
     of id: RecordID, below revision: Int64 = .max, in transaction: ReadTransaction
   ) throws -> OutboxEntry? {
@@ -78,13 +78,13 @@ extension Outbox {
     ).first
   }
 
-  /// What a later change lies on.
+  /// Returns the change that a later change is stacked on.
   static func beneath(_ entry: OutboxEntry, in transaction: ReadTransaction) throws -> OutboxEntry? {
     try last(of: entry.record, below: entry.revision, in: transaction)
       ?? self.entry(entry.record, in: transaction)
   }
 
-  /// A record's change by its revision; nil where none is pending.
+  /// Returns a record's pending change by its revision, or `nil`.
   static func change(
     of id: RecordID, at revision: Int64, in transaction: ReadTransaction
   ) throws -> OutboxEntry? {
@@ -96,15 +96,15 @@ extension Outbox {
     ).first
   }
 
-  /// The same where nothing of the record is known yet. Two look-ups at most.
+  /// Like `top(of:_:in:)`, but reads the mark of the record first. Two look-ups at most.
   static func top(of id: RecordID, in transaction: ReadTransaction) throws -> OutboxEntry? {
     try mark(id, in: transaction).flatMap { try top(of: id, $0, in: transaction) }
   }
 
   // MARK: writing
 
-  /// Whether a change is sent for itself and not as part of the record's last one. A change that was written singly joins a
-  /// transaction that was refused: it may cure it.
+  /// True if a change is sent separately and not as part of the record's last one. A single change joins a rejected
+  /// transaction, because it may cure the rejection.
   static func liesOnTop(of top: OutboxEntry, in transaction: WriteTransaction) throws -> Bool {
     if top.isLater && top.operationID != nil { return true }
     let group = top.group ?? top.sentGroup
@@ -118,7 +118,7 @@ extension Outbox {
 
   /// Adds a change on top of the record's last one.
   ///
-  /// - Parameter before: the record as that one left it; nil where it deleted it.
+  /// - Parameter before: the record as that one left it, or `nil` if it deleted the record.
   static func stack(
     _ kind: SyncOperation.Kind, on top: OutboxEntry, _ table: TypeTable, before: StoredRow?,
     last: FieldsDocument?, at now: SyncClock.Reading, in transaction: WriteTransaction
@@ -143,7 +143,7 @@ extension Outbox {
     try insert.run()
   }
 
-  /// Joins a change to the record's last one, which lies on top of others and was not sent.
+  /// Joins a change to the record's last one, which is stacked on others and wasn't sent.
   static func amend(
     _ top: OutboxEntry, _ table: TypeTable, by kind: SyncOperation.Kind, last: FieldsDocument?,
     at now: SyncClock.Reading, in transaction: WriteTransaction
@@ -151,7 +151,7 @@ extension Outbox {
     var collapse = Collapse(top.kind, wasSent: false, hasBase: top.base != nil, then: kind)
     if try collapse == .annihilate && transaction.exists(top.record) { collapse = .become(.insert) }
     guard case .become(let kind) = collapse else {
-      // Made again and deleted again: what lies beneath is a deletion, and nothing of the record is here.
+      // Created again and deleted again: the change beneath is a deletion, and the record isn't here.
       let row = Journal.Row(top, .withdrawn, .takenBack)
       _ = try Journal.note(row, at: now.time, in: transaction)
       return try removeLater(top, in: transaction)
@@ -167,7 +167,7 @@ extension Outbox {
     if top.kind == .delete, kind != .delete { try carry(into: top, in: transaction) }
   }
 
-  /// Sets where the content of a change lies, and what it is: in the entry, or (nil) in the row.
+  /// Sets the content of a change and its place: the entry, or with `nil` the row.
   static func setContent(
     of entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable, keeping: OutboxEntry.Awaited.Keeping?,
     in transaction: WriteTransaction
@@ -184,7 +184,7 @@ extension Outbox {
     try statement("DELETE FROM", entry, in: transaction).run()
   }
 
-  /// Removes a later change's row. Where it was the last, the row of the record shows the one beneath.
+  /// Removes a later change's row. If it was the last, the row of the record shows the change beneath it.
   static func removeLater(_ entry: OutboxEntry, in transaction: WriteTransaction) throws {
     try delete(entry, in: transaction)
     guard let first = try self.entry(entry.record, in: transaction), first.isBeneath else { return }
@@ -196,12 +196,12 @@ extension Outbox {
 
   // MARK: drafts
 
-  /// Holds a record's last change back, as a draft.
+  /// Makes a draft of a record's last change.
   static func hold(_ id: RecordID, in transaction: WriteTransaction) throws {
     if let top = try top(of: id, in: transaction) { try setState(.held, of: top, in: transaction) }
   }
 
-  /// Whether any of a record's changes is a draft, of those up to `revision`: none after it is sent before.
+  /// True if any of a record's changes up to `revision` is a draft. No change is sent before an earlier draft.
   static func isHeld(
     _ id: RecordID, upTo revision: Int64 = .max, in transaction: ReadTransaction
   ) throws -> Bool {
@@ -213,7 +213,7 @@ extension Outbox {
     ).isEmpty
   }
 
-  /// Lets all drafts of a record be sent. False where it has none.
+  /// Makes all drafts of a record ready to be sent. Returns false if it has none.
   static func release(_ id: RecordID, in transaction: WriteTransaction) throws -> Bool {
     guard let first = try entry(id, in: transaction) else { return false }
     let changes = first.isBeneath ? try [first] + later(of: id, in: transaction) : [first]

@@ -1,9 +1,9 @@
 import BothyStore
 
-/// The ends of changes that others lie on, and of those on top: the next one's turn, undoing one between others, and going
-/// on from another state.
+/// The ends of changes that have others stacked on them, and of those others. The next change becomes the entry, a
+/// change between others is undone, or the rest is rebased.
 extension Outbox {
-  /// Undoes a later change; what lies on top of it stays. Returns the next one, where that was made on what is undone.
+  /// Undoes a later change and keeps those stacked on it. Returns the next one if it was made on the undone content.
   @discardableResult
   static func undo(
     later entry: OutboxEntry, _: Journal.Noted, in transaction: WriteTransaction
@@ -29,11 +29,11 @@ extension Outbox {
     return next
   }
 
-  /// Has the next change of a record become its entry, when the first has ended. True when a value had to be filled in or
-  /// left aside.
+  /// Makes the next change of a record its entry, after the first has ended. Returns true if a value had to be filled
+  /// in or left out.
   ///
-  /// Where the server has what the next was made on, or what was deleted before that, it goes on from there. Else its
-  /// conflict with what the server has is decided when it is sent.
+  /// If the server has the state that the next change was made on, or the record whose deletion it follows, the change
+  /// continues from there. Otherwise its conflict with the server's version is decided when it is sent.
   static func advance(
     _ ended: OutboxEntry, told answer: ServerRecord?, isPulling: Bool, in transaction: WriteTransaction
   ) throws -> Bool {
@@ -61,11 +61,11 @@ extension Outbox {
       next.base = OutboxEntry.Base(live)
       if next.kind == .insert { next.kind = .update }
     } else if told == nil {
-      // The server never had it: what is here of it is new there.
+      // The server never had the record, so the local content is new there.
       (next.base, next.kind) = (nil, .insert)
     }
     try begin(next, isLast: rest.count == 1, isLeaving: ended.isLeaving, in: transaction)
-    // That an answer knew of no record is no word of a later time.
+    // An answer that doesn't know the record says nothing about a later time.
     if let told, !isSame, next.base?.version != told.version, told.version != String(Int64.max) {
       try hear(told, in: transaction)
     }
@@ -74,14 +74,14 @@ extension Outbox {
     if rest.count == 1, let live {
       try know(OutboxEntry.Base(live), of: id, transaction.catalog.table(id.type), in: transaction)
     }
-    // It was sent on top of what ended otherwise: what the server made of it is asked for.
+    // The change was sent on top of one that ended otherwise, so the server's result is requested.
     if next.operationID != nil && !isSame {
       try Refetch.mark(id, in: live?.container ?? ended.container, in: transaction)
     }
     return false
   }
 
-  /// Whether a later change is one of fields: moving and sharing alone make no record of one that is not there.
+  /// True if a later change is one of fields. Moving and sharing alone don't recreate a missing record.
   private static func edits(_ next: OutboxEntry, in transaction: ReadTransaction) throws -> Bool {
     guard let base = next.base, next.kind != .delete else { return next.kind != .delete }
     let table = try transaction.catalog.table(next.record.type)
@@ -121,7 +121,7 @@ extension Outbox {
     try update.run()
   }
 
-  /// Ends all changes on top of a record's entry, of which the journal has been told.
+  /// Ends all changes stacked on a record's entry, which the journal has already noted.
   static func removeLater(of id: RecordID, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       "DELETE FROM bothy_later WHERE type = ? AND id = ?", in: transaction.database)
@@ -130,7 +130,7 @@ extension Outbox {
     try delete.run()
   }
 
-  /// Takes what a change made out of those on top of it, which go on from what it was made on.
+  /// Removes the effect of a change from those stacked on it, which continue from the state that it was made on.
   static func takeOut(_ entry: OutboxEntry, in transaction: WriteTransaction) throws {
     guard entry.isBeneath, let base = entry.base else { return }
     let table = try transaction.catalog.table(entry.record.type)
@@ -142,13 +142,14 @@ extension Outbox {
     try rebase(entry.record, from: local, to: before, in: transaction)
   }
 
-  /// Has the changes on top of one go on from another state than they were made on: with what they changed, and for the
-  /// rest as that state is.
+  /// Rebases changes from the state that they were made on to another. They keep what they changed and take the rest
+  /// from the new state.
   ///
-  /// Stops at a change of what differs between the two. The server answers that one with a conflict, and the merge policy
-  /// decides. Of two counts and the like both stand.
+  /// Stops at a change of a field that differs between the two states. The server answers that change with a conflict,
+  /// and the merge policy decides. Counters and the like keep both changes.
   ///
-  /// - Parameter movesDoubt: whether that goes for changes in doubt too; not where what they were sent on is undone here.
+  /// - Parameter movesDoubt: true to rebase changes in doubt too, false if the state that they were sent on is undone
+  ///   here.
   static func rebase(
     _ id: RecordID, from former: StoredRow?, to current: StoredRow?, above revision: Int64 = .min,
     movesDoubt: Bool = false, in transaction: WriteTransaction
@@ -160,7 +161,7 @@ extension Outbox {
     for entry in try later(of: id, above: revision, in: transaction) where old != new {
       guard let base = entry.base, Content(base, id.type) == old, movesDoubt || entry.operationID == nil
       else { return }
-      // A deletion of what others changed meanwhile is for the merge policy.
+      // The merge policy decides about a deletion of a record that others changed meanwhile.
       guard entry.kind != .delete, let row = try local(entry, table, in: transaction) else { return }
       let mine = Content(row, table)
       guard let fields = try moved(mine, from: old, to: new, table.schema) else { return }
@@ -174,7 +175,7 @@ extension Outbox {
     }
   }
 
-  /// What a change makes of another state; nil where it changed what differs there.
+  /// Returns the result of a change on another state, or `nil` if it changed what differs there.
   private static func moved(
     _ mine: Content, from old: Content, to new: Content, _ schema: TypeSchema
   ) throws -> FieldsDocument? {

@@ -10,7 +10,7 @@ extension Outbox {
 
   private static let selectByRecord = "SELECT \(columns) FROM bothy_outbox WHERE type = ? AND id = ?"
 
-  /// Holds for what the server has refused, and for what was written together with that.
+  /// SQL that holds for rejected changes, and for those of their transactions.
   static let isRefused = """
     reason IS NOT NULL OR together IN (
       SELECT together FROM bothy_outbox WHERE reason IS NOT NULL AND together IS NOT NULL)
@@ -24,7 +24,8 @@ extension Outbox {
     return try select.step() ? entry(from: select) : nil
   }
 
-  /// Entries in the order of type and id; `condition` is SQL of this module's own with `arguments` for its marks.
+  /// Returns entries in the order of type and id. `condition` is SQL of this module's own, with `arguments` for its
+  /// marks.
   static func entries(
     where condition: String = "1", _ arguments: [FieldValue] = [], limit: Int = -1,
     in transaction: ReadTransaction
@@ -32,7 +33,8 @@ extension Outbox {
     try entries("bothy_outbox WHERE \(condition) ORDER BY type, id", arguments, limit: limit, in: transaction)
   }
 
-  /// The same of any table with the columns of the outbox: `source` is what stands between `FROM` and `LIMIT`.
+  /// Like `entries(where:_:limit:in:)`, but for any table with the columns of the outbox. `source` is the SQL between
+  /// `FROM` and `LIMIT`.
   static func entries(
     _ source: String, _ arguments: [FieldValue] = [], limit: Int = -1, isLater: Bool = false,
     in transaction: ReadTransaction
@@ -52,11 +54,11 @@ extension Outbox {
     return entries
   }
 
-  /// A statement on the row that a change lies in, its key bound to the marks 1 to 3.
+  /// Returns a statement on the row that stores a change, with its key bound to the marks 1 to 3.
   ///
   /// - Parameters:
-  ///   - verb: what stands before the table.
-  ///   - clause: what stands between the table and the condition, with marks from 4 on.
+  ///   - verb: the SQL before the table.
+  ///   - clause: the SQL between the table and the condition, with marks from 4 on.
   static func statement(
     _ verb: String, _ entry: OutboxEntry, _ clause: String = "", in transaction: ReadTransaction
   ) throws -> PreparedStatement {
@@ -95,19 +97,19 @@ extension Outbox {
       keeping: keeping, fields: FieldsDocument(canonical: row.bytes(at: 20)), container: row.text(at: 21))
   }
 
-  /// The record as it is here, with what is pending of it; nil when it was deleted.
+  /// Returns the record as it is here, with its pending changes, or `nil` if it was deleted.
   static func localContent(of id: RecordID, in transaction: ReadTransaction) throws -> FieldsDocument? {
     let table = try transaction.catalog.table(id.type)
     let row = try entry(id, in: transaction).map { try local($0, table, in: transaction) }
     return try (row ?? transaction.row(table, id: id.id)).map { table.document($0) }
   }
 
-  /// Which of these records have pending work.
+  /// Returns a look-up of the pending entries of records.
   static func pending(in transaction: ReadTransaction) throws -> PendingLookup {
     PendingLookup(isEmpty: try isEmpty(in: transaction), transaction: transaction)
   }
 
-  /// The ids of a type's records whose rows show pending work. Reads as many keys.
+  /// Returns the ids of a type's records whose rows show pending changes. Reads as many keys.
   static func ids(of type: String, in transaction: ReadTransaction) throws -> Set<String> {
     let select = try PreparedStatement(
       "SELECT id FROM bothy_outbox WHERE type = ? AND awaiting IN (0, 4)", in: transaction.database)
@@ -118,7 +120,7 @@ extension Outbox {
     return ids
   }
 
-  /// How many entries there are; `condition` is SQL of this module's own.
+  /// Returns the number of entries that meet `condition`, which is SQL of this module's own.
   static func count(where condition: String, in transaction: ReadTransaction) throws -> Int {
     let select = try PreparedStatement(
       "SELECT count(*) FROM bothy_outbox WHERE \(condition)", in: transaction.database)
@@ -126,7 +128,7 @@ extension Outbox {
     return try select.step() ? Int(select.int(at: 0)) : 0
   }
 
-  /// Counts by kind and state.
+  /// Returns the number of entries by kind and state.
   static func counts(in transaction: ReadTransaction) throws -> PendingCounts {
     let select = try PreparedStatement(
       """
@@ -151,7 +153,7 @@ extension Outbox {
   }
 }
 
-/// Answers "is there pending work for this record" during one transaction; free when nothing is pending.
+/// Looks up the pending entry of a record during one transaction. Costs nothing if nothing is pending.
 struct PendingLookup {
   let isEmpty: Bool
   let transaction: ReadTransaction
@@ -161,19 +163,19 @@ struct PendingLookup {
   }
 }
 
-/// How much is waiting to be sent.
+/// The number of records with pending changes.
 public struct PendingCounts: Sendable, Hashable {
-  /// Records made here that the server is not known to have.
+  /// The number of records created here that the server isn't known to have.
   public var insert = 0
-  /// Records changed here, moved or shared.
+  /// The number of records changed, moved or shared here.
   public var update = 0
-  /// Records deleted here that the server is not known to have deleted.
+  /// The number of records deleted here that the server isn't known to have deleted.
   public var delete = 0
-  /// Of these, how many have a draft that is held back.
+  /// The number of these records with a draft.
   public var held = 0
-  /// Of these, how many the server has refused.
+  /// The number of these records that the server has rejected.
   public var inbox = 0
 
-  /// All of them, the held and the refused included.
+  /// The total, drafts and rejected changes included.
   public var total: Int { insert + update + delete }
 }

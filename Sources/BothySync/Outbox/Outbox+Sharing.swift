@@ -1,10 +1,10 @@
 import BothyStore
 
-/// Sharing as a part of a record's one entry: it joins what is pending, travels with it, and outlives a conflict
+/// Sharing as a part of a record's one entry. It joins the pending changes, is sent with them, and outlives a conflict
 /// over the fields.
 extension Outbox {
-  /// Notes a change of whom a record is shared with, as pending. Throws `StoreError` `.notFound` where there is no
-  /// record, `SyncError` `.notSynced` for a type that stays on this device.
+  /// Notes a pending change of a record's audience. Throws `StoreError` `.notFound` if the record doesn't exist, and
+  /// `SyncError` `.notSynced` for a type that stays on this device.
   static func share(
     _ id: RecordID, _ change: SharingChange, edited: Int64, in transaction: WriteTransaction
   ) throws {
@@ -14,7 +14,7 @@ extension Outbox {
       throw SyncError(
         .notSynced, "Records of \(id.type) stay on this device and can't be shared.", record: id)
     }
-    // Sharing joins what the row shows.
+    // Sharing joins the changes that the row shows.
     if let entry = try entry(id, in: transaction) { try reveal(entry, in: transaction) }
     guard let row = try transaction.row(table, id: id.id) else {
       throw StoreError(.notFound, "There is no record \(id) to share. Save it first.")
@@ -61,7 +61,7 @@ extension Outbox {
     try insert.run()
   }
 
-  /// Leaves what is still to be told of an entry's sharing when the server has made `sent`.
+  /// Reduces the pending sharing of an entry to what remains after the server has applied `sent`.
   static func reduceSharing(of entry: OutboxEntry, by sent: SharingChange?, in transaction: WriteTransaction)
     throws
   {
@@ -69,7 +69,7 @@ extension Outbox {
     try setSharing(pending.remaining(after: sent), of: entry.record, in: transaction)
   }
 
-  /// Sets what is to be told of an entry's sharing.
+  /// Sets the pending sharing of an entry.
   static func setSharing(_ change: SharingChange, of id: RecordID, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
       "UPDATE bothy_outbox SET share = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)

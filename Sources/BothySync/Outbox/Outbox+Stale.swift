@@ -1,9 +1,9 @@
 import BothyStore
 
-/// Changes of what was read before the server's news.
+/// Changes of values that were read before newer versions arrived from the server.
 extension Outbox {
-  /// Makes the last change of a record, which lies on top of others, one of what the caller had read: its conflict with
-  /// what the server has is decided when its turn comes.
+  /// Bases the last change of a record, which is stacked on others, on what the caller had read. Its conflict with the
+  /// server's version is decided when it becomes the entry.
   static func age(
     _ id: RecordID, to stale: Change.Stale, _ table: TypeTable, in transaction: WriteTransaction
   ) throws {
@@ -13,7 +13,7 @@ extension Outbox {
     try setBase(of: top, content, in: transaction)
   }
 
-  /// A base with what was read in the fields that both sides changed since.
+  /// Returns a base with the values that the caller had read, in the fields that both sides changed since.
   private static func fields(
     _ base: FieldsDocument, at stale: Change.Stale, _ table: TypeTable
   ) throws -> FieldsDocument {
@@ -24,11 +24,11 @@ extension Outbox {
     return FieldsDocument(members)
   }
 
-  /// Makes the entry one of the time when the caller read the record: its base has what was read in the fields that both
-  /// sides changed since, and the news are beside it. So the merge policy decides, as if the change had been made before
-  /// the pull that brought them.
+  /// Bases the entry on what the caller had read. Its base gets the values read in the fields that both sides changed
+  /// since, and the server's newer version is noted beside it. So the merge policy decides, as if the change had been
+  /// made before the pull that brought that version.
   ///
-  /// Of an entry in doubt the base stays: the change is one of what was sent.
+  /// An entry in doubt keeps its base, because the change belongs to what was sent.
   static func rebase(
     _ id: RecordID, to stale: Change.Stale, _ table: TypeTable, at time: Int64,
     in transaction: WriteTransaction
@@ -47,7 +47,7 @@ extension Outbox {
     try update.run()
     guard entry.shadow == nil else { return }
     let sharing = try KnownSharing.sharing(of: id, in: transaction)
-    // The news were here before the edit was saved, whatever the clocks say.
+    // The server's version was here before the edit was saved, whatever the clocks say.
     let time = time - 1
     var metadata = base.metadata
     metadata.modifiedTime = min(metadata.modifiedTime ?? time, time)

@@ -1,19 +1,19 @@
 import BothyStore
 
-/// The one memory of what the server last told of each record with pending work, whatever brought it: an answer, a
-/// page, a snapshot, a query, a live change or a save that went to the server first.
+/// Stores what the server last reported about each record with pending changes, whatever the source. That may be an
+/// answer, a page, a snapshot, a query, a pushed change or a save that was sent to the server first.
 ///
-/// It lies in columns of the record's entry that this file alone writes once the entry has begun: `base_version`, `base`
-/// and `container` have what the changes were made against, `shadow` what was told since, deletions and absences
-/// included, and `leaving` whether the record went out of sight. When the work ends, in any way, the row becomes what
-/// was told last.
+/// The columns of the record's entry hold it, and this file alone writes them once the entry has begun. `base_version`,
+/// `base` and `container` have the state that the changes were made against. `shadow` has what was reported since,
+/// deletions and absences included, and `leaving` says if the record left the scopes of this device. When the changes
+/// end, in any way, the row becomes what was reported last.
 extension Outbox {
-  /// Notes what the server has of a record. Only what can be read is noted so.
+  /// Notes the server's version of a record. Only a version that can be read is noted like this.
   static func hear(_ record: ServerRecord, in transaction: WriteTransaction) throws {
     try setShadow(record, of: record.id, in: transaction)
   }
 
-  /// Notes whether the record has left what this device follows.
+  /// Notes that the record has left the scopes that this device pulls, or is back in them.
   static func leave(_ id: RecordID, isLeaving: Bool = true, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
       "UPDATE bothy_outbox SET leaving = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
@@ -23,10 +23,10 @@ extension Outbox {
     try update.run()
   }
 
-  /// The entry is no longer in doubt and is sent again by a new operation, against what an answer has told. What was
-  /// told since that answer stays known.
+  /// Makes an entry in doubt ready to be sent again by a new operation, against what an answer has reported. What was
+  /// reported since that answer stays known.
   ///
-  /// - Parameter answer: what was told where there is no base: a deletion. Nil where nothing of the record is known.
+  /// - Parameter answer: the deletion that was reported if no base exists, or `nil` if nothing of the record is known.
   static func reopen(
     _ id: RecordID, base: OutboxEntry.Base?, told answer: ServerRecord? = nil, kind: SyncOperation.Kind,
     in transaction: WriteTransaction
@@ -56,14 +56,14 @@ extension Outbox {
     update.bind(base?.metadata, at: 7)
     try update.run()
     try setShadow(told, of: id, in: transaction)
-    // The row carries the version too, for the day the entry is gone.
+    // The row carries the version too, for the time after the entry has ended.
     if let base, kind != .delete, entry?.awaited == nil {
       try know(base, of: id, transaction.catalog.table(id.type), in: transaction)
     }
   }
 
-  /// Has a row with pending work know the version that the work is made on, and who made the record when. When it was
-  /// edited, it was edited here.
+  /// Gives a row with pending changes the version that they are based on, and the creator and creation time of the
+  /// record. The time of its last edit stays the local one.
   static func know(
     _ base: OutboxEntry.Base, of id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
   ) throws {
@@ -74,7 +74,8 @@ extension Outbox {
     }
   }
 
-  /// Forgets what was told since the entry's base: the history that told it is followed no more.
+  /// Forgets what was reported since the entry's base, because the device no longer follows the history that reported
+  /// it.
   static func forgetTold(_ id: RecordID, in transaction: WriteTransaction) throws {
     try setShadow(nil, of: id, in: transaction)
   }
@@ -96,7 +97,8 @@ extension Outbox {
     try update.run()
   }
 
-  /// What the server last told of an entry's record, with whom it is shared; nil where it was not heard to have it.
+  /// Returns what the server last reported about an entry's record, with its audience. Returns `nil` if the server
+  /// isn't known to have it.
   static func told(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> ServerRecord? {
     guard entry.shadow == nil, var told = entry.told else { return entry.shadow }
     told.sharing = try KnownSharing.sharing(of: entry.record, in: transaction)
@@ -105,12 +107,12 @@ extension Outbox {
 
   // MARK: the end
 
-  /// Ends the pending work of a record: its row becomes what the server last told, or goes. True when a value had to be
-  /// filled in or left aside.
+  /// Ends the pending changes of a record. Its row becomes what the server last reported, or is evicted. Returns true
+  /// if a value had to be filled in or left out.
   ///
   /// - Parameters:
-  ///   - answer: what an answer has told just now; nil where it said nothing new of the record.
-  ///   - isPulling: whether that came with pages.
+  ///   - answer: what an answer has just reported, or `nil` if it had nothing new about the record.
+  ///   - isPulling: true if the answer came with pages.
   @discardableResult
   static func end(
     _ entry: OutboxEntry, told answer: ServerRecord? = nil, isPulling: Bool = false, _ noted: Journal.Noted,
@@ -121,8 +123,8 @@ extension Outbox {
     return try show(entry, told: answer, isPulling: isPulling, in: transaction)
   }
 
-  /// Makes the row of an entry that has ended what the server last told, or lets it go. True when a value had to be filled
-  /// in or left aside.
+  /// Makes the row of an ended entry what the server last reported, or evicts it. Returns true if a value had to be
+  /// filled in or left out.
   static func show(
     _ entry: OutboxEntry, told answer: ServerRecord?, isPulling: Bool = false,
     in transaction: WriteTransaction
@@ -138,14 +140,14 @@ extension Outbox {
     return false
   }
 
-  /// Makes the row what the changes were made against. False for what can't be read.
+  /// Makes the row the state that the changes were made against. Returns false if that can't be read.
   private static func restore(
     _ base: OutboxEntry.Base, _ id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
   ) throws -> Bool {
     if let row = try transaction.row(table, id: id.id), table.document(row) == base.fields,
       row.container == base.container
     {
-      // Deleted and made again just as the server has it: the new row does not know its version yet.
+      // Deleted and created again just as the server has it: the new row doesn't know its version yet.
       try transaction.setVersion(base.version, table, id: id.id)
       try transaction.setMetadata(base.metadata, table, id: id.id)
       return true
@@ -157,19 +159,19 @@ extension Outbox {
     else { return false }
     row.metadata = base.metadata
     try transaction.replace(table, id: id.id, row)
-    // A step of the schema may have taken from the base what it could not convert.
+    // A migration may have removed from the base what it couldn't convert.
     if repaired { try Refetch.mark(id, in: base.container, in: transaction) }
     return true
   }
 
-  /// Makes the row what the server has. True when a value had to be filled in or left aside. Of what can't be read the
-  /// row stays as it is.
+  /// Makes the row the server's version. Returns true if a value had to be filled in or left out. Leaves the row as it
+  /// is if the version can't be read.
   @discardableResult
   static func apply(_ record: ServerRecord, in transaction: WriteTransaction) throws -> Bool {
     try place(record, transaction.catalog.table(record.id.type), in: transaction) ?? false
   }
 
-  /// Nil for what can't be read, and is set aside.
+  /// Like `apply(_:in:)`, but returns `nil` for a version that can't be read, which is kept in `UnreadableTable`.
   private static func place(
     _ record: ServerRecord, _ table: TypeTable, in transaction: WriteTransaction
   ) throws -> Bool? {
@@ -191,7 +193,7 @@ extension Outbox {
 }
 
 extension OutboxEntry {
-  /// What the server last told of the record; nil where it was not heard to have it.
+  /// The last version that the server reported, or `nil` if it isn't known to have the record.
   var told: ServerRecord? {
     shadow
       ?? base.map {
@@ -201,14 +203,14 @@ extension OutboxEntry {
       }
   }
 
-  /// When and by whom the record was made, as far as anything told of it.
+  /// The creation time and the creator of the record, as far as they were reported.
   var origin: RecordMetadata {
     let known = (base?.metadata ?? RecordMetadata()).filled(from: shadow?.metadata)
     return RecordMetadata(created: known.createdTime, owner: known.owner)
   }
 
-  /// The newer of an answer and what was told beside the entry. An answer is later than a snapshot that lacked the
-  /// record.
+  /// Returns the newer of an answer and the version noted beside the entry. An answer is later than a snapshot that
+  /// lacked the record.
   func told(since answer: ServerRecord?) -> ServerRecord? {
     guard let answer, let kept = shadow else { return answer ?? shadow }
     return !kept.isAbsence && kept.version.isNewer(than: answer.version) ? kept : answer
@@ -216,14 +218,14 @@ extension OutboxEntry {
 }
 
 extension ServerRecord {
-  /// A note made here: at this position of its history the server told of no such record.
+  /// Returns a note made here that the server reported no such record at this position of its history.
   static func absent(_ id: RecordID, from container: String, at position: Int64) -> ServerRecord {
     ServerRecord(id: id, container: container, version: String(position), modified: 0, isDeleted: true)
   }
 
-  /// What an answer tells that knows of no such record.
+  /// Returns the version that an answer implies if it doesn't know the record.
   static func unknown(_ id: RecordID) -> ServerRecord { absent(id, from: id.type, at: .max) }
 
-  /// Whether it is such a note, and no deletion that the server told of: those have a time.
+  /// True if this is such a note and not a deletion that the server reported. Those have a time.
   var isAbsence: Bool { isDeleted && modified == 0 }
 }

@@ -2,7 +2,7 @@ import BothyStore
 
 /// Deletions of records that this device does not have.
 extension Outbox {
-  /// Whether the record is here, or was and its deletion is still to be sent.
+  /// True if the record is here, or was here and its deletion is still pending.
   static func knows(_ id: RecordID, in transaction: ReadTransaction) throws -> Bool {
     if try transaction.exists(id) { return true }
     return try mark(id, in: transaction) != nil
@@ -22,7 +22,7 @@ extension Outbox {
     try insert.run()
   }
 
-  /// The record as it was when it was deleted here.
+  /// Returns the record as it was when it was deleted here, or `nil`.
   static func last(_ id: RecordID, in transaction: ReadTransaction) throws -> FieldsDocument? {
     let select = try PreparedStatement(
       "SELECT last FROM bothy_outbox WHERE type = ? AND id = ?", in: transaction.database)

@@ -1,24 +1,24 @@
 import BothyStore
 import GRDB
 
-/// The durable queue of pending work: records every local write in the transaction that makes it.
+/// The durable queue of pending changes. Records every local write in the transaction that makes it.
 struct Outbox: ChangeRecorder {
-  /// The time a change is stamped with: the device's clock corrected by what servers told of theirs.
+  /// The clock that stamps changes: the device's, corrected by the times that servers reported.
   let clock: SyncClock
 
   var tables: [String] { OutboxTables.all }
   var time: Int64 { clock.reading().time }
 
-  /// SQL of an entry's first revision. Below 2^52 and random, so that what was decided about an entry is never taken for
-  /// a decision about another that came after it for the same record.
+  /// SQL for the first revision of an entry. It is random and below 2^52, so that a decision about an entry never
+  /// counts for a later entry of the same record.
   static let newRevision = "(random() & 4503599627370495)"
 
-  /// SQL that has a change tried again at once, whatever became of it before.
+  /// SQL that makes a change ready to be sent again at once, whatever its last result was.
   static let triedAgain =
     "attempts = 0, retry_at = 0, reason = NULL, state = CASE state WHEN 2 THEN 0 ELSE state END"
 
   func record(_ changes: [Change], in transaction: WriteTransaction) throws {
-    // The time that the rows have of their last edit.
+    // The rows have the same time for their last edit.
     let now = SyncClock.Reading(time: transaction.time, isReliable: clock.reading().isReliable)
     let insert = try PreparedStatement(
       """
@@ -63,7 +63,7 @@ struct Outbox: ChangeRecorder {
     )
   }
 
-  /// Any change but the insert of a record with nothing pending.
+  /// Handles any change but the insert of a record with nothing pending.
   private func collapse(
     _ change: Change, _ table: TypeTable, _ now: SyncClock.Reading, _ transaction: WriteTransaction
   ) throws {
@@ -88,7 +88,7 @@ struct Outbox: ChangeRecorder {
     let container = kind == .delete ? change.before?.container : nil
     var collapse = Collapse(
       mark?.kind, wasSent: mark?.wasSent ?? false, hasBase: mark?.hasBase ?? false, then: kind)
-    // Made again in the same transaction: the row is the new one, and nothing that the server has replaces it.
+    // Created again in the same transaction: the row is the new one, and no version of the server replaces it.
     if try collapse == .annihilate && transaction.exists(id) { collapse = .become(.insert) }
     switch collapse {
     case .begin(let kind):
@@ -124,13 +124,14 @@ struct Outbox: ChangeRecorder {
     }
   }
 
-  /// Whether the change is one on top of what is pending of the record, or of such a one, and was made so.
+  /// Stacks the change on the pending ones of the record, or joins it to the last of these. Returns false if neither
+  /// applies.
   private func stacks(
     _ kind: SyncOperation.Kind, on id: RecordID, _ mark: Mark, _ table: TypeTable, _ change: Change,
     before: StoredRow?, _ last: FieldsDocument?, _ now: SyncClock.Reading, _ transaction: WriteTransaction
   ) throws -> Bool {
     let isPlain = mark.group == nil && mark.sentGroup == nil && transaction.group == nil
-    // One of a value that was read before the news is no part of what was sent in their sight.
+    // A change of a value that was read before newer versions arrived isn't part of what was sent after them.
     let isStaleOnSent = change.stale != nil && mark.wasSent && !mark.isHidden
     guard mark.awaiting == .beneath || !isPlain || isStaleOnSent,
       let top = try Self.top(of: id, mark, in: transaction)
@@ -203,7 +204,7 @@ struct Outbox: ChangeRecorder {
 }
 
 extension Outbox {
-  /// What of an entry decides how a change joins it.
+  /// The parts of an entry that decide how a change joins it.
   struct Mark {
     var kind: SyncOperation.Kind
     var wasSent: Bool
@@ -232,7 +233,8 @@ extension Outbox {
       awaiting: OutboxEntry.Awaited.Keeping(rawValue: select.int(at: 5)))
   }
 
-  /// Ends pending work: the only way there is, and none without a row of the journal that says how.
+  /// Removes the entry of a record, which is the only way to end pending work. Requires a row of the journal that says
+  /// how.
   static func remove(_ id: RecordID, _: Journal.Noted, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       "DELETE FROM bothy_outbox WHERE type = ? AND id = ?", in: transaction.database)
@@ -241,7 +243,7 @@ extension Outbox {
     try delete.run()
   }
 
-  /// The smallest id of the operations whose outcome is unknown.
+  /// Returns the smallest id of the operations whose outcome is unknown, or `nil`.
   static func oldestOperation(in transaction: ReadTransaction) throws -> String? {
     let select = try PreparedStatement(
       """
@@ -252,10 +254,11 @@ extension Outbox {
     return try select.step() ? select.text(at: 0) : nil
   }
 
-  /// What was sent of the entry was not applied: it is no longer in doubt, and is sent again by a new operation. What the
-  /// server has told of the record stays known.
+  /// Ends the doubt about an entry whose sent operation wasn't applied, so that a new operation sends it again. What
+  /// the server has reported about the record stays known.
   ///
-  /// - Parameter operation: the one that is meant, of the entry or of a change on top of it; nil for the entry's.
+  /// - Parameter operation: the operation to recall, of the entry or of a change on top of it, or `nil` for the
+  ///   entry's.
   static func recall(_ id: RecordID, _ operation: String? = nil, in transaction: WriteTransaction) throws {
     for table in operation == nil ? ["bothy_outbox"] : ["bothy_outbox", "bothy_later"] {
       let update = try PreparedStatement(
@@ -271,21 +274,21 @@ extension Outbox {
     }
   }
 
-  /// Gives a change what the server has of its record and this schema can't read.
+  /// Copies the parts of the server's record that this schema can't read into a change.
   ///
-  /// - Parameter server: nil for the change's base: the record was made anew.
+  /// - Parameter server: the server's fields, or `nil` for those of the change's base if the record was created again.
   static func carry(
     _ server: FieldsDocument? = nil, into change: OutboxEntry, in transaction: WriteTransaction
   ) throws {
     let table = try transaction.catalog.table(change.record.type)
     let base = change.base?.fields
     guard let server = server ?? base, let row = try local(change, table, in: transaction) else { return }
-    // What can't be read at all is set aside as a whole by who brought it.
+    // The caller keeps a record aside that can't be read at all.
     guard let carried = try? table.carrying(server, in: row, since: base) else { return }
     try setLocal(change, table, carried, in: transaction)
   }
 
-  /// Notes that the entry, as it was at `revision`, was sent and that its outcome is unknown.
+  /// Notes that the entry was sent as it was at `revision`, and that its outcome is unknown.
   static func setSent(
     _ operation: SyncOperation, of entry: OutboxEntry, revision: Int64, in transaction: WriteTransaction
   ) throws {
@@ -302,9 +305,10 @@ extension Outbox {
     try update.run()
   }
 
-  /// The entry is in the inbox, and tried again after `time` unless its state says otherwise.
+  /// Keeps the entry in the inbox, and retries it after `time` unless its state says otherwise.
   ///
-  /// - Parameter staysInDoubt: whether what was sent may have been applied after all: it is sent again as it was then.
+  /// - Parameter staysInDoubt: true if the sent operation may have been applied after all. It is then sent again
+  ///   unchanged.
   static func postpone(
     _ id: RecordID, _ rejection: Rejection, _: Journal.Noted, until time: Int64, state: OutboxEntry.State,
     staysInDoubt: Bool = false, in transaction: WriteTransaction
@@ -323,7 +327,7 @@ extension Outbox {
     try update.run()
   }
 
-  /// Has a change that is in doubt sent after the others that are. Nothing is said of it.
+  /// Moves a change in doubt behind the others in doubt. Readers of the entry don't see this.
   static func putLast(_ id: RecordID, in transaction: WriteTransaction) throws {
     let update = try PreparedStatement(
       "UPDATE bothy_outbox SET retry_at = max(retry_at, 1) WHERE type = ?1 AND id = ?2",
@@ -333,9 +337,9 @@ extension Outbox {
     try update.run()
   }
 
-  /// Entries that wait after a refusal may be sent at once; those in doubt after the others that are.
+  /// Allows entries that wait after a rejection to be sent at once. Those in doubt are sent after the others in doubt.
   ///
-  /// - Parameter records: those alone; nil for all.
+  /// - Parameter records: the records whose entries are meant, or `nil` for all.
   static func clearRetryTimes(of records: [RecordID]?, in transaction: WriteTransaction) throws {
     let sql = "UPDATE bothy_outbox SET retry_at = 1 WHERE retry_at > 1 AND state = 0"
     guard let records else { return try PreparedStatement(sql, in: transaction.database).run() }
@@ -347,7 +351,7 @@ extension Outbox {
     }
   }
 
-  /// Whether anything is to be sent, now or later: neither draft nor quarantined.
+  /// True if any entry can be sent, now or later. Drafts and quarantined entries don't count.
   static func hasWork(in transaction: ReadTransaction) throws -> Bool {
     let select = try PreparedStatement(
       "SELECT 1 FROM bothy_outbox WHERE state = 0 LIMIT 1", in: transaction.database)
@@ -355,15 +359,15 @@ extension Outbox {
     return try select.step()
   }
 
-  /// How much is to be sent, so that two looks tell whether something came or went between them: the number of entries,
-  /// and the sum of the times of their last changes, cut so that it cannot overflow.
+  /// A measure of the work to send that differs after changes: the number of entries, and the sum of the times of their
+  /// last changes. The sum is cut so that it can't overflow.
   struct Extent: Equatable {
     var entries: Int64
     var edited: Int64
     var isEmpty: Bool { entries == 0 }
   }
 
-  /// A scan.
+  /// Returns the measure by a scan.
   static func extent(in transaction: ReadTransaction) throws -> Extent {
     let select = try PreparedStatement(
       """
@@ -375,7 +379,7 @@ extension Outbox {
       ? Extent(entries: select.int(at: 0), edited: select.int(at: 1)) : Extent(entries: 0, edited: 0)
   }
 
-  /// Whether nothing at all is pending.
+  /// True if nothing is pending.
   static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
     let select = try PreparedStatement("SELECT 1 FROM bothy_outbox LIMIT 1", in: transaction.database)
     defer { select.reset() }

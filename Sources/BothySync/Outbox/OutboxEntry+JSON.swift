@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Pending work as JSON, for whoever shows it.
+/// Pending work as JSON, for tools that show it.
 extension OutboxEntry {
   /// The word for the entry's state.
   package var stateName: String {
@@ -11,8 +11,8 @@ extension OutboxEntry {
     }
   }
 
-  /// Writes `type, id, kind, revision, edited, state, attempts, retryAt, reason, waitsFor, fields`, where `fields` are
-  /// those that differ from what the server last told. Some look-ups.
+  /// Writes `type, id, kind, revision, edited, state, attempts, retryAt, reason, waitsFor, fields`. The `fields` are
+  /// those that differ from what the server last reported. Costs some look-ups.
   package func writeMembers(to writer: inout JSONWriter, in store: SyncedStore) throws {
     let waiting = try store.waitingReasons(for: [self]).first ?? .nextSync
     writer.members(record)
@@ -32,7 +32,8 @@ extension OutboxEntry {
     writer.member("fields", .object(try changedFields(in: store)))
   }
 
-  /// What differs from what the server last told: new values, null for cleared ones. Nothing for a deletion.
+  /// Returns the fields that differ from what the server last reported, with null for cleared ones. Empty for a
+  /// deletion.
   package func changedFields(in store: SyncedStore) throws -> [String: JSONValue] {
     guard kind != .delete, let current = try store.store.record(record) else { return [:] }
     let base = try self.base?.fields.members() ?? [:]
@@ -49,7 +50,7 @@ extension OutboxEntry {
     return changed
   }
 
-  /// All members, empty ones as well.
+  /// Writes all members, empty ones as well.
   private static func write(_ reason: Rejection, to writer: inout JSONWriter) {
     writer.member("code", reason.code)
     writer.member("message", reason.message)

@@ -1,90 +1,92 @@
 public import BothyStore
 
-/// One record's pending work: what the app did that the server has not acknowledged.
+/// The pending changes of one record, which the server hasn't acknowledged.
 public struct OutboxEntry: Sendable, Hashable {
-  /// Whose changes these are; a record has one entry at most.
+  /// The changed record. A record has one entry at most.
   public var record: RecordID
-  /// What is asked of the server, all changes taken together.
+  /// The kind of operation that the server receives, all changes taken together.
   public var kind: SyncOperation.Kind
-  /// Rises with each local change, from a random number on; an acknowledgement clears the entry only at the revision that
-  /// was sent.
+  /// The revision, which rises with each local change from a random number on. An acknowledgement deletes the entry
+  /// only at the revision that was sent.
   public var revision: Int64
-  /// When the last local change was made, in server-corrected milliseconds.
+  /// The time of the last local change, in server-corrected milliseconds.
   public var edited: Int64
-  /// Whether that time can be relied on: not after a restart of the device, until it has heard the server's clock.
+  /// True if that time is reliable. It isn't after a restart of the device, until the device has received the server's
+  /// time.
   public var isEditTimeReliable = true
-  /// What the server last told of the record; nil when it is not known to have it.
+  /// The last version that the server reported, or `nil` if it isn't known to have the record.
   public var base: Base?
-  /// Whether it is sent, held back or waits for a decision.
+  /// The state: pending, a draft, or quarantined until a decision.
   public var state: State
-  /// The number of times the server refused it.
+  /// The number of times the server rejected it.
   public var attempts: Int
-  /// Not sent before this time, in milliseconds since 1970.
+  /// The time before which it isn't sent, in milliseconds since 1970.
   public var retryAt: Int64
-  /// Why the server refused it last; such entries are the inbox.
+  /// The reason of the last rejection, or `nil`. The entries with a reason are the inbox.
   public var reason: Rejection?
-  /// The operation whose outcome is unknown, if one was sent.
+  /// The id of the operation that was sent and whose outcome is unknown, or `nil`.
   public var operationID: String?
-  /// The revision that was sent.
+  /// The revision that was sent, or `nil`.
   var sentRevision: Int64?
-  /// What the server has now, where a pull has told of a version newer than the base.
+  /// The server's current version, if a pull has reported one that is newer than the base.
   public var shadow: ServerRecord?
-  /// The container that the server has the record in; nil for the type's own, and where it has none.
+  /// The server's container of the record, or `nil` for the type's own and for a record that the server doesn't have.
   public var container: String?
-  /// Whether the record has left what this device follows: it goes from here once nothing of it is pending.
+  /// True if the record has left the scopes that this device pulls. It is evicted once none of its changes is pending.
   public var isLeaving: Bool
-  /// Whom to let in or shut out, where that is pending.
+  /// The pending change of the audience, or `nil`.
   public var sharing: SharingChange?
-  /// The together-write that the changes belong to: entries with the same group are sent, accepted and decided
-  /// about as one.
+  /// The transaction that the changes belong to. Entries with the same group are sent, accepted and decided about as
+  /// one.
   public var group: String?
-  /// The same for what was sent and is in doubt.
+  /// Like `group`, but for changes that were sent and are in doubt.
   var sentGroup: String?
-  /// What the entry makes of the record, where that lies in the entry; nil where the row shows it.
+  /// The changed record if the entry stores it, or `nil` if the row shows it.
   var awaited: Awaited?
-  /// Whether the change waits on top of another of its record, and lies in `bothy_later`.
+  /// True if the change is stacked on another of its record, and stored in `bothy_later`.
   var isLater = false
 
-  /// The table that the change lies in.
+  /// The table that stores the change.
   var table: String { isLater ? "bothy_later" : "bothy_outbox" }
 
-  /// A change whose content lies in its entry: one that its caller waits for, or that has others on top of it.
+  /// A change whose content is stored in its entry. Its caller waits for it, or others are stacked on it.
   struct Awaited: Sendable, Hashable {
-    /// What of the server's answer is written here. The raw values are those of the file.
+    /// The part of the server's answer that is written here. The raw values are those of the file.
     enum Keeping: Int64 {
       case here = 1
       case thereAlone = 2
-      /// Nothing, and no row is left: the store has no cache.
+      /// Nothing is written and no row remains, because the store has no cache.
       case uncached = 3
-      /// What the next change on top of it says: the row shows the last of these.
+      /// The result of the next change on top of it is written. The row shows the last of these.
       case beneath = 4
     }
 
     var keeping: Keeping
     /// The record with the change; empty for a deletion.
     var fields: FieldsDocument
-    /// The container that the change has it in; nil for the type's own.
+    /// The container that the change puts the record in, or `nil` for the type's own.
     var container: String?
   }
 
-  /// Whether readers see the record without the change.
+  /// True if readers see the record without the change.
   var isHidden: Bool { awaited.map { $0.keeping != .beneath } ?? false }
 
-  /// Whether other changes of the record wait on top of it.
+  /// True if other changes of the record are stacked on it.
   var isBeneath: Bool { awaited?.keeping == .beneath }
 
-  /// Whether the change is of all fields of a record of which nothing is kept here: there is no base to compare with.
+  /// True if the change has all fields of a record of which nothing is kept here, so that it has no base to compare
+  /// with.
   var isWhole: Bool { awaited?.keeping == .uncached && kind == .insert && base == nil }
 
-  /// The record as the server last told of it: moves with its answers, and never with a change made here.
+  /// The record as the server last reported it. Changes with the server's answers, and never with a change made here.
   public struct Base: Sendable, Hashable {
-    /// The server's stamp, which the operation is sent against.
+    /// The server's version, which the operation is sent against.
     public var version: String
-    /// What the changed fields are found by: those that differ from these.
+    /// The fields of the base. Fields of the record that differ from these are the changed ones.
     public var fields: FieldsDocument
-    /// The container; nil when it is the one that the entry says.
+    /// The container, or `nil` if it is that of the entry.
     public var container: String?
-    /// When it was made and edited, and by whom it was made, as far as that was told.
+    /// The times of creation and of the last edit and the creator, as far as they were reported.
     public var metadata: RecordMetadata
 
     init(
@@ -104,19 +106,20 @@ public struct OutboxEntry: Sendable, Hashable {
     }
   }
 
-  /// Where the record was moved here, if `container` (nil: the type's own) is another than the server's.
+  /// Returns the container that the record was moved to here, or `nil` if `container` is the server's. For `container`,
+  /// `nil` is the type's own.
   func destination(_ container: String?) -> String? {
     let own = container ?? record.type
     return base != nil && own != self.container ?? record.type ? own : nil
   }
 
-  /// Whether an entry is sent. The raw values are those of the file.
+  /// The state of an entry, which decides if it is sent. The raw values are those of the file.
   public enum State: Int, Sendable, Hashable, CaseIterable {
-    /// To be sent at the next sync.
+    /// Sent at the next sync.
     case pending = 0
-    /// Held back by the app: a draft.
+    /// A draft, which the app holds back.
     case held = 1
-    /// Refused as often as the rejection policy allows; waits for a decision.
+    /// Rejected as often as the rejection policy allows. Waits for a decision.
     case quarantined = 2
   }
 }

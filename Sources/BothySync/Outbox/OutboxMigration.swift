@@ -1,10 +1,10 @@
 import BothyStore
 import GRDB
 
-/// Carries a schema migration into the pending entries, so that a full outbox survives an update of the app.
+/// Applies a schema migration to the pending entries, so that a full outbox survives an update of the app.
 ///
-/// Bases, shadows and what was sent are JSON by field name, and all of them are rewritten. An operation already
-/// sent keeps its id: if the server has made it, its outcome is asked for, not its content.
+/// Bases, server versions and sent operations are JSON by field name, and all of them are rewritten. An operation
+/// already sent keeps its id. If the server has applied it, the device receives its outcome and not its content.
 struct OutboxMigration {
   let database: Database
 
@@ -56,13 +56,13 @@ struct OutboxMigration {
         arguments: [SecretWork.movedKey])
       try rewrite(type) { $2[field] = nil }
       try Journal.rewrite(type, in: database) { $0[field] = nil }
-    // Names change by `rename`, values by `convert`, and other devices go on to have a field that is dropped here.
+    // `rename` changes names and `convert` changes values. Other devices keep a field that is dropped here.
     case .renameField, .dropField, .convertField: break
     }
   }
 
-  /// Gives a field the values of its new kind in what was made here. What the server told, or was sent, can't be converted
-  /// back to what the server has: without the field in the base, the converted value is sent as changed.
+  /// Converts the values of a field in content that was made here. Content that the server reported or received can't
+  /// be converted back to what the server has. Without the field in the base, the converted value is sent as changed.
   func convert(_ field: String, of type: String, _ value: (JSONValue) throws -> JSONValue) throws {
     let made = ["last", "awaited"]
     try rewrite(type) { table, column, members in
@@ -72,8 +72,8 @@ struct OutboxMigration {
       let converted = try value(members[field] ?? .null)
       members[field] = converted.isNull ? nil : converted
     }
-    // What can't be converted of what was lost stays as it is: restoring it says so. The values of others' changes are
-    // known no more.
+    // A lost value that can't be converted stays as it is, and restoring it reports that. The values of others' changes
+    // are forgotten.
     try Journal.rewrite(type, in: database, ofValues: true) { members in
       guard let before = members[field], let converted = try? value(before) else { return }
       members[field] = converted.isNull ? nil : converted
@@ -81,7 +81,7 @@ struct OutboxMigration {
     try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0[field] = nil }
   }
 
-  /// Gives the members of all documents of a type the names that they have from now on.
+  /// Gives the members of all documents of a type their new names.
   func rename(_ type: String, from old: NameMap, to new: NameMap) throws {
     try rewrite(type) { $2 = new.local($2, of: old) }
     try rewrite(type, in: "bothy_unreadable", "record", isWhole: true) { $0 = new.local($0, of: old) }
@@ -92,7 +92,7 @@ struct OutboxMigration {
     try forgetStagedPages()
   }
 
-  /// Gives the reasons of refusals the names that records and fields have from now on.
+  /// Renames records and fields in the reasons of rejections.
   private func renameRefused(
     of type: String? = nil, record: (RecordID) -> RecordID = { $0 }, field: (String) -> String = { $0 }
   ) throws {
@@ -120,7 +120,7 @@ struct OutboxMigration {
     }
   }
 
-  /// Pages that are not complete yet have the old names: they are asked for again.
+  /// Deletes the pages of incomplete pulls, which have the old names. They are requested again.
   private func forgetStagedPages() throws {
     try database.execute(sql: "DELETE FROM bothy_stage; UPDATE bothy_cursor SET staged = NULL")
   }
@@ -159,7 +159,8 @@ struct OutboxMigration {
     }
   }
 
-  /// A fields document with `change` made; or, if `isWhole`, the operation or server's record that carries one.
+  /// Returns a fields document with `change` made. If `isWhole`, the document is an operation or a server's record with
+  /// the fields.
   private static func rewritten(
     _ document: String, isWhole: Bool, _ change: (inout [String: JSONValue]) throws -> Void
   ) throws -> [UInt8] {

@@ -2,24 +2,25 @@ import BothyStore
 
 /// The tables that sync keeps beside the records, in the same file.
 ///
-/// - `bothy_outbox`: one row for each record with pending work. It is clustered by (type, id), so ids that
-///   rise with time are appended. `together` names the together-write whose changes wait in the row,
-///   `sent_together` the one that was sent of it and whose outcome is unknown. `awaiting`, `awaited` and `awaited_in`
-///   are of changes that readers do not see yet, see `Outbox+Awaited`, and of those with others on top of them.
-/// - `bothy_later`: changes that wait on top of others of their record, with the columns of the outbox, see
+/// - `bothy_outbox`: one row for each record with pending work. It is clustered by (type, id), so ids that rise with
+///   time are appended. `together` names the transaction whose changes wait in the row. `sent_together` names the one
+///   that was sent and whose outcome is unknown. `awaiting`, `awaited` and `awaited_in` belong to changes that readers
+///   don't see yet, see `Outbox+Awaited`, and to those with others stacked on them.
+/// - `bothy_later`: changes that are stacked on others of their record, with the columns of the outbox, see
 ///   `Outbox+Later`.
-/// - `bothy_cursor`: where each scope was pulled to. - `bothy_stage`: pages of a pull that is not complete.
-/// - `bothy_unknown`: records of types that this schema does not know, kept for a later one.
+/// - `bothy_cursor`: the position to which each scope was pulled.
+/// - `bothy_stage`: pages of a pull that isn't complete.
+/// - `bothy_unknown`: records of types that this schema doesn't know, kept for a later one.
 /// - `bothy_unreadable`: records that the server has and that can't be read here, see `UnreadableTable`.
-/// - `bothy_refetch`: what is to be asked of the server again, see `Refetch`.
+/// - `bothy_refetch`: records to request from the server again, see `Refetch`.
 /// - `bothy_given`: records that a server gets back, see `GivenBack`.
-/// - `bothy_blob`: what is known of each blob, see `BlobTable`.
-/// - `bothy_coverage`: which queries the server has answered in full, and when. - `bothy_stale`: rows that a save
-///   whose answer was not kept left behind, with the version they have.
-/// - `bothy_sharing`: whom records are shared with, as far as the server told.
-/// - `bothy_sync_log`: how past syncs ended, see `SyncLog`.
-/// - `bothy_replaced`: what news replaced, see `ReplacedFields`.
-/// - `bothy_journal`: what became of local writes, see `Journal`.
+/// - `bothy_blob`: the state of each blob, see `BlobTable`.
+/// - `bothy_coverage`: the queries that the server has answered in full, with the time.
+/// - `bothy_stale`: rows that a save left behind because its answer wasn't kept, with their versions.
+/// - `bothy_sharing`: the audience of each record, as far as the server reported it.
+/// - `bothy_sync_log`: the results of past syncs, see `SyncLog`.
+/// - `bothy_replaced`: content that newer versions replaced, see `ReplacedFields`.
+/// - `bothy_journal`: the ends of local writes, see `Journal`.
 /// - `bothy_sync`: device id, clock offset and other single values.
 enum OutboxTables {
   private static let columns = """

@@ -1,8 +1,8 @@
 import BothyStore
 
-/// Makes one transaction of those that need each other: none of them could be sent before the others.
+/// Fuses transactions that need each other into one, because none of them could be sent before the others.
 extension PushBatchBuilder {
-  /// What is sent as one.
+  /// The changes that are sent as one.
   enum Unit: Hashable {
     case group(String)
     case single(RecordID, revision: Int64)
@@ -12,10 +12,11 @@ extension PushBatchBuilder {
     }
   }
 
-  /// Looks for cycles among what was found to need a record that was not sent. True where any became one.
+  /// Fuses the cycles among the units that need a record that wasn't sent. Returns true if any were fused.
   ///
-  /// A transaction needs the new records that it refers to, and what it lies on top of. The first of a cycle was made
-  /// before all that it needs, so it needs a record of a later one: only from such a need on is anything looked at.
+  /// A transaction needs the new records that it refers to, and the changes that its own are stacked on. The first of a
+  /// cycle was made before all that it needs, so it needs a record of a later one. The search begins only at such
+  /// needs.
   mutating func fuseCycles() throws -> Bool {
     let roots = needing
     needing = []
@@ -48,7 +49,7 @@ extension PushBatchBuilder {
     }
   }
 
-  /// What has to be sent before or with a unit; nothing where the unit itself can't be sent now.
+  /// Returns the units that have to be sent before or with a unit. Empty if the unit itself can't be sent now.
   private func needs(of unit: Unit) throws -> [Unit] {
     let members = try members(of: unit)
     guard members.allSatisfy(isReady) else { return [] }
@@ -77,14 +78,14 @@ extension PushBatchBuilder {
       ? table.members(row) : Self.changedFields(table.document(row), since: entry.base)
     let needed = try newRecords(in: fields, table)
     guard entry.group == nil && !entry.isLater && !needed.isEmpty else { return needed }
-    // What is sent for itself goes without its optional references first, but for those into a transaction: that may wait
-    // for it.
+    // A single change is first sent without its optional references, except for those into a transaction, which may
+    // wait for it.
     let required = fields.filter { table.schema[$0.key]?.isOptional == false }
     return try newRecords(in: required, table)
       + needed.filter { try Outbox.entry($0, in: transaction)?.group != nil }
   }
 
-  /// Whether a transaction that makes records lies on what needs new records itself, perhaps those.
+  /// True if a transaction that creates records is stacked on a change that needs new records itself, perhaps those.
   func isNeededBeneath(_ members: [OutboxEntry]) throws -> Bool {
     guard members.contains(where: { !$0.isLater && $0.kind == .insert }) else { return false }
     return try members.contains { member in

@@ -1,9 +1,10 @@
 import BothyStore
 
-/// Sends each together-write whole or not at all: its operations stand next to each other in one request, after the
-/// new records that they refer to.
+/// Sends each transaction whole or not at all. Its operations are adjacent in one request, after the new records that
+/// they refer to.
 extension PushBatchBuilder {
-  /// Groups go first, so that a large one finds room. Those that need each other become one and are looked at again.
+  /// Adds groups before single changes, so that a large one finds room. Groups that need each other are fused and added
+  /// again.
   mutating func addGroups() throws {
     repeat {
       for group in try Outbox.groups(in: transaction) where !isFull && batch.items.count < limit {
@@ -16,7 +17,7 @@ extension PushBatchBuilder {
   mutating func add(group: String) throws {
     guard !groups.contains(group) else { return }
     let members = try Outbox.members(of: group, in: transaction)
-    // Its turn comes when the transactions before it were sent.
+    // A group is sent after the transactions that it is stacked on.
     guard try members.allSatisfy({ try !$0.isLater || predecessor(of: $0) != nil }) else {
       if try isNeededBeneath(members) { needing.append(.group(group)) }
       return
@@ -53,7 +54,7 @@ extension PushBatchBuilder {
     }
     if let waiting { return wait(records, for: waiting) }
     guard batch.items.isEmpty || batch.items.count + contents.count <= limit else {
-      // One that is larger than a batch has a request to itself.
+      // A group that is larger than a batch has a request to itself.
       isFull = true
       return
     }
@@ -65,7 +66,7 @@ extension PushBatchBuilder {
     }
   }
 
-  /// A group whose outcome is unknown is sent again just as it was.
+  /// Adds a group whose outcome is unknown again just as it was sent.
   mutating func addGroupInDoubt(_ group: String, _ records: Set<RecordID>?) throws {
     let members = try Outbox.membersInDoubt(of: group, in: transaction)
     let found = try members.compactMap { entry in
@@ -77,7 +78,7 @@ extension PushBatchBuilder {
     }
     if let records, !found.contains(where: { records.contains($0.operation.record) }) { return }
     guard try members.allSatisfy({ try goesBeneath($0) }) else {
-      // What one of them was made on was not applied, so none of them was.
+      // The server didn't apply what one of them was made on, so it applied none of them.
       for member in members { try Outbox.recall(member.record, member.operationID, in: transaction) }
       return
     }
@@ -94,7 +95,7 @@ extension PushBatchBuilder {
     for (operation, entry) in found { try addInDoubt(operation, of: entry) }
   }
 
-  /// All of a group waits, for the blobs of one of its records or for pages that are missing.
+  /// Makes all of a group wait, for the blobs of one of its records or for missing pages.
   private mutating func wait(_ records: Set<RecordID>, for record: RecordID) {
     for member in records { visited[member] = .blocked(by: record) }
   }
@@ -104,7 +105,7 @@ extension PushBatchBuilder {
       && !heldTypes.contains(entry.record.type)
   }
 
-  /// The records that the fields refer to and that the server has not yet.
+  /// Returns the records that the fields refer to and that the server doesn't have yet.
   func newRecords(in fields: [String: JSONValue], _ table: TypeTable) throws -> [RecordID] {
     var found: [RecordID] = []
     for field in table.schema.fields {
@@ -117,7 +118,7 @@ extension PushBatchBuilder {
     return found
   }
 
-  /// Sends first what a group needs. False where that can't be sent now.
+  /// Sends first what a group needs. Returns false if that can't be sent now.
   private mutating func isSent(_ target: RecordID) throws -> Bool {
     guard let entry = try Outbox.entry(target, in: transaction) else { return true }
     if visited[target] == nil, entry.state == .pending, entry.retryAt <= now, entry.operationID == nil,
@@ -130,13 +131,13 @@ extension PushBatchBuilder {
     return if case .sent? = visited[target] { true } else { false }
   }
 
-  /// A group that finds no room is looked at again for the next request.
+  /// Leaves a group that finds no room for the next request.
   private mutating func reopen(_ group: String, _ members: Set<RecordID>) {
     groups.remove(group)
     for member in members where links[member] == nil { visited[member] = nil }
   }
 
-  /// None of the group is sent. An obstacle that is merely in doubt is none any more after this request.
+  /// Blocks all of the group. Doesn't report an obstacle that is only in doubt, because this request resolves it.
   private mutating func block(_ members: [OutboxEntry], by obstacle: RecordID) {
     let isInDoubt = members.contains { $0.record == obstacle && $0.operationID != nil }
     for member in members

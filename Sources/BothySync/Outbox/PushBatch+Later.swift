@@ -1,20 +1,20 @@
 import BothyStore
 
-/// Sends changes that lie on top of others in the same request, each on top of the operation before it, so that a record
-/// that many transactions changed costs no round trip for each.
+/// Sends stacked changes in the same request, each on top of the operation before it. So a record that many
+/// transactions changed doesn't cost a round trip for each.
 extension PushBatchBuilder {
   /// The last operation of a record in this batch that others may follow.
   struct Link {
     /// The operation's id.
     var operation: String
-    /// The revision that it was made of.
+    /// The revision that it was made from.
     var revision: Int64
-    /// The record as it leaves it; nil for a deletion.
+    /// The record after the operation, or `nil` for a deletion.
     var base: OutboxEntry.Base?
   }
 
-  /// The entries of some records, and where any belongs to a transaction on top of others, those of all records that these
-  /// changed.
+  /// Returns the entries of some records. For an entry with a transaction or stacked changes, also returns the entries
+  /// of all records that its transactions changed.
   func needed(by records: [RecordID]) throws -> [OutboxEntry] {
     var needed: [OutboxEntry] = []
     var seen: Set<RecordID> = []
@@ -27,7 +27,7 @@ extension PushBatchBuilder {
     return needed
   }
 
-  /// Notes that what lies on top of an entry may follow its operation.
+  /// Notes that the changes stacked on an entry may follow its operation.
   mutating func link(_ entry: OutboxEntry, _ operation: String) throws {
     guard entry.isBeneath else { return }
     let table = try transaction.catalog.table(entry.record.type)
@@ -39,8 +39,8 @@ extension PushBatchBuilder {
     if !following.contains(entry.record) { following.append(entry.record) }
   }
 
-  /// The operation that a change on top of another is to follow; nil where that one does not go by this batch, or leaves
-  /// the record otherwise than the change was made on.
+  /// Returns the operation that a stacked change follows. Returns `nil` if the change beneath isn't sent in this batch,
+  /// or leaves the record in another state than the change was made on.
   func predecessor(of entry: OutboxEntry) throws -> String? {
     guard entry.isLater, let link = links[entry.record], link.base == entry.base,
       try Outbox.later(of: entry.record, above: link.revision, limit: 1, in: transaction).first?.revision
@@ -49,7 +49,7 @@ extension PushBatchBuilder {
     return link.operation
   }
 
-  /// Sends what may follow what was sent so far.
+  /// Sends the changes that may follow the operations so far.
   mutating func addFollowing() throws {
     while let record = following.popLast(), !isFull, batch.items.count < limit {
       guard let link = links[record],
@@ -65,8 +65,8 @@ extension PushBatchBuilder {
     }
   }
 
-  /// Sends again first what a change in doubt was made on. False where that is not in doubt any more: the server has not
-  /// applied it.
+  /// Adds the change that a change in doubt was made on before it. Returns false if that one is no longer in doubt,
+  /// because the server hasn't applied it.
   mutating func goesBeneath(_ entry: OutboxEntry) throws -> Bool {
     guard entry.isLater else { return true }
     guard let beneath = try Outbox.beneath(entry, in: transaction), let operation = beneath.operationID else {
@@ -83,7 +83,7 @@ extension PushBatchBuilder {
     return true
   }
 
-  /// Tells of what belongs to transactions whose turn has not come.
+  /// Reports the members of transactions that can't be sent yet.
   mutating func noteWaiting() throws {
     guard !isFull, batch.items.count < limit, try Outbox.hasLater(in: transaction) else { return }
     for group in try Outbox.groups(in: transaction) where !groups.contains(group) {
@@ -93,7 +93,7 @@ extension PushBatchBuilder {
     }
   }
 
-  /// What was sent on top of another before goes as it was sent then.
+  /// Adds a stacked change in doubt again just as it was sent.
   private mutating func addInDoubt(_ entry: OutboxEntry) throws {
     if let group = entry.sentGroup { return try addGroupInDoubt(group, nil) }
     guard let operation = try Outbox.sentOperation(of: entry, in: transaction) else {

@@ -1,33 +1,33 @@
 import BothyStore
 
-/// The operations of one request, with what is needed to understand their outcomes.
+/// The operations of one request, with the data that interprets their outcomes.
 struct PushBatch: Sendable {
   struct Item: Sendable {
     var operation: SyncOperation
     /// The entry's revision when the operation was made.
     var revision: Int64
-    /// Optional references that were left out, because their targets are not on the server yet; they are sent
-    /// by the next operation.
+    /// True if optional references were left out, because their targets aren't on the server yet. The next operation
+    /// sends them.
     var isPartial: Bool
-    /// Whether it was sent before, and its outcome is unknown.
+    /// True if it was sent before and its outcome is unknown.
     var isInDoubt = false
   }
 
   var items: [Item] = []
-  /// Entries that were not sent, because the record they refer to is not on the server and cannot be sent now.
+  /// Entries that weren't sent, because the record they refer to isn't on the server and can't be sent now.
   var blocked: [(record: RecordID, by: RecordID)] = []
-  /// Blobs that the server is to have before the entries that name them are sent.
+  /// Blobs that the server needs before the entries that name them are sent.
   var blobs: [BlobNeed] = []
-  /// Whether together-writes were left for a request after the pages that are missing.
+  /// True if transactions were left for a request after the missing pages.
   var holdsGroups = false
-  /// Entries that were dropped because their record is not here.
+  /// The number of entries that were dropped because their record isn't here.
   var repaired = 0
-  /// Entries that no server takes as they are, and why.
+  /// Entries that no server accepts as they are, and the reasons.
   var refused: [(entry: OutboxEntry, rejection: Rejection)] = []
 
   var operations: [SyncOperation] { items.map(\.operation) }
 
-  /// The items in their order: those of one group as one unit, each other for itself.
+  /// The items in their order, in units: those of one group as one unit, and each other item as its own.
   var units: [ArraySlice<Item>] {
     var units: [ArraySlice<Item>] = []
     units.reserveCapacity(items.count)
@@ -44,39 +44,39 @@ struct PushBatch: Sendable {
   }
 }
 
-/// Makes batches: first what is in doubt, just as it was sent, then inserts, updates and deletes, each after what
-/// it refers to (rule R11). Runs inside one transaction, in which the operations get their ids.
+/// Builds batches: first operations in doubt, just as they were sent, then inserts, updates and deletes, each after the
+/// records it refers to. Runs inside one transaction, in which the operations get their ids.
 struct PushBatchBuilder {
   let transaction: WriteTransaction
   let limit: Int
-  /// Entries with a later retry time are left alone.
+  /// The current time. Entries with a later retry time aren't sent.
   let now: Int64
-  /// Types whose changes are not sent now, nor what refers to records of theirs that are not on the server.
+  /// The types whose changes aren't sent now. Changes that refer to unsent records of these types wait too.
   let heldTypes: Set<String>
-  /// Whether together-writes are not sent now: pages are staged, and a conflict could be decided only when they are shown.
+  /// True if transactions aren't sent now. Pages are staged, and conflicts can be decided only when they are shown.
   let holdsGroups: Bool
   let sendsTimes: Bool
   let makeID: () -> String
 
   var batch = PushBatch()
   var visited: [RecordID: Visit] = [:]
-  /// Records that need one which is waiting for them: they follow when that is sent.
+  /// Records that need a record which waits for them. They follow when that is sent.
   var deferred: Set<RecordID> = []
   var depth = 0
-  /// Whether any record is on its way back to a server that lost it.
+  /// True if any record is being returned to a server that lost it.
   private var givesBack = false
-  /// Groups that were looked at.
+  /// The groups that were already looked at.
   var groups: Set<String> = []
-  /// Groups that need a record which was not sent.
+  /// The units that need a record which wasn't sent.
   var needing: [Unit] = []
-  /// Whether the rest goes by the next request: a group does not fit into this one.
+  /// True if the rest waits for the next request, because a group doesn't fit into this one.
   var isFull = false
-  /// The records whose last operation others may follow, and those of them that were not looked at since.
+  /// The last operations that others may follow, by record. `following` has the records that weren't looked at since.
   var links: [RecordID: Link] = [:]
   var following: [RecordID] = []
 
-  /// How far chains of references are followed, on the stack of the writer's thread. The end of a longer chain
-  /// goes by this request, and the rest by those after it.
+  /// The greatest depth to which chains of references are followed, on the stack of the writer's thread. The end of a
+  /// longer chain is sent by this request, and the rest by those after it.
   static let depthLimit = 50
 
   enum Visit { case open, sent, blocked(by: RecordID) }
@@ -95,7 +95,7 @@ struct PushBatchBuilder {
     self.makeID = makeID
   }
 
-  /// - Parameter records: only what is ready of these records, or nil for all that is ready.
+  /// - Parameter records: the records whose ready changes are sent, or `nil` for all that is ready.
   mutating func build(only records: [RecordID]? = nil) throws -> PushBatch {
     givesBack = try GivenBack.isUsed(in: transaction)
     try addOperationsInDoubt(records.map(Set.init))
@@ -149,7 +149,8 @@ struct PushBatchBuilder {
     }
   }
 
-  /// Whether what the operation refers to is made by one that is not in this batch: the server would refuse it.
+  /// True if the operation refers to a record that an operation outside this batch creates. The server rejects such a
+  /// reference.
   private mutating func waits(_ operation: SyncOperation) throws -> Bool {
     guard let table = transaction.catalog.tableIfKnown(operation.record.type) else { return false }
     for field in table.schema.fields {
@@ -167,7 +168,7 @@ struct PushBatchBuilder {
     return false
   }
 
-  /// What was stored of an operation. Nil where it is nested too deep to be read: then no server has read it either.
+  /// Returns the stored operation, or `nil` if it is nested too deeply to be read. Then no server has read it either.
   static func operation(_ bytes: [UInt8]) -> SyncOperation? {
     try? JSONReader.read(bytes) { try SyncOperation(from: &$0) }  // what this module wrote is else readable
   }
@@ -231,7 +232,7 @@ struct PushBatchBuilder {
     try send(entry, table, fields: fields, isPartial: isPartial, container: row.container)
   }
 
-  /// Whether the entry waits for blobs that the server is not known to have; those who refer to it wait too.
+  /// True if the entry waits for blobs that the server isn't known to have. Entries that refer to it wait too.
   mutating func needsBlobs(
     _ record: RecordID, _ kind: SyncOperation.Kind, _ revision: Int64, _ fields: [String: JSONValue],
     _ table: TypeTable
@@ -246,7 +247,8 @@ struct PushBatchBuilder {
     return true
   }
 
-  /// The same for an operation that was sent long ago: had it arrived, the server would have kept its blobs.
+  /// Like `needsBlobs(_:_:_:_:_:)`, but for an operation sent long ago. A server keeps the blobs of operations that
+  /// arrived.
   mutating func needsBlobs(_ operation: SyncOperation, revision: Int64) throws -> Bool {
     guard let table = transaction.catalog.tableIfKnown(operation.record.type), !table.blobFields.isEmpty
     else {
@@ -255,12 +257,12 @@ struct PushBatchBuilder {
     return try needsBlobs(operation.record, operation.kind, revision, operation.fields, table)
   }
 
-  /// The row and the fields to send. Nil, with the entry dropped, when there is nothing to send.
+  /// Returns the row and the fields to send. Drops the entry and returns `nil` if it has nothing to send.
   mutating func content(
     of entry: OutboxEntry, _ table: TypeTable
   ) throws -> (row: StoredRow, fields: [String: JSONValue])? {
     guard let row = try Outbox.local(entry, table, in: transaction) else {
-      // A broken invariant: an entry without its row. The record is what the server last told.
+      // A broken invariant: an entry without its row. The record becomes what the server last reported.
       let noted = try Journal.note(Journal.Row(entry, .withdrawn, .unsendable), in: transaction)
       if entry.isLater {
         try Outbox.removeLater(entry, in: transaction)
@@ -294,8 +296,8 @@ struct PushBatchBuilder {
     if case .open? = visited[record] { true } else { false }
   }
 
-  /// The first record that `value` refers to and that the server has not and will not have by this batch.
-  /// Sends it first where that is possible.
+  /// Returns the first record that `value` refers to and that the server lacks even after this batch. Sends it first if
+  /// that is possible.
   private mutating func firstUnsent(
     _ value: JSONValue, _ field: FieldSchema, _ owner: RecordID
   ) throws -> RecordID? {
@@ -324,7 +326,7 @@ struct PushBatchBuilder {
     _ entry: OutboxEntry, _ table: TypeTable, fields: [String: JSONValue], isPartial: Bool,
     container: String? = nil, group: SyncOperation.Group? = nil
   ) throws {
-    // A deletion since the server was looked at counts more than what it gets back.
+    // A deletion on the server since this position wins over the record that it gets back.
     var base = entry.base?.version
     if base == nil && givesBack { base = try GivenBack.state(of: entry, in: transaction)?.position }
     if entry.isLater { base = nil }
@@ -343,7 +345,8 @@ struct PushBatchBuilder {
     if !isPartial { try link(entry, operation.id) }
   }
 
-  /// The fields of `document` that differ from the base; cleared ones are null. All of them without a base.
+  /// Returns the fields of `document` that differ from the base, with null for cleared ones. Without a base, returns
+  /// all.
   static func changedFields(
     _ document: FieldsDocument, since base: OutboxEntry.Base?
   ) throws -> [String: JSONValue] {
@@ -358,7 +361,7 @@ struct PushBatchBuilder {
 }
 
 extension Catalog {
-  /// Tables so that one that is referred to comes before those that refer to it; cycles in declaration order.
+  /// The synced tables, each after those that it refers to, and cycles in declaration order.
   var tablesByReference: [TypeTable] {
     var ordered: [TypeTable] = []
     var seen: Set<Int> = []

@@ -2,13 +2,13 @@ import BothyStore
 
 import struct Foundation.Data
 
-/// Between a stored row and the document that the server keeps of it.
+/// Converts between a stored row and the server's document of it.
 extension TypeTable {
-  /// The row's canonical document, what is kept aside of the record included: members that this schema has no field for,
-  /// and what stands in fields that could not be read here, as long as nobody writes them.
+  /// Returns the row's canonical document, with the members that are kept aside. These are members without a field in
+  /// this schema, and contents of fields that couldn't be read here, until the field is written.
   func document(_ row: StoredRow) -> FieldsDocument {
     if let unknown = row.unknownFields, var members = try? JSONValue(parsing: unknown).objectValue {
-      // Stored by this module, so it parses; were it damaged, the known fields alone would be sent.
+      // Stored by this module, so it parses. If it is damaged, only the known fields are sent.
       members.merge(self.members(row.values)) { aside, _ in aside }
       return FieldsDocument(members)
     }
@@ -22,7 +22,7 @@ extension TypeTable {
     return FieldsDocument(canonical: writer.bytes)
   }
 
-  /// The members of the row's document, made without writing and reading it.
+  /// Returns the members of the row's document, without writing and reading it.
   func members(_ row: StoredRow) throws -> [String: JSONValue] {
     row.unknownFields == nil ? members(row.values) : try document(row).members()
   }
@@ -34,12 +34,12 @@ extension TypeTable {
     return members
   }
 
-  /// The row that a server's document becomes here: known fields in their columns, others kept aside. A field that has
-  /// no value under its name is read from its aliases. A required field that is missing or of another type gets its
-  /// default, or its kind's zero; what stood there (null where nothing did) is kept aside, so that `document` is what the
+  /// Returns the row for a server's document: known fields in their columns, others kept aside. A field without a value
+  /// under its name is read from its aliases. A required field that is missing or of another type gets its default, or
+  /// its kind's zero. Its original content, null if it was missing, is kept aside, so that `document` returns what the
   /// server has.
   ///
-  /// `repaired` is set when something had to be filled in. Throws `JSONError` for malformed JSON, and for fields that are
+  /// Sets `repaired` if something had to be filled in. Throws `JSONError` for malformed JSON, and for fields that are
   /// nested deeper than `limit`.
   func row(
     _ document: FieldsDocument, container: String, version: String?,
@@ -53,7 +53,7 @@ extension TypeTable {
           aside[name] = try JSONValue(from: &reader)
           return
         }
-        // A server that tells a secret tells it to nobody here.
+        // Secrets that a server sends aren't kept.
         if schema.fields[position].isSensitive { return try reader.skip() }
         let start = reader
         do {
@@ -76,7 +76,7 @@ extension TypeTable {
       unknownFields: aside.isEmpty ? nil : JSONValue.object(aside).canonicalText)
   }
 
-  /// The same for a record that the server told of, with what it says beside the fields.
+  /// Like `row(_:container:version:upTo:repaired:)`, but for a server's record, with its metadata.
   func row(
     _ record: ServerRecord, upTo limit: Int = JSONReader.maximumDepth, repaired: inout Bool
   ) throws -> StoredRow {
@@ -86,11 +86,11 @@ extension TypeTable {
     return row
   }
 
-  /// The row with what this schema can't read as the server has it; nil where that changes nothing.
+  /// Returns the row with the server's version of what this schema can't read, or `nil` if that changes nothing.
   ///
-  /// Of fields that the server has no readable value of, and of members that no field is declared for, the server's stay,
-  /// unless the row has another value than `base` has. So no rewrite here, whatever policy makes it, undoes what newer apps
-  /// made.
+  /// Fields without a readable value on the server, and members without a declared field, keep the server's content.
+  /// They don't if the row has another value than `base`. So no rewrite here, by whatever policy, undoes changes of
+  /// newer apps.
   func carrying(_ server: FieldsDocument, in row: StoredRow, since base: FieldsDocument?) throws -> StoredRow?
   {
     var repaired = false
@@ -145,7 +145,7 @@ extension PreparedStatement {
 }
 
 extension FieldValue {
-  /// What the value's JSON text is read as.
+  /// The JSON value that the value's JSON text parses to.
   fileprivate var json: JSONValue? {
     switch self {
     case .bool(let flag): return .bool(flag)
@@ -162,7 +162,7 @@ extension FieldValue {
 }
 
 extension FieldKind {
-  /// What stands in a required field that the server has no usable value for.
+  /// The value of a required field for which the server has no usable one.
   fileprivate var zero: FieldValue {
     switch self {
     case .bool: .bool(false)

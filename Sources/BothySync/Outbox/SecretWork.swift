@@ -1,12 +1,12 @@
 import BothyStore
 
-/// The secrets of pending changes: put into operations when they are sent, forgotten when nothing waits for them any
-/// more. They are never part of what the outbox stores.
+/// The secrets of pending changes. They are added to operations when these are sent, and forgotten once no change waits
+/// for them. The outbox never stores them.
 struct SecretWork {
   let store: Store
 
-  /// The operations with their secrets: those that are kept, and over them those of a change that is only on its way.
-  /// Throws `RemoteError`, with nothing sent, when there are secrets and the way to the server can be read by others.
+  /// Returns the operations with the stored secrets, and over them those of a change that is being written. Throws
+  /// `RemoteError`, with nothing sent, if secrets exist and others can read the connection to the server.
   func attached(
     to operations: [SyncOperation], and written: [SecretKey: String] = [:], isConfidential: Bool
   ) throws -> [SyncOperation] {
@@ -17,8 +17,8 @@ struct SecretWork {
     return found.operations
   }
 
-  /// The operations with their secrets. Those whose secrets others could read on the way are left out, with all of their
-  /// together-writes, and count as refused with the code `insecureAddress`.
+  /// Returns the operations with their secrets. Leaves out those whose secrets others could read on the way, with all
+  /// of their transactions. These count as rejected with the code `insecureAddress`.
   func separated(
     _ operations: [SyncOperation], and written: [SecretKey: String] = [:], isConfidential: Bool
   ) throws -> (operations: [SyncOperation], withheld: [Outcome]) {
@@ -52,14 +52,14 @@ struct SecretWork {
     return (attached.filter { !isWithheld($0) }, withheld)
   }
 
-  /// Whether nothing lies on top of an operation: secrets are kept for a record and not for a change, so they go with its
-  /// last one, and with no transaction before theirs.
+  /// True if no change is stacked on an operation. Secrets are stored for a record and not for a change, so they are
+  /// sent with its last operation, and with no transaction before theirs.
   private func isLast(_ operation: SyncOperation) throws -> Bool {
     let last = try store.read { try Outbox.last(of: operation.record, in: $0) }
     return last.map { $0.operationID == operation.id } ?? true
   }
 
-  /// Whether any type has sensitive fields.
+  /// True if any type has sensitive fields.
   private static func areKept(by catalog: Catalog) -> Bool {
     catalog.tables.contains { !$0.sensitivePositions.isEmpty }
   }
@@ -81,7 +81,7 @@ struct SecretWork {
     return found
   }
 
-  /// True in the file, under this key, when a migration has moved values to the secret store that wait to be sent.
+  /// The key of a flag in the file, set when a migration has moved values to the secret store that wait to be sent.
   static let movedKey = "movedSecrets"
 
   /// Makes a pending update of each record whose values a migration has moved, so that the next push carries them.
@@ -93,8 +93,8 @@ struct SecretWork {
     try SyncValues.remove(movedKey, in: transaction)
   }
 
-  /// Removes secrets for which no change is pending. In a write transaction, so that none that is just being written
-  /// is taken for one.
+  /// Removes the secrets of records without pending changes. Runs in a write transaction, so that a secret that is
+  /// being written stays.
   static func sweep(in transaction: WriteTransaction) throws {
     guard let secrets = transaction.secretStore, areKept(by: transaction.catalog) else { return }
     for key in try secrets.keys() where try Outbox.mark(key.record, in: transaction) == nil {

@@ -1,8 +1,8 @@
 import BothyStore
 
-/// What the server's word makes of changes whose callers wait for it.
+/// Applies verdicts to changes whose callers wait for them.
 extension Settlement {
-  /// The record as a hidden change has made it, which the server answered without fields.
+  /// Returns the record after an operation that the server answered without fields.
   func made(
     _ operation: SyncOperation, _ entry: OutboxEntry, _ version: String, _ modified: Int64
   ) throws -> ServerRecord {
@@ -18,8 +18,8 @@ extension Settlement {
       sharing: operation.sharing?.applied(to: known) ?? known)
   }
 
-  /// Lays a change of all fields on what the server has, of which nothing was kept here: what else there is of the record
-  /// stays as the server has it.
+  /// Lays a change of all fields on the server's record, of which nothing was kept here. Members without a field in
+  /// this schema stay as the server has them.
   func lay(_ entry: OutboxEntry, on live: ServerRecord, _ table: TypeTable) throws {
     guard let mine = try Outbox.local(entry, table, in: transaction) else { return }
     var members = try live.fields.members().filter { table.schema[$0.key] == nil }
@@ -33,7 +33,7 @@ extension Settlement {
     try Outbox.reopen(entry.record, base: OutboxEntry.Base(live), kind: .update, in: transaction)
   }
 
-  /// Makes the hidden record what the server has.
+  /// Makes the hidden record the server's version.
   func hide(_ live: ServerRecord, _ entry: OutboxEntry) throws {
     let table = try transaction.catalog.table(entry.record.type)
     var repaired = false
@@ -42,7 +42,7 @@ extension Settlement {
     try know(live)
   }
 
-  /// What became of a hidden change; nil while nothing is decided.
+  /// Returns the outcome of a hidden change, or `nil` while it isn't decided.
   func decided(_ id: RecordID, _ revision: Int64) throws -> SentValues.Decided? {
     try Journal.outcome(of: id, at: revision, in: transaction).map { SentValues.Decided(revision, $0) }
   }

@@ -1,9 +1,9 @@
 import BothyStore
 
-/// What the server answered to a together-write: all of it was applied, or none. Then all of it is sent again,
-/// all of it waits, or all of it gives way to what the server has.
+/// Applies the server's answer to a transaction, of which all was applied or nothing. In the second case all of it is
+/// sent again, waits, or gives way to the server's version.
 extension Settlement {
-  /// One operation of a together-write, and what the server said to it.
+  /// One operation of a transaction, and the server's verdict on it.
   struct Member {
     var item: PushBatch.Item
     var verdict: Outcome.Verdict
@@ -18,7 +18,7 @@ extension Settlement {
       for (item, verdict) in sent { try settle(item, verdict) }
       return
     }
-    // One that was decided about meanwhile is not part of it any more.
+    // A change that was decided about meanwhile no longer belongs to the transaction.
     let members = try sent.compactMap { item, verdict -> Member? in
       guard let entry = try Outbox.entry(item.operation.record, in: transaction),
         entry.operationID == item.operation.id
@@ -26,12 +26,12 @@ extension Settlement {
       return Member(item: item, verdict: verdict, entry: entry)
     }
     if let doubt = sent.lazy.compactMap(\.verdict.rejection).first(where: \.leavesDoubt) {
-      // All of it may have been applied after all: it is sent again as it was.
+      // All of it may have been applied after all, so it is sent again unchanged.
       for member in members { try postpone(member.entry, doubt) }
       return
     }
     for member in members { try Outbox.recall(member.entry.record, in: transaction) }
-    // What was changed since is sent as it is now, and decided then.
+    // Changes that were edited since are sent as they are now, and decided then.
     let isAsSent =
       members.count == sent.count
       && members.allSatisfy { $0.entry.revision == $0.item.revision && $0.entry.group == nil }
@@ -43,7 +43,7 @@ extension Settlement {
     }
     if !refused.isEmpty { return try refuse(refused, members.map(\.entry), isAsSent: isAsSent) }
     guard isAsSent else { return }
-    // Where the policy failed nothing is shown, so there is nothing to wait for.
+    // If the policy failed, no page shows the result, so the decision doesn't wait.
     let isDecided = members.allSatisfy { member in
       if case .failure? = decisions[member.item.operation.id]?.result { false } else { true }
     }
@@ -54,8 +54,8 @@ extension Settlement {
     }
   }
 
-  /// What the server has now may belong to something else that was changed together: the conflict is decided in the
-  /// step that shows the pages which bring all of it, as they are settled with `settleConflicts`.
+  /// Defers a conflict, because the server's version may be part of another transaction. The step that shows all pages
+  /// of that transaction decides the conflict with `settleConflicts`.
   private mutating func putOff(_ members: [Member]) {
     for member in members {
       guard case .conflict(let current?) = member.verdict,
@@ -66,14 +66,15 @@ extension Settlement {
     undecided.append(members)
   }
 
-  /// After all pages are shown: decides the conflicts that none of them was about, because the record is out of sight.
+  /// Decides the deferred conflicts after all pages are shown. No page had their records, because they are out of
+  /// sight.
   mutating func settleUndecided() throws {
     for members in undecided {
       let isOpen = try members.contains { member in
         guard case .conflict(let current) = member.verdict,
           let entry = try Outbox.entry(member.entry.record, in: transaction)
         else { return false }
-        // A deletion of what the server never had is open until it is decided.
+        // A deletion of a record that the server never had is open until it is decided.
         let isDecided = current != nil && entry.base?.version == current?.version
         return entry.base?.version == member.entry.base?.version && !isDecided
       }
@@ -89,7 +90,7 @@ extension Settlement {
     return try (pulls + PullState.scopes(in: transaction)).contains { $0.contains(container) }
   }
 
-  /// Treats a change that can't be sent as one that the server has refused, with all of its transaction.
+  /// Treats a change that can't be sent like one that the server has rejected, with all of its transaction.
   mutating func refuse(unsent entry: OutboxEntry, _ rejection: Rejection) throws {
     if entry.isHidden {
       return try Outbox.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
@@ -99,13 +100,13 @@ extension Settlement {
     try absorbRefused()
   }
 
-  /// Has what was written singly on top of refused transactions join them: it may cure them.
+  /// Joins single changes to the rejected transactions that they are stacked on, because they may cure the rejection.
   mutating func absorbRefused() throws {
     for record in refusedTogether { try Outbox.absorb(record, at: clock.now(), in: transaction) }
     refusedTogether = []
   }
 
-  /// The refused members carry the reasons; the others wait with them.
+  /// Stores the reasons with the rejected members. The others wait with them.
   private mutating func refuse(
     _ refused: [(entry: OutboxEntry, rejection: Rejection)], _ members: [OutboxEntry], isAsSent: Bool
   ) throws {
@@ -152,7 +153,7 @@ extension Settlement {
     if failures.isEmpty { try carryOut(choices, of: members.map(\.entry)) }
   }
 
-  /// Where the server's state stays for one record that was changed here, it stays for all.
+  /// Carries out the decisions. If the server's state stays for one record that was changed here, it stays for all.
   mutating func carryOut(
     _ choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)], of unit: [OutboxEntry]
   ) throws {
@@ -192,10 +193,10 @@ extension Settlement {
     }
   }
 
-  /// Undoes the change here: the record becomes the newest that the server has told of it. A pull that has told of it
-  /// does not tell again.
+  /// Undoes the local change. The record becomes the newest version that the server has reported, because a pull
+  /// doesn't report it again.
   private mutating func giveWay(_ entry: OutboxEntry, _ current: ServerRecord?) throws {
-    // What gave way with another of its transaction meanwhile is over.
+    // A change that gave way with another of its transaction has already ended.
     guard let entry = try Outbox.current(entry, in: transaction) else { return }
     let table = try transaction.catalog.table(entry.record.type)
     let lost = try Outbox.local(entry, table, in: transaction).map { table.document($0) }
@@ -204,7 +205,7 @@ extension Settlement {
     let version = current.flatMap { $0.isAbsence ? nil : $0.version }
     let noted = try journal(entry, .overwritten, .together, loses: true, to: told, version: version)
     if entry.isLater {
-      // What was made on top of it in another transaction has lost its ground.
+      // Changes stacked on it by another transaction have lost their base.
       guard let next = try Outbox.undo(later: entry, noted, in: transaction), let group = next.group else {
         return
       }
@@ -218,8 +219,9 @@ extension Settlement {
   }
 }
 
-/// Pulls against together-writes: a page that brings another version of a record which waits with others would
-/// show half of what somebody changed together. So the conflict is decided before the page is shown.
+/// Decides conflicts between pulls and pending transactions. A page can bring another version of a record that waits
+/// with others. The conflict is decided before the page is shown, so that readers never see half of another user's
+/// transaction.
 extension Settlement {
   /// A record that waits with others, and the version of it that a pull brings.
   struct PullConflict: Sendable {
@@ -227,7 +229,7 @@ extension Settlement {
     var change: ServerRecord
   }
 
-  /// The conflicts of the pages of a scope: those staged, and the last one. Free when nothing is tied.
+  /// Returns the conflicts of the pages of a scope, the staged ones and the last. Costs nothing if no change is tied.
   static func pullConflicts(
     _ page: SyncResponse.Page, in transaction: ReadTransaction
   ) throws -> [PullConflict] {
@@ -252,10 +254,10 @@ extension Settlement {
     return Array(found.values)
   }
 
-  /// Settles the conflicts of a last page. False when that is not possible yet: the page is to be staged until what
-  /// is in doubt is known, or the policies were asked about what is here now.
+  /// Settles the conflicts of a last page. Returns false if that isn't possible yet. The page is then staged until no
+  /// change is in doubt, or the policies have decided about the current state.
   mutating func settleConflicts(with page: SyncResponse.Page) throws -> Bool {
-    // What another history brings is compared with what is here. Conflicts with it are decided when they are sent.
+    // Another history is compared with the local records. Conflicts with it are decided when they are sent.
     let isOtherHistory =
       try page.reset
       ? HistoryComparison(transaction).isOther(page, history)
@@ -268,7 +270,7 @@ extension Settlement {
       if unit.contains(where: { $0.operationID != nil }) { return false }
       if try decision(on: conflict.entry, conflict.change) == nil { return false }
     }
-    // What lies on top of a change that gives way has its turn, and its conflict, in the same step.
+    // The change stacked on one that gives way becomes the entry, and its conflict is decided, in the same step.
     var done: [RecordID: Int64] = [:]
     while true {
       let open = Dictionary(
@@ -290,14 +292,14 @@ extension Settlement {
       done[entry.record] = entry.revision
       switch try decision(on: entry, conflict.change) {
       case .success(let choice)?: choices.append((entry, conflict.change, choice))
-      // Asked again when it is sent; until then the record stays as it is.
+      // The policy decides again when the change is sent. Until then the record stays as it is.
       case .failure?, nil: isFailed = true
       }
     }
     if !isFailed { try carryOut(choices, of: unit) }
   }
 
-  /// What the policy decides about a change of a page, where that is known or can be known now.
+  /// Returns the policy's decision about a change of a page, or `nil` if it can't be known now.
   private func decision(
     on entry: OutboxEntry, _ change: ServerRecord
   ) throws -> Result<MergeDecision, any Error>? {

@@ -1,10 +1,10 @@
 import BothyStore
 
-/// What the server's word makes of changes that lie beneath others of their record.
+/// Applies verdicts to changes that have others of their record stacked on them.
 extension Settlement {
-  /// The server has taken one: the next goes on from what it has made of the record.
+  /// Settles a change that the server has accepted. The next one continues from the record that the server made of it.
   ///
-  /// - Parameter newer: what was told of the record since.
+  /// - Parameter newer: the version that was reported since, or `nil`.
   mutating func settle(
     beneath entry: OutboxEntry, _ made: ServerRecord, _ newer: ServerRecord?, _ noted: Journal.Noted
   ) throws {
@@ -15,15 +15,15 @@ extension Settlement {
       let local = try Outbox.local(entry, table, in: transaction)
       try Outbox.rebase(entry.record, from: local, to: row, movesDoubt: true, in: transaction)
     }
-    // It was sent on top of another that was undone here: what the server has of both is asked for.
+    // The change was sent on top of one that was undone here, so the server's result of both is requested.
     if entry.base?.version == Outbox.unsentVersion {
       try Refetch.mark(entry.record, in: made.container, in: transaction)
     }
     try end(entry, newer ?? made, noted)
   }
 
-  /// Whether any of these operations is of a change on top of one that was not taken. Then all of them wait again; those
-  /// that the server has taken nevertheless stay in doubt.
+  /// True if any of these operations belongs to a change on top of one that wasn't accepted. Then all of them wait
+  /// again. If the server has applied them nevertheless, they stay in doubt.
   func waitsBeneath(_ sent: [(item: PushBatch.Item, verdict: Outcome.Verdict)]) throws -> Bool {
     let isBlocked = try sent.contains { item, _ in
       let id = item.operation.record
@@ -42,9 +42,9 @@ extension Settlement {
     return true
   }
 
-  /// Decides the conflicts of changes whose turn came because those beneath them ended otherwise than they were made on, in
-  /// the same step: no reader sees a part of a transaction that is on its way out. Those that a policy of the app's own
-  /// decides are decided when they are sent.
+  /// Decides the conflicts of changes that became entries because those beneath them ended in another state. Runs in
+  /// the same step, so that no reader sees a part of a transaction that is being undone. Conflicts that a policy of the
+  /// app's own decides wait until the change is sent.
   mutating func decideLater() throws {
     var left: Set<RecordID> = []
     while let entry = try Outbox.undecided(in: transaction).first(where: { !left.contains($0.record) }) {

@@ -1,8 +1,8 @@
 import BothyStore
 
-/// What becomes of changes that the server refuses, and of those that can't be decided.
+/// Handles changes that the server rejects, and those that can't be decided.
 extension Settlement {
-  /// The server has the record as it can't be read here: nothing is decided about it.
+  /// Keeps a server's version that can't be read here. Nothing is decided about it.
   mutating func setAside(_ found: UnreadableRecord, _ current: ServerRecord?) throws {
     try UnreadableTable.keep(found, current, in: transaction)
     report.unreadable.append(found)
@@ -15,7 +15,7 @@ extension Settlement {
       return try Outbox.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
     }
     guard entry.revision == item.revision else {
-      // Edited since: it is sent as it is now, where the server has answered.
+      // Edited since: it is sent as it is now, unless the rejection leaves it in doubt.
       try tell(failure(entry, rejection, nextRetry: clock.now()))
       return rejection.leavesDoubt ? () : try Outbox.recall(entry.record, in: transaction)
     }
@@ -26,7 +26,7 @@ extension Settlement {
     try postpone(entry, rejection)
   }
 
-  /// Undoes the local change: the row is what the server last told, and the next pull asks for the record.
+  /// Undoes the local change. The row becomes what the server last reported, and the next pull requests the record.
   mutating func discard(_ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection) throws {
     let lost = try Outbox.local(entry, table, in: transaction).map { table.document($0) }
     report.overwritten.append(Overwritten(record: entry.record, fields: lost))
@@ -37,8 +37,8 @@ extension Settlement {
     try Refetch.mark(entry.record, in: container, in: transaction)
   }
 
-  /// Keeps the entry with the reason, to be tried later or, when it was refused as often as its type allows, not
-  /// until somebody decides. A change on which the server failed inside was not refused, and is always tried later.
+  /// Keeps the entry with the reason and retries it later. An entry that was rejected as often as its type allows is
+  /// quarantined until a decision. A change on which the server failed inside wasn't rejected, and is always retried.
   mutating func postpone(_ entry: OutboxEntry, _ rejection: Rejection) throws {
     var state = OutboxEntry.State.pending
     if case .quarantine(let limit) = rejections(entry.record.type), entry.attempts + 1 >= limit,
@@ -53,7 +53,7 @@ extension Settlement {
       in: transaction)
   }
 
-  /// Tells of a refusal that leaves the change pending.
+  /// Reports a rejection that leaves the change pending.
   @discardableResult
   mutating func tell(_ failure: SyncFailure) throws -> Journal.Noted {
     report.failures.append(failure)

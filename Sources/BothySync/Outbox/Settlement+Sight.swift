@@ -1,8 +1,8 @@
 import BothyStore
 
-/// Records that leave what this device follows by what the server answers, and those that come back.
+/// Handles records that leave the scopes of this device by the server's answers, and those that return.
 extension Settlement {
-  /// Whether the server showed by its verdict that the record may be seen, where this device follows it.
+  /// True if the verdict shows that the record is visible, in a scope that this device pulls.
   func isInSight(
     _ verdict: Outcome.Verdict, _ operation: SyncOperation, _ entry: OutboxEntry
   ) throws -> Bool {
@@ -16,7 +16,8 @@ extension Settlement {
     return try PullState.scopes(in: transaction).contains { $0.contains(container) }
   }
 
-  /// Whether an operation moved the record out of all that is followed here, or others did, as a conflict tells.
+  /// True if an operation moved the record out of all scopes that this device pulls, or a conflict shows that others
+  /// did.
   func isMovedAway(
     _ operation: SyncOperation, _ verdict: Outcome.Verdict, _ entry: OutboxEntry
   ) throws -> Bool {
@@ -28,7 +29,7 @@ extension Settlement {
       && !scopes.contains { $0.contains(container) }
   }
 
-  /// Removes the record unless something of it is still pending: then it goes when that is settled.
+  /// Evicts the record. If changes of it are still pending, it is evicted when they are settled.
   func letGo(_ id: RecordID, _ table: TypeTable) throws {
     guard let left = try Outbox.entry(id, in: transaction) else {
       try transaction.evict(table, id: id.id)

@@ -1,7 +1,7 @@
 import BothyStore
 
-/// Brings the outcomes of a batch into the store, inside the transaction of the answer: acknowledged entries are
-/// cleared, conflicts decided, refusals kept with their reason.
+/// Applies the outcomes of a batch to the store, inside the transaction of the answer. Acknowledged entries are
+/// deleted, conflicts are decided, and rejections are kept with their reasons.
 struct Settlement {
   let transaction: WriteTransaction
   let clock: SyncClock
@@ -10,24 +10,24 @@ struct Settlement {
   /// The decisions on conflicts, made before the transaction, by operation id.
   let decisions: [String: ConflictDecision]
   let configuration: SyncConfiguration
-  /// Those on records of together-writes that a pull brings in other versions.
+  /// The decisions on records of transactions that a pull brings in other versions.
   var pullDecisions: [RecordID: PullDecision] = [:]
   /// The scopes that syncs pull as configured.
   var pulls: [PullScope] = []
-  /// The history that the answer is of; nil from a server that has no identity.
+  /// The history of the answer, or `nil` from a server without an identity.
   var history: ServerHistory?
-  /// Together-writes whose conflicts wait for the pages that show what they are about.
+  /// Transactions whose conflicts wait for the pages that show the server's versions.
   var undecided: [[Member]] = []
-  /// Records of together-writes that the server has refused.
+  /// Records of transactions that the server has rejected.
   var refusedTogether: [RecordID] = []
   var report: SyncReport
-  /// Whether pages came with the answer.
+  /// True if pages came with the answer.
   var isPulling = false
-  /// What the server made of changes that were hidden until then, and what became of them.
+  /// The server's results of changes that were hidden until then. `outcomes` has their ends.
   var answers: [RecordID: ServerRecord] = [:]
   var outcomes: [RecordID: SentValues.Decided] = [:]
   var orphans = OrphanPolicy.deleteRule
-  /// Who the server says that the device's user is: who owns what is made here.
+  /// The device's user as the server names it, who owns the records created here.
   var principal: String?
   var journalLimits = JournalLimits()
 
@@ -37,7 +37,7 @@ struct Settlement {
     var result: Result<MergeDecision, any Error>
   }
 
-  /// The same for what a pull brought: also for this version of it alone.
+  /// Like `ConflictDecision`, but for a version that a pull brought, and valid for that version alone.
   struct PullDecision: Sendable {
     var version: String
     var decision: ConflictDecision
@@ -46,11 +46,11 @@ struct Settlement {
   mutating func settle(_ item: PushBatch.Item, _ verdict: Outcome.Verdict) throws {
     let id = item.operation.record
     guard var entry = try Outbox.entry(id, in: transaction), entry.operationID == item.operation.id else {
-      // One on top of another that was not taken.
+      // The operation belongs to a change on top of another that wasn't accepted.
       return verdict.isApplied ? () : try Outbox.recall(id, item.operation.id, in: transaction)
     }
     let table = try transaction.catalog.table(id.type)
-    // Read before the journal is cut: its limits may leave nothing of it.
+    // Read before the journal is trimmed, because its limits may leave nothing of the entry.
     defer { if entry.isHidden { outcomes[id] = try? decided(id, entry.revision) } }
     if try entry.isLeaving && isInSight(verdict, item.operation, entry) {
       try Outbox.leave(id, isLeaving: false, in: transaction)
@@ -67,7 +67,7 @@ struct Settlement {
     if try entry.isLeaving || isMovedAway(item.operation, verdict, entry) { try letGo(id, table) }
   }
 
-  /// Settles what a batch was answered; operations without an answer stay in doubt.
+  /// Settles a batch with its outcomes. Operations without an outcome stay in doubt.
   mutating func settle(_ batch: PushBatch, _ outcomes: [Outcome]) throws {
     let verdicts = Dictionary(outcomes.map { ($0.operation, $0.verdict) }, uniquingKeysWith: { $1 })
     for unit in batch.units {
@@ -97,7 +97,7 @@ struct Settlement {
     case .update: report.note(id, .updatedOnServer)
     case .delete: report.note(id, .deletedFromServer)
     }
-    // What a pull told after the operation was first applied, if it is told of only now.
+    // The version that a pull reported after the operation was first applied, if the outcome arrives only now.
     let newer = entry.shadow.flatMap { $0.version.isNewer(than: version) ? $0 : nil }
     let tombstone = ServerRecord(
       id: id, container: entry.container, version: version, modified: modified, isDeleted: true)
@@ -116,13 +116,13 @@ struct Settlement {
       if let told = newer ?? told { return try end(entry, told, noted) }
       try Outbox.remove(id, noted, in: transaction)
       try know(item.operation)
-      // Deleted and made again here, the record is the one that it was there.
+      // A record that was deleted and created again here is the one that the server had.
       let metadata = metadata(of: item.operation, modified).filled(from: entry.origin)
       try transaction.setMetadata(metadata, table, id: id.id)
       return try transaction.setVersion(version, table, id: id.id)
     }
     if isDeletion {
-      // Deleted there as asked; made again here since.
+      // Deleted there as requested, and created again here since.
       try Outbox.reopen(
         id, base: nil, told: tombstone, kind: entry.kind == .delete ? .delete : .insert, in: transaction)
     } else {
@@ -139,14 +139,14 @@ struct Settlement {
     if let newer { try Outbox.hear(newer, in: transaction) }
   }
 
-  /// What the server's answer without fields says of when and by whom a record was made.
+  /// Returns the metadata of a record that the server answered without fields.
   private func metadata(of operation: SyncOperation, _ modified: Int64) -> RecordMetadata {
     let isNew = operation.kind == .insert
     return RecordMetadata(
       created: isNew ? modified : nil, modified: modified, owner: isNew ? principal : nil)
   }
 
-  /// What the server has after applying an operation that it answered without fields.
+  /// Returns the server's fields after an operation that it answered without fields.
   static func result(of operation: SyncOperation, on base: OutboxEntry.Base?) throws -> FieldsDocument {
     guard operation.kind == .update, let base else { return FieldsDocument(operation.fields) }
     var members = try base.fields.members()
@@ -171,7 +171,7 @@ struct Settlement {
       return try become(live, entry, journal(entry, .accepted, .agreed, version: live.version))
     }
     guard let decision = decisions[item.operation.id], decision.revision == entry.revision else {
-      // Edited while the policy was asked: it is sent again and asked again.
+      // Edited while the policy ran: the change is sent and decided again.
       return try Outbox.recall(id, in: transaction)
     }
     switch decision.result {
@@ -188,13 +188,13 @@ struct Settlement {
     }
   }
 
-  /// Both sides deleted the record.
+  /// Settles a record that both sides deleted.
   mutating func wasDeleted(_ entry: OutboxEntry, _ current: ServerRecord?) throws {
     report.note(entry.record, .alreadyDeleted)
     try end(entry, current ?? .unknown(entry.record), journal(entry, .accepted, .agreed))
   }
 
-  /// Whether a counter was changed here: then equal content does not mean that both made the same change.
+  /// True if a counter was changed here. Then equal content doesn't mean that both sides made the same change.
   private static func countsUp(_ row: StoredRow, _ base: OutboxEntry.Base?, _ table: TypeTable) throws -> Bool
   {
     let counters = table.schema.fields.filter { $0.merge == .counter }
@@ -203,7 +203,7 @@ struct Settlement {
     return counters.contains { changed[$0.name] != nil }
   }
 
-  /// Whether anything but the sharing of the record was changed here.
+  /// True if anything but the sharing of the record was changed here.
   func isEdited(_ entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable) -> Bool {
     guard let row else { return true }
     return table.document(row) != entry.base?.fields || entry.destination(row.container) != nil
@@ -217,7 +217,7 @@ struct Settlement {
     let isSame =
       row.map { table.document($0) } == live?.fields && row?.container ?? id.type == live?.container
     let noted: Journal.Noted
-    // Sharing alone is no matter of fields: it stays pending while there is a record to share.
+    // Sharing alone doesn't concern fields. It stays pending while a record exists to share.
     if live != nil && (isSame || !isEdited(entry, row, table)) {
       noted = try journal(entry, .accepted, .agreed, version: live?.version)
     } else {
@@ -233,7 +233,7 @@ struct Settlement {
       try end(entry, current ?? .unknown(id), noted)
     } else {
       var orphans = Orphans(transaction, orphans)
-      // The entry goes first: one that makes the record again may follow it.
+      // Removes the entry first, because one that recreates the record may follow it.
       try Outbox.remove(id, noted, in: transaction)
       if try orphans.deletes(id) {
         if try Outbox.show(entry, told: current ?? .unknown(id), in: transaction) { report.repaired += 1 }
@@ -243,14 +243,14 @@ struct Settlement {
     }
   }
 
-  /// The local state stays pending, now against what the server has.
+  /// Keeps the local state pending, now against the server's version.
   mutating func takeClient(
     _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
   ) throws {
     if let live, var row = try Outbox.local(entry, table, in: transaction),
       entry.base != nil && entry.destination(row.container) == nil
     {
-      // It was not moved here: where it is, is for the server to say.
+      // The record wasn't moved here, so the server decides about its container.
       row.container = live.container == table.schema.name ? nil : live.container
       if entry.awaited != nil {
         try Outbox.setLocal(entry, table, row, in: transaction)
@@ -263,8 +263,9 @@ struct Settlement {
     try reopen(entry, live, current, kind)
   }
 
-  /// Pending work against what the server has. Made again where others deleted it, a record remembers what it was edited
-  /// on: made by others too, it is merged against that, and what was not edited here is theirs.
+  /// Makes a change pending against the server's version. A record that is created again after others deleted it
+  /// remembers the base of its edits. If others create it again too, it is merged against that base, and fields that
+  /// weren't edited here are theirs.
   private mutating func reopen(
     _ entry: OutboxEntry, _ live: ServerRecord?, _ current: ServerRecord?, _ kind: SyncOperation.Kind
   ) throws {
@@ -295,7 +296,7 @@ struct Settlement {
     let moved = isMovedThere ? nil : before.flatMap { entry.destination($0.container) }
     let container = moved ?? live?.container ?? before?.container ?? id.type
     let lost = try before.flatMap { before in
-      // The place is lost too where it was chosen here: of a record made here, or moved here.
+      // The container is lost too if it was chosen here, for a record that was created or moved here.
       let isPlaced = entry.base == nil || entry.destination(before.container) != nil
       let losesPlace = isPlaced && before.container ?? id.type != container
       let mine = table.document(before)
@@ -322,7 +323,7 @@ struct Settlement {
     try reopen(entry, live, current, live == nil ? .insert : .update)
   }
 
-  /// Whether a field edited here ends with another value than it was given here.
+  /// True if a field edited here ends with another value than the local edit gave it.
   static func losesEdit(
     _ local: FieldsDocument, _ base: OutboxEntry.Base?, _ merged: FieldsDocument
   ) throws -> Bool {
@@ -334,8 +335,8 @@ struct Settlement {
 
   // MARK: shared
 
-  /// The record is what the server has. What of its sharing the server has not is still pending: a conflict over
-  /// fields or containers decides nothing about it.
+  /// Makes the record the server's version. Sharing that the server lacks stays pending, because a conflict over fields
+  /// or containers doesn't decide about it.
   private mutating func become(_ live: ServerRecord, _ entry: OutboxEntry, _ noted: Journal.Noted) throws {
     guard entry.sharing?.rest(over: live.sharing) != nil, entry.kind != .delete else {
       return try end(entry, live, noted)
@@ -367,7 +368,7 @@ struct Settlement {
     try known.set(live.sharing, of: live.id)
   }
 
-  /// The record's pending work is over: it is the newest that was told of it.
+  /// Ends the record's pending changes. The record becomes the newest version that was reported.
   mutating func end(_ entry: OutboxEntry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
     let isRepaired = try Outbox.end(entry, told: told, isPulling: isPulling, noted, in: transaction)
     if isRepaired { report.repaired += 1 }

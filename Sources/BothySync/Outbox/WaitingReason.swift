@@ -1,22 +1,22 @@
 import BothyStore
 
-/// Why the next sync may not send a pending entry, as far as the file says. Knows nothing of the network.
+/// The reason why the next sync may not send a pending entry, as far as the file shows. Doesn't consider the network.
 package enum WaitingReason: Sendable, Hashable {
-  /// The app holds it back.
+  /// The app holds it back as a draft.
   case draft
-  /// Refused as often as is allowed: it waits for a decision.
+  /// The server rejected it as often as the policy allows, and it waits for a decision.
   case decision
-  /// Refused, and tried again from then on, in milliseconds since 1970.
+  /// The server rejected it, and it is sent again from this time on, in milliseconds since 1970.
   case retry(at: Int64)
-  /// Another record that was written together with it is refused.
+  /// The server rejected another record that was written together with it.
   case together(RecordID)
-  /// It was sent, and the answer was lost: it is sent again under the same id.
+  /// It was sent, and the answer was lost. It is sent again under the same id.
   case answer
-  /// The server lacks a record that it refers to, and that one waits for something else.
+  /// The server lacks a record that it refers to, and that record can't be sent yet.
   case reference(RecordID)
-  /// So many blobs that it names are not on the server yet; they go before it.
+  /// The number of blobs that it names and the server lacks. They are sent before it.
   case blobs(Int)
-  /// Nothing stands against it.
+  /// Nothing blocks it.
   case nextSync
 
   /// The word for documents.
@@ -33,7 +33,7 @@ package enum WaitingReason: Sendable, Hashable {
     }
   }
 
-  /// Whether a sync that ends well is all that it waits for.
+  /// True if it waits only for a successful sync.
   package var isForSync: Bool {
     switch self {
     case .nextSync, .answer, .blobs: true
@@ -41,7 +41,7 @@ package enum WaitingReason: Sendable, Hashable {
     }
   }
 
-  /// The record that is waited for.
+  /// The record that it waits for, or `nil`.
   package var record: RecordID? {
     switch self {
     case .together(let record), .reference(let record): record
@@ -51,7 +51,8 @@ package enum WaitingReason: Sendable, Hashable {
 }
 
 extension SyncedStore {
-  /// Why each of these entries waits, on one snapshot: a look-up for each record and blob that one names.
+  /// Returns the reason of each of these entries, on one snapshot. Costs a look-up for each record and blob that one
+  /// names.
   package func waitingReasons(for entries: [OutboxEntry]) throws -> [WaitingReason] {
     let now = clock.now()
     return try store.read { transaction in
@@ -80,7 +81,7 @@ extension SyncedStore {
     return missing.isEmpty ? .nextSync : .blobs(missing.count)
   }
 
-  /// The first record that another refers to, that the server does not have and that is not sent now.
+  /// Returns the first record that another refers to, that the server lacks and that isn't sent now.
   private static func unsent(
     _ record: AnyRecord, _ type: TypeSchema, now: Int64, in transaction: ReadTransaction
   ) throws -> RecordID? {
@@ -99,7 +100,7 @@ extension SyncedStore {
 }
 
 extension FieldValue {
-  /// The ids of the records that a reference or a list of them names.
+  /// The ids of the records that a reference or a list of references names.
   fileprivate var referencedIDs: [String] {
     switch self {
     case .text(let id): [id]

@@ -1,26 +1,26 @@
-/// Where an answer to a read comes from. Whatever the policy, the answer is what the local store holds after any
+/// The source of the answer to a read. Under every policy the answer is the content of the local store after any
 /// network result was merged, pending changes included.
 public enum FetchPolicy: String, Sendable, Hashable, CaseIterable {
-  /// The server is asked; without an answer the read throws.
+  /// Reads from the server. Without an answer the read throws.
   case networkOnly
-  /// The server is asked; without an answer the local store answers. The default.
+  /// Reads from the server, or from the local store without an answer. The default.
   case networkElseCache
-  /// The server is not asked.
+  /// Reads from the local store only.
   case cacheOnly
-  /// The local store answers; if it has nothing, the server is asked.
+  /// Reads from the local store, or from the server if the local store has no result.
   case cacheElseNetwork
-  /// The container is synced first, both ways; then the local store answers, whether that worked or not.
+  /// Syncs the container first, in both directions, then reads from the local store, even if the sync failed.
   case syncThenCache
-  /// The local store answers at once, and a running `SyncedStore.run()` is asked for a sync; observers see what it
-  /// brings. Without `run()` nothing is asked.
+  /// Reads from the local store at once, and requests a sync from a running `SyncedStore.run()`. Observers receive its
+  /// changes. Without `run()` nothing is requested.
   case cacheThenRefresh
 }
 
-/// Where a write goes first.
+/// The destination that a write reaches first.
 public enum SavePolicy: String, Sendable, Hashable, CaseIterable {
-  /// The server first, then the local store; without an answer the change is kept locally and pending.
+  /// The server first, then the local store. Without an answer the change is stored locally and pending.
   case networkThenCache
-  /// The server only; without an answer the write throws and nothing is kept.
+  /// The server only. Without an answer the write throws and nothing is stored.
   case networkOnly
   /// The local store only, pending until the next sync.
   case cacheOnly
@@ -28,75 +28,76 @@ public enum SavePolicy: String, Sendable, Hashable, CaseIterable {
   case cacheThenNetwork
 }
 
-/// What becomes of a change that the server refuses for good. Never applied to a lack of network, of a valid
-/// token, or to throttling.
+/// The treatment of a change that the server rejects permanently. It never applies to throttling, or to a missing
+/// network or token.
 public enum RejectionPolicy: Sendable, Hashable {
-  /// It stays pending and is tried again, ever more rarely; it shows in the inbox. The default.
+  /// The change stays pending and is tried again at growing intervals. It is listed as rejected. The default.
   case keepPending
-  /// After so many refusals it is not sent any more, until somebody decides.
+  /// After `after` rejections the change isn't sent again, until the app decides.
   case quarantine(after: Int)
-  /// It is undone: the record becomes what the server has.
+  /// The change is undone, and the record takes the server's version.
   case discardAndRefetch
 }
 
-/// Whether there is a local copy at all.
+/// The choice between a local copy and none.
 public enum CacheMode: String, Sendable, Hashable, CaseIterable {
-  /// Records are kept in the file, and policies say when it answers. The default.
+  /// Records are stored in the file, and policies choose when reads use it. The default.
   case enabled
-  /// Every read and every write goes to the server, and nothing is kept here.
+  /// Every read and every write uses the server, and nothing is stored on the device.
   case disabled
 }
 
-/// What becomes of a save that the local store cannot take: a full disk, a locked file.
+/// The treatment of a save that the local store cannot take, such as on a full disk or in a locked file.
 public enum LocalFailurePolicy: String, Sendable, Hashable, CaseIterable {
-  /// It throws. The default.
+  /// The save throws. The default.
   case throwError
-  /// It is tried on the server all the same; the receipt says that it is not stored here.
+  /// The save is tried on the server. The receipt states that it isn't stored on the device.
   case tryRemote
 }
 
-/// What a read gives whose condition names fields that only the server knows, when the server is not asked.
+/// The answer of a read that doesn't use the server, if its condition has fields that only the server knows.
 public enum UnevaluablePolicy: String, Sendable, Hashable, CaseIterable {
-  /// `SyncError` `.notLocallyEvaluable`. The default.
+  /// The read throws `SyncError` `.notLocallyEvaluable`. The default.
   case throwError
-  /// An empty answer, from the cache and not complete.
+  /// The answer is empty, from the cache and not complete.
   case empty
 }
 
-/// Which way a sync goes.
+/// The directions of a sync.
 public enum SyncScope: String, Sendable, Hashable, CaseIterable {
-  /// What is pending goes to the server; nothing is pulled.
+  /// Sends pending changes and pulls nothing.
   case push
-  /// What changed on the server is brought; nothing is sent.
+  /// Pulls the server's changes and sends nothing.
   case pull
-  /// Both, in the same round trips.
+  /// Does both, in shared round trips.
   case both
 }
 
-/// What a sync does that is asked for while another is running.
+/// The behavior of a sync that is requested while another runs.
 public enum IfRunning: String, Sendable, Hashable, CaseIterable {
-  /// Waits for that one, or for its turn, and reports what was done. The default.
+  /// Waits for that sync, or for its turn, and reports the results. The default.
   case join
-  /// Does nothing, at once: the report says `.alreadyRunning`.
+  /// Returns at once, with `.alreadyRunning` in the report.
   case ignore
 }
 
-/// What one call does otherwise than the store's configuration says; nil leaves the configuration's value.
+/// The options of one call that differ from the store's configuration. `nil` leaves the configuration's value.
 public struct RequestOptions: Sendable, Hashable {
-  /// Where a read gets its answer from. Types that are not synced are read here, whatever it says.
+  /// The source of a read. Types that are not synced are always read from the local store.
   public var fetchPolicy: FetchPolicy?
-  /// Where a write goes first. Types that are written on the server only go there, types that are not synced stay here.
+  /// The destination that a write reaches first. Changes of server-only types are always sent to the server, and types
+  /// that are not synced stay here.
   public var savePolicy: SavePolicy?
-  /// False keeps what the network brings out of the local store.
+  /// False if results of the network aren't stored in the local store.
   public var cacheResults: Bool?
-  /// Keeps a saved record back from syncing until it is released.
+  /// True if a saved record isn't synced until it is released.
   public var isDraft: Bool
-  /// Whether a deletion of a record that is not on this device is sent, in case the server has it.
+  /// True if a deletion of a record that isn't on this device is sent, in case the server has it.
   public var assumesRemote: Bool
-  /// How long a read under `.syncThenCache` waits for its sync; the sync goes on after that.
+  /// The longest time a read under `.syncThenCache` waits for its sync. The sync continues after that.
   public var timeout: Duration?
 
-  /// As configured, with what is given here instead.
+  /// Makes options that differ from the configuration in the given values.
   public init(
     fetchPolicy: FetchPolicy? = nil, savePolicy: SavePolicy? = nil, cacheResults: Bool? = nil,
     isDraft: Bool = false, assumesRemote: Bool = false, timeout: Duration? = nil

@@ -1,10 +1,11 @@
 /// The two systems that Bothy replaces, each as one configuration.
 extension SyncConfiguration {
-  /// The behaviour of the mobile SDK that cached for apps of one backend: network first, for reads and saves; a sync
-  /// only when asked for, of local changes only; the server wins where it has changed since; what is refused stays
-  /// pending; a sync asked for while one is running does nothing. `SyncCallbacks` tells of a sync as it did.
+  /// The behavior of the mobile SDK with a cache for apps of one backend. Reads and saves use the network first. A sync
+  /// runs on request only and sends local changes only. The server wins if its record has changed since. Rejected
+  /// changes stay pending. A sync that is requested while one runs does nothing. `SyncCallbacks` reports a sync in that
+  /// SDK's form.
   ///
-  /// There the cache had to be switched on first; here `cache` is `.enabled`.
+  /// In that SDK the cache is off by default; here `cache` is `.enabled`.
   public static var stackMob: SyncConfiguration {
     var configuration = SyncConfiguration()
     configuration.fetchPolicy = .networkOnly
@@ -19,9 +20,9 @@ extension SyncConfiguration {
     return configuration
   }
 
-  /// The behaviour of the bridge between a local and a remote storage: every read syncs its container first and
-  /// answers from here; every save is durable here first and then sent; the server is right, in conflicts if its
-  /// record is newer and in refusals always; containers with pending work are synced every ten minutes.
+  /// The behavior of the bridge between a local and a remote storage. Every read syncs its container first and reads
+  /// from the local store. Every save is durable locally first and then sent. The server wins conflicts if its record
+  /// is newer, and rejected changes are always undone. Containers with pending changes are synced every ten minutes.
   public static var ntiBridge: SyncConfiguration {
     var configuration = SyncConfiguration()
     configuration.fetchPolicy = .syncThenCache

@@ -1,25 +1,26 @@
 public import BothyStore
 
-/// Closures that are told of a sync the way the older SDK told: failed inserts, failed updates, failed deletions, and
-/// then, exactly once and also when there is nothing to tell, the completion with all that was synced.
+/// Closures that report a sync in the older SDK's form. They are called with failed inserts, failed updates and failed
+/// deletions. Then the completion is called exactly once with all synced records, even without any.
 ///
-/// Each runs where it belongs: a `@MainActor` closure on the main actor. A list of failures that is empty is not told.
+/// Each runs in its own isolation: a `@MainActor` closure on the main actor. An empty list of failures isn't reported.
 public struct SyncCallbacks: Sendable {
-  /// Takes what failed in one sync; the next closure waits for it.
+  /// Receives the failures of one sync. The next closure waits for it.
   public typealias FailureCallback = @Sendable ([SyncFailure]) async -> Void
 
-  /// Told of records made here that the server refused.
+  /// Receives records inserted here that the server rejected.
   public var failedInserts: FailureCallback?
-  /// Told of changes that it refused.
+  /// Receives changes that the server rejected.
   public var failedUpdates: FailureCallback?
-  /// Told of deletions that it refused.
+  /// Receives deletions that the server rejected.
   public var failedDeletes: FailureCallback?
-  /// Told last, of all that was synced.
+  /// Receives all synced records, last.
   public var completion: (@Sendable ([SyncedObject]) async -> Void)?
-  /// Told first, where callbacks were so slow that syncs before this one are told with it: how many.
+  /// Receives the number of earlier syncs that are reported with this one, first. It is called if the callbacks were
+  /// too slow.
   public var missed: (@Sendable (Int) async -> Void)?
 
-  /// All are nil unless given; a closure that is nil is left out, and changes nothing for the others.
+  /// Makes callbacks, all `nil` by default. A closure that is `nil` is skipped, without effect on the others.
   public init(
     failedInserts: FailureCallback? = nil, failedUpdates: FailureCallback? = nil,
     failedDeletes: FailureCallback? = nil, completion: (@Sendable ([SyncedObject]) async -> Void)? = nil,
@@ -32,7 +33,7 @@ public struct SyncCallbacks: Sendable {
     self.missed = missed
   }
 
-  /// Tells of one report, in the order above; returns when the last closure has.
+  /// Calls the closures for one report, in the order above. Returns after the last closure.
   public func deliver(_ report: SyncReport) async {
     if report.missed > 0 { await missed?(report.missed) }
     for (kind, callback) in [
@@ -52,7 +53,7 @@ public struct SyncedObject: Sendable, Hashable {
   /// One of the first four actions.
   public var actionTaken: SyncedRecord.Action
 
-  /// What `SyncReport.syncedObjects` makes.
+  /// Makes an entry, for `SyncReport.syncedObjects`.
   public init(objectID: RecordID, actionTaken: SyncedRecord.Action) {
     self.objectID = objectID
     self.actionTaken = actionTaken
@@ -60,8 +61,8 @@ public struct SyncedObject: Sendable, Hashable {
 }
 
 extension SyncReport {
-  /// What was synced, in the older SDK's terms: a record removed here because the server has none counts as an update
-  /// of the cache; one that both sides had deleted already is not told.
+  /// The synced records in the older SDK's terms. A record that was deleted here because the server has none counts as
+  /// an update of the cache. A record that both sides had deleted is left out.
   public var syncedObjects: [SyncedObject] {
     synced.compactMap { record in
       switch record.action {
@@ -75,8 +76,8 @@ extension SyncReport {
 }
 
 extension SyncedStore {
-  /// Syncs and tells the callbacks of it; a sync that found no network tells its completion. While another is running
-  /// it joins that, or does nothing and tells nothing, as `configuration.ifRunning` says.
+  /// Syncs and calls the callbacks. A sync without a network calls the completion. While another sync runs, this one
+  /// joins it, or does nothing and calls no closure, as `configuration.ifRunning` says.
   @discardableResult
   public func sync(_ scope: SyncScope? = nil, telling callbacks: SyncCallbacks) async -> SyncReport {
     let report = await sync(scope)
@@ -84,14 +85,14 @@ extension SyncedStore {
     return report
   }
 
-  /// Tells the callbacks of every sync that ends, in order, until the task is cancelled. Syncs that ended before, since
-  /// the store was opened or since the last callbacks were told, come first. Up to 100 wait for callbacks that are slow
-  /// or not there yet; `missed` is told of more, and what these did is told with the next.
+  /// Calls the callbacks for every sync that ends, in order, until the task is cancelled. Syncs that ended before come
+  /// first, since the store was opened or the last callbacks were called. Up to 100 wait for callbacks that are slow or
+  /// not set yet. Beyond that `missed` receives their number, and the next report includes their records.
   ///
-  /// How far the callbacks were told is kept in the file under `name`, and what was synced and refused since is read
-  /// from the journal: after a relaunch, or while another process synced, nothing is missed that the journal still
-  /// keeps, and nothing is told twice. Callbacks that were running when the app was killed are told again. Callbacks
-  /// of a new name begin with the opening of the store. Two at a time need two names.
+  /// The file stores the position of the callbacks under `name`, and the journal has the records that were synced and
+  /// rejected since. After a relaunch, or while another process synced, nothing is missed that the journal still has,
+  /// and nothing is reported twice. Callbacks that were running when the app was killed are called again. Callbacks of
+  /// a new name begin with the opening of the store. Two concurrent calls need two names.
   public func tellReports(to callbacks: SyncCallbacks, as name: String = "callbacks") async {
     let (reader, hasWaited) = engine.reports.takeWaiting(name)
     defer { engine.reports.giveBack(reader, name) }

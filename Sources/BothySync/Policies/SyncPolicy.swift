@@ -1,31 +1,31 @@
-/// When a sync may run, as the user wishes it: on which networks, at what power, for which types. A value that can
-/// be set at any time; what it holds back stays pending and goes when it may.
+/// The user's conditions for syncs: the networks, the power state and the types. A value that can be set at any time.
+/// Changes that it holds back stay pending and are sent when it allows.
 ///
-/// It governs syncs, whoever asks for them; a sync that is forced goes anyway. It does not govern a single read or
-/// write for which the app asks the server by its policy.
+/// It governs all syncs, except forced ones. It doesn't govern a single read or write that uses the server by the app's
+/// policy.
 public struct SyncPolicy: Sendable, Hashable {
-  /// Which networks may be used, and at what power.
+  /// The allowed networks and power state.
   public struct Terms: Sendable, Hashable {
-    /// Networks on which each byte may cost money.
+    /// True if networks on which each byte may cost money are allowed.
     public var allowsExpensive: Bool
-    /// Networks of which the user asked apps to use little.
+    /// True if networks on which the user asked apps to use little data are allowed.
     public var allowsConstrained: Bool
-    /// Syncing while the device saves power.
+    /// True if syncing is allowed while the device saves power.
     public var allowsLowPower: Bool
 
-    /// All is allowed unless told otherwise.
+    /// Makes terms that allow everything, unless the parameters say otherwise.
     public init(expensive: Bool = true, constrained: Bool = true, lowPower: Bool = true) {
       allowsExpensive = expensive
       allowsConstrained = constrained
       allowsLowPower = lowPower
     }
 
-    /// Every network, at every power.
+    /// Every network, in every power state.
     public static let always = Terms()
-    /// Only networks that cost nothing and that nobody asked to spare.
+    /// Only networks that cost nothing and need not be spared.
     public static let wifiOnly = Terms(expensive: false, constrained: false)
 
-    /// What stands against these terms; nil when nothing does.
+    /// Returns the reason why these terms exclude a network, or `nil` if they allow it.
     func obstacle(_ network: NetworkState) -> SkipReason? {
       if network.isExpensive && !allowsExpensive { return .expensiveNetwork }
       if network.isConstrained && !allowsConstrained { return .constrainedNetwork }
@@ -34,16 +34,16 @@ public struct SyncPolicy: Sendable, Hashable {
     }
   }
 
-  /// What a sync as a whole needs; where they stand against it, none runs.
+  /// The terms of a whole sync. If they exclude the network, syncs don't run.
   public var general: Terms
-  /// Narrower terms for the local changes of some types: on a network that they exclude, the changes of those types
-  /// wait while others are sent. What others changed is pulled by container, whatever its type.
+  /// Narrower terms for the local changes of some types. On a network that they exclude, changes of those types wait
+  /// while others are sent. Changes of others are pulled by container, for all types.
   public var types: [String: Terms]
-  /// Types whose local changes wait until they are no longer named here.
+  /// The types whose local changes wait while they are named here.
   public var heldTypes: Set<String>
 
   /// - Parameters:
-  ///   - types: by the types' names.
+  ///   - types: terms by the names of types.
   ///   - heldTypes: names of types.
   public init(_ general: Terms = .always, types: [String: Terms] = [:], heldTypes: Set<String> = []) {
     self.general = general
@@ -51,12 +51,12 @@ public struct SyncPolicy: Sendable, Hashable {
     self.heldTypes = heldTypes
   }
 
-  /// On every network, at every power. The default.
+  /// The policy that allows every network, in every power state. The default.
   public static let always = SyncPolicy()
-  /// Only on networks that cost nothing and that nobody asked to spare.
+  /// The policy that allows only networks that cost nothing and need not be spared.
   public static let wifiOnly = SyncPolicy(.wifiOnly)
 
-  /// The types whose changes wait on a network.
+  /// Returns the types whose changes wait on a network.
   func held(on network: NetworkState) -> Set<String> {
     heldTypes.union(types.filter { $0.value.obstacle(network) != nil }.keys)
   }

@@ -1,25 +1,25 @@
 public import BothyStore
 
-/// Compares one scope with the server and brings back what differs: the parts that differ are found by their digests,
-/// the records in them by their hashes, and only those that differ are fetched.
+/// Compares one scope with the server and repairs what differs. Digests find the parts that differ, hashes find the
+/// records in them, and only these records are fetched.
 ///
-/// Runs while no sync does, just after a pull. The server's side counts for clean records; one with pending work keeps
-/// it, and what the server has is noted beside it.
+/// Runs while no sync does, just after a pull. The server's version counts for clean records. A record with pending
+/// work keeps it, and the server's version is noted beside it.
 struct Comparison: Sendable {
   let store: Store
   let remote: any RemoteStorage
   let scope: PullScope
-  /// The server's position that was pulled to, where it is known: at another one nothing is compared.
+  /// The server's position that was pulled to, if it is known. At another position nothing is compared.
   var position: Int64?
 
   private static let parts = 256
   static let fetchLimit = 500
 
-  /// What differs: the ids to fetch, and those that the server has not.
+  /// The difference: the ids to fetch, and those that the server doesn't have.
   struct Difference: Sendable {
     var wanted: [RecordID] = []
     var extra: [RecordID] = []
-    /// The versions here.
+    /// The local versions.
     var versions: [RecordID: String] = [:]
   }
 
@@ -60,7 +60,7 @@ struct Comparison: Sendable {
     try await store.read { [scope] in try ServerView.digest(scope, parts: Self.parts, in: $0) }
   }
 
-  /// Nil when the remote cannot tell, or when so much differs that pulling everything is the shorter way.
+  /// Returns the difference, or `nil` if the remote can't report parts or if pulling everything is shorter.
   private func difference(
     _ theirs: ScopeDigest, _ ours: ScopeDigest, _ report: inout RepairReport
   ) async throws -> Difference? {
@@ -80,7 +80,7 @@ struct Comparison: Sendable {
     return difference
   }
 
-  /// Makes what is here what the server has, but for what became newer since the versions were looked at.
+  /// Makes the local records the server's versions, except for those that became newer since the versions were read.
   static func bring(
     _ records: [ServerRecord], _ difference: Difference, in transaction: WriteTransaction
   ) throws -> (repaired: [RecordID], kept: [RecordID]) {
@@ -117,8 +117,8 @@ struct Comparison: Sendable {
     return (repaired, kept)
   }
 
-  /// A record with pending work stays. Where the server has what the work was made against in other content, the work
-  /// is laid on that; where it has another version, the next sync settles both.
+  /// Keeps a record with pending work. If the server has other content in the version that the work is based on, the
+  /// work is rebased on that content. If the server has another version, the next sync settles both.
   private static func keep(_ entry: OutboxEntry, _ record: ServerRecord, in transaction: WriteTransaction)
     throws
   {
@@ -144,7 +144,7 @@ struct Comparison: Sendable {
     try Outbox.reopen(record.id, base: OutboxEntry.Base(record), kind: entry.kind, in: transaction)
   }
 
-  /// Whether nothing newer came for the record since it was compared.
+  /// True if the record still has the version that was compared.
   private static func isAsCompared(
     _ id: RecordID, _ difference: Difference, in transaction: ReadTransaction
   ) throws -> Bool {
@@ -153,22 +153,22 @@ struct Comparison: Sendable {
   }
 }
 
-/// What a comparison with the server found and did.
+/// The result of a comparison with the server.
 public struct RepairReport: Sendable, Hashable {
-  /// What was compared.
+  /// The scope that was compared.
   public var scope: PullScope
-  /// Whether what is here, pending changes left out, is what the server has.
+  /// True if the local records, without pending changes, equal the server's.
   public var isEqual = false
-  /// Records that were brought to what the server has, or removed because it has none.
+  /// Records that were replaced by the server's versions, or removed because the server has none.
   public var repaired: [RecordID] = []
-  /// Records that differ and have pending work: they stay, and the next sync settles them.
+  /// Records that differ and have pending work. They stay, and the next sync settles them.
   public var kept: [RecordID] = []
-  /// How many records were compared one by one.
+  /// The number of records that were compared one by one.
   public var compared = 0
-  /// Round trips: one where all is equal.
+  /// The number of round trips, which is one if all is equal.
   public var requests = 0
-  /// Whether the server changed since the pull.
+  /// True if the server changed since the pull.
   var isBehind = false
-  /// Whether the next pull brings the scope as a whole.
+  /// True if the next pull brings the scope as a whole.
   var needsPull = false
 }

@@ -1,9 +1,9 @@
 import BothyStore
 
-/// Which questions the server has answered in full: the local answer to the same question, or to one within it, is
-/// complete then, and as old as the server's was.
+/// The queries that the server has answered in full. The local answer to such a query, or to one within it, is complete
+/// and as old as the server's.
 enum Coverage {
-  /// Remembers that all the records of a query were brought at `now`.
+  /// Notes that all the records of a query were fetched at `now`.
   static func note(_ query: AnyQuery, at now: Int64, in transaction: WriteTransaction) throws {
     let insert = try PreparedStatement(
       "INSERT OR REPLACE INTO bothy_coverage VALUES (?, ?, ?)", in: transaction.database)
@@ -13,7 +13,7 @@ enum Coverage {
     try insert.run()
   }
 
-  /// When the records of a query were last brought in full; nil when they never were.
+  /// Returns the time at which the records of a query were last fetched in full, or `nil`.
   static func time(of query: AnyQuery, in transaction: ReadTransaction) throws -> Int64? {
     let select = try PreparedStatement(
       "SELECT max(asked_at) FROM bothy_coverage WHERE type = ?1 AND query IN (?2, ?3, ?4)",
@@ -29,7 +29,7 @@ enum Coverage {
     return select.int(at: 0)
   }
 
-  /// A record of a type was removed here: no answer is complete any more that may have held it.
+  /// Forgets the answers that may have included a record which was removed here. They are no longer complete.
   static func forget(_ type: String, in container: String, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       """
@@ -40,7 +40,7 @@ enum Coverage {
     try delete.run()
   }
 
-  /// A record of a type left for somewhere that is not followed.
+  /// Forgets the answers of a type of which a record left the scopes that this device pulls.
   static func forget(_ type: String, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       "DELETE FROM bothy_coverage WHERE type = ?", in: transaction.database)
@@ -48,7 +48,7 @@ enum Coverage {
     try delete.run()
   }
 
-  /// Records of a scope were removed here.
+  /// Forgets the answers that may have included records of a scope which were removed here.
   static func forget(in scope: PullScope, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       """
@@ -63,13 +63,13 @@ enum Coverage {
 
   private static let container = "json_extract(query, '$.container')"
 
-  /// Whether a question concerns the container that is parameter 2.
+  /// SQL that holds if a query concerns the container that is parameter 2.
   private static let holds = """
     (\(container) IS NULL OR \(container) = ?2 OR json_extract(query, '$.children')
       AND (\(container) = '' OR substr(?2, 1, length(\(container)) + 1) = \(container) || '/'))
     """
 
-  /// The question without what only orders or cuts the answer.
+  /// Returns the key of a query, without the parts that only order or cut the answer.
   private static func key(_ query: AnyQuery) -> String {
     let plain = AnyQuery(
       query.type, where: query.filter, container: query.container, includesChildren: query.includesChildren)
@@ -79,8 +79,8 @@ enum Coverage {
   }
 }
 
-/// Rows that are known to be out of date: a save went to the server and its answer was not kept. A mark counts
-/// while the row still has the version that it had then, so whatever brings a newer one ends it.
+/// Rows that are known to be out of date, because a save was sent to the server and its answer wasn't kept. A mark
+/// counts while the row still has the version that it had then, so any newer version ends it.
 enum StaleRows {
   static func mark(_ id: RecordID, version: String, in transaction: WriteTransaction) throws {
     let insert = try PreparedStatement(
@@ -104,7 +104,7 @@ enum StaleRows {
     return found
   }
 
-  /// Everything of the space was brought: no mark counts any more.
+  /// Ends all marks, after everything of the space was pulled.
   static func clear(in transaction: WriteTransaction) throws {
     try PreparedStatement("DELETE FROM bothy_stale", in: transaction.database).run()
   }

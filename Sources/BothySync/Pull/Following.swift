@@ -2,7 +2,7 @@ import BothyStore
 import GRDB
 import Synchronization
 
-/// Which scopes a store follows: what is pulled when nothing else is asked for.
+/// The scopes that a store pulls unless a call names others.
 final class FollowedScopes: Sendable {
   private let scopes: Mutex<[PullScope]>
 
@@ -14,10 +14,10 @@ final class FollowedScopes: Sendable {
   }
 }
 
-/// The change from following some scopes to following others, in one transaction.
+/// Changes the scopes that a store pulls, in one transaction.
 ///
-/// What is in no scope that is followed any more goes from this device; a record with pending work stays until the
-/// server has it. What is new is brought by the next pull.
+/// Records outside all new scopes are evicted, but one with pending work stays until the server has it. The next pull
+/// brings the records of added scopes.
 enum Following {
   private static let key = "following"
 
@@ -30,7 +30,7 @@ enum Following {
     }
   }
 
-  /// The scopes that the file at `path` follows. Opens it for reading only.
+  /// Returns the scopes that the file at `path` pulls, or `nil`. Opens the file for reading only.
   static func stored(at path: String) throws -> [PullScope]? {
     let schema = try Store.storedSchema(at: path)
     do {
@@ -43,7 +43,7 @@ enum Following {
     }
   }
 
-  /// Returns the number of records removed. Costs one look-up when nothing changes, else one scan of the types'
+  /// Returns the number of evicted records. Costs one look-up if nothing changes, and otherwise one scan of the types'
   /// tables.
   @discardableResult
   static func change(to scopes: [PullScope], in transaction: WriteTransaction) throws -> Int {
@@ -64,8 +64,8 @@ enum Following {
     try SyncValues.set(key, JSONValue.array(value).canonicalText, in: transaction)
   }
 
-  /// Records with pending work go when it is done, or stay after all: those that are followed where they are here, or
-  /// where the server has them.
+  /// Marks records with pending work that are evicted when it is done, and unmarks those that stay after all. A record
+  /// stays if its local container or the server's is in the new scopes.
   private static func reconsider(
     _ before: [PullScope], _ now: [PullScope], in transaction: WriteTransaction
   ) throws {

@@ -1,31 +1,31 @@
 import BothyStore
 
-/// Records that a server had acknowledged and has no more, on their way back to it: pending work like any other, with
-/// what was acknowledged as the state that it is merged against (rule R24).
+/// Records that a server had acknowledged and no longer has, and that this device returns to it. They are pending work
+/// like any other. They are merged against the state that was acknowledged.
 ///
-/// So a record that another device has given back, edited or deleted meanwhile is that device's: nothing was changed here,
-/// and no conflict is told of. Edits made here since the server's word are merged on top.
+/// If another device has returned, edited or deleted such a record meanwhile, its version counts, because nothing was
+/// changed here. No conflict is reported. Edits made here since the acknowledgement are merged on top.
 enum GivenBack {
-  /// A row counts while the entry of its record is the one that it was made with: its revision is not far above, and
-  /// its base is the same.
+  /// The SQL of the table. A row counts while its record has the entry that it was made with. Such an entry has the
+  /// same base, and a revision that isn't far above the row's.
   static let sql = """
     CREATE TABLE IF NOT EXISTS bothy_given (
       type TEXT NOT NULL, id TEXT NOT NULL, revision INTEGER NOT NULL, base_version TEXT, version TEXT NOT NULL,
       fields TEXT NOT NULL, container TEXT, position TEXT, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """
 
-  /// How far above a row's revision that of its entry may be.
+  /// The most by which the revision of an entry exceeds that of its row.
   private static let span: Int64 = 1 << 20
 
-  /// What a record was when the server had it, and where the server is that has it no more.
+  /// The last state of a record on the server, and the position of the server that no longer has it.
   struct State {
     var base: OutboxEntry.Base
-    /// The position at which the server was looked at: a deletion after it counts. Nil where it tells of none.
+    /// The server's position when it was read, or `nil` if it reports none. A deletion after this position counts.
     var position: String?
   }
 
-  /// Makes pending work of a record that has none. `current` is what the server has of it; nil where it has nothing, or
-  /// where its own is not to be taken without asking the merge policy.
+  /// Makes pending work of a record that has none. `current` is the server's version. It is `nil` if the server has
+  /// none, or if the merge policy has to decide about the server's version.
   static func offer(
     _ id: RecordID, _ table: TypeTable, _ state: State, over current: ServerRecord?,
     in transaction: WriteTransaction
@@ -53,7 +53,7 @@ enum GivenBack {
     transaction.touchBookkeeping()
   }
 
-  /// Notes of pending work what it was made against before the server lost it.
+  /// Notes the state that pending work was based on before the server lost the record.
   static func note(_ id: RecordID, _ state: State, in transaction: WriteTransaction) throws {
     let insert = try PreparedStatement(
       """
@@ -80,14 +80,14 @@ enum GivenBack {
     try update.run()
   }
 
-  /// Whether anything is on its way back.
+  /// True if any record is being returned to the server.
   static func isUsed(in transaction: ReadTransaction) throws -> Bool {
     let select = try PreparedStatement("SELECT 1 FROM bothy_given LIMIT 1", in: transaction.database)
     defer { select.reset() }
     return try select.step()
   }
 
-  /// What an entry gives back; nil for ordinary work. One look-up.
+  /// Returns the state that an entry returns to the server, or `nil` for ordinary work. One look-up.
   static func state(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> State? {
     let select = try PreparedStatement(
       """
@@ -106,7 +106,7 @@ enum GivenBack {
         container: select.text(at: 2)), position: select.text(at: 3))
   }
 
-  /// The entry as a merge is to see it: what is given back was not changed here.
+  /// Returns the entry for a merge. Content that is being returned wasn't changed here, so it becomes the base.
   static func merging(_ entry: OutboxEntry, in transaction: ReadTransaction) throws -> OutboxEntry {
     guard let state = try state(of: entry, in: transaction) else { return entry }
     var seen = entry
@@ -116,7 +116,7 @@ enum GivenBack {
     return seen
   }
 
-  /// Forgets what was given back: of records that have no pending work any more.
+  /// Forgets the states of records that no longer have pending work.
   static func sweep(in transaction: WriteTransaction) throws {
     try PreparedStatement(
       """

@@ -1,44 +1,45 @@
 import BothyStore
 
-/// What a complete snapshot of another history lacks of what is here. Where it lacks anything that a server had
-/// acknowledged it is not shown before somebody has decided, or it is given back; what is pending stays in any case.
+/// Compares the local records with a complete snapshot of another history. If the snapshot lacks acknowledged content,
+/// it isn't shown before a decision, or the content is returned to the server. Pending changes stay in any case.
 struct HistoryComparison {
   private let transaction: WriteTransaction
-  /// What is done about a loss where nobody has decided.
+  /// The policy for a loss without a decision.
   var policy = RestorePolicy.ask
   private var isOn = false
   private var isShown = false
   private var isCompared = false
   private var decision: ServerBinding.Decision?
-  /// Whether the versions here were given out by the server that the snapshot is of.
+  /// True if the local versions come from the server of the snapshot.
   private var isSameServer = true
   private var position: String?
-  /// The highest position known of the history that was followed.
+  /// The highest known position of the history that the file followed.
   private var known: Int64 = 0
   /// The highest position of that history that the snapshot has.
   private var kept: Int64 = 0
-  /// Acknowledged records that would go.
+  /// Acknowledged records that the snapshot removes.
   private var gone: [RecordID] = []
-  /// Those that would go back, with the versions that they had. What a later page brings anew does not go back.
+  /// Acknowledged records that the snapshot reverts, with their versions. A later page that has a newer version drops
+  /// the record.
   private var older: [RecordID: String] = [:]
   /// Records with pending work that are sent as new.
   private var resent: [RecordID] = []
-  /// Records that the server lacks, or has as they were before, and gets back.
+  /// Records that the server lacks, or has in an older version, and gets back.
   private(set) var givenBack: [RecordID] = []
-  /// Acknowledged states in whose place the snapshot has what others wrote since.
+  /// Acknowledged states that the snapshot replaces by what others wrote since.
   private var replaced: [(record: RecordID, version: Int64, loss: Journal.Loss)] = []
-  /// Records with pending work that the snapshot tells of.
+  /// Records with pending work that the snapshot mentions.
   private var mentioned: Set<RecordID> = []
 
   init(_ transaction: WriteTransaction) { self.transaction = transaction }
 
-  /// What the server had acknowledged and does not have any more.
+  /// The records that the server had acknowledged and no longer has.
   var lost: [RecordID] { missing + resent }
   private var missing: [RecordID] { gone + older.keys.sorted { ($0.type, $0.id) < ($1.type, $1.id) } }
 
   private var givesBack: Bool { isOn && decision == .uploadMine }
 
-  /// Whether a snapshot is of another history than the one that the file has followed.
+  /// True if a snapshot is of another history than the one that the file has followed.
   func isOther(_ page: SyncResponse.Page, _ history: ServerHistory?) throws -> Bool {
     let binding = try ServerBinding.load(in: transaction)
     guard !page.isOtherHistory, !binding.isAdopting else { return true }
@@ -55,15 +56,15 @@ struct HistoryComparison {
     let binding = try ServerBinding.load(in: transaction)
     decision =
       binding.decision ?? (policy == .giveBack ? .uploadMine : policy == .adopt ? .adopt : nil)
-    // While a decision is being carried out the file may be bound to the server that answers already.
+    // While a decision is being carried out, the file may already be bound to the server that answers.
     let former = binding.former ?? binding.history
     isSameServer = former == nil || former?.server == history?.server && former?.space == history?.space
     position = Cursor(token: page.cursor).map { String($0.position) }
     known = max(known, former?.position ?? 0)
   }
 
-  /// Looks at a change of the snapshot before it takes the place of what is here. True if it does not: what is here is
-  /// given back.
+  /// Compares a change of the snapshot with the local record that it replaces. Returns true if the local record stays,
+  /// to be returned to the server.
   mutating func keeps(_ change: ServerRecord, _ table: TypeTable) throws -> Bool {
     guard isOn else { return false }
     if let version = Int64(change.version), version <= known { kept = max(kept, version) }
@@ -99,7 +100,7 @@ struct HistoryComparison {
     return true
   }
 
-  /// The same for a record with pending work: what was acknowledged of it is its base.
+  /// Like the comparison of a record without pending work, but of an entry, whose base is the acknowledged state.
   mutating func keeps(_ change: ServerRecord, _ entry: OutboxEntry) throws -> Bool {
     guard isOn else { return false }
     mentioned.insert(change.id)
@@ -127,12 +128,12 @@ struct HistoryComparison {
     return true
   }
 
-  /// Whether a record that the snapshot lacks stays, to be given back. Nobody has deleted it.
+  /// True if a record that the snapshot lacks stays, to be returned to the server. No device has deleted it.
   mutating func keeps(_ id: RecordID, _ table: TypeTable) throws -> Bool {
     guard givesBack, let (row, version) = try SnapshotReplacement.replaced(id, table, in: transaction)
     else { return false }
     guard try isOurs(row, table) else {
-      // Its owner's device gives it back, and keeps it. Until then it stays here as it is.
+      // The owner's device returns the record to the server, and keeps it. Until then it stays here as it is.
       try transaction.setVersion(Outbox.agedVersion, table, id: id.id)
       return true
     }
@@ -140,8 +141,8 @@ struct HistoryComparison {
     return true
   }
 
-  /// Whether the record may be made anew from here: where the rights of a type depend on who owns a record, its owner
-  /// alone does that.
+  /// True if this device may recreate the record. If the rights of a type depend on the owner of a record, only its
+  /// owner recreates it.
   private func isOurs(_ row: StoredRow, _ table: TypeTable) throws -> Bool {
     guard let permissions = table.schema.permissions, permissions.knowsOwners,
       let owner = row.metadata.owner
@@ -160,8 +161,8 @@ struct HistoryComparison {
     mentioned.insert(id)
   }
 
-  /// What two records of different servers have in common: the nearest to a state that both came from. Of counters the
-  /// smaller number, so that none counts twice.
+  /// Returns the fields that two records of different servers have in common, which come nearest to a common base. Of
+  /// counters it takes the smaller number, so that none counts twice.
   private static func common(
     _ mine: FieldsDocument, _ theirs: FieldsDocument, _ table: TypeTable
   ) throws -> FieldsDocument {
@@ -175,7 +176,7 @@ struct HistoryComparison {
     return FieldsDocument(common)
   }
 
-  /// Ends a deletion of what the server does not have. One that readers do not see yet has a row.
+  /// Ends a deletion of a record that the server doesn't have. A hidden deletion still has a row.
   private func end(_ entry: OutboxEntry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
     if entry.isBeneath {
       try Outbox.end(entry, told: told, noted, in: transaction)
@@ -186,8 +187,8 @@ struct HistoryComparison {
     }
   }
 
-  /// Ends the snapshot of a scope: what it lacks nobody has deleted, so pending changes of it become inserts, whatever
-  /// the merge policy.
+  /// Ends the snapshot of a scope. Records that it lacks weren't deleted, so their pending changes become inserts,
+  /// whatever the merge policy.
   mutating func finish(_ scope: PullScope, gone: [RecordID]) throws {
     guard isOn else { return }
     self.gone += gone
@@ -201,7 +202,8 @@ struct HistoryComparison {
         continue
       }
       try Outbox.reopen(entry.record, base: nil, kind: .insert, in: transaction)
-      // It may have moved to where this file does not look: then what was not edited here is as it is there.
+      // The record may have moved out of the scopes of this file. Then fields that weren't edited here are as they are
+      // there.
       if let base = entry.base {
         try GivenBack.note(entry.record, GivenBack.State(base: base, position: position), in: transaction)
       }
@@ -209,11 +211,11 @@ struct HistoryComparison {
     }
   }
 
-  /// Ends what an answer brought: the file follows its history from now on. Throws `HistoryLoss`, to undo all of it, when
-  /// something would be lost that nobody has given up.
+  /// Ends the comparison of an answer, whose history the file follows from now on. Throws `HistoryLoss`, to undo all of
+  /// it, if acknowledged content is lost without a decision.
   ///
-  /// Returns what was acknowledged here last, lost by the server, and written anew by others since: none where the server
-  /// lost nothing.
+  /// Returns the last acknowledged states that the server lost and that others have written again since. Empty if the
+  /// server lost nothing.
   mutating func end(_ history: ServerHistory?) throws -> [Overwritten] {
     guard isShown else { return [] }
     let isDecided = try ServerBinding.isAdopting(in: transaction)
@@ -229,8 +231,8 @@ struct HistoryComparison {
     }
   }
 
-  /// What lies outside of all that is pulled was compared with nothing: it is offered as new, and where the server has it
-  /// the merge policy decides.
+  /// Offers the records outside all pulled scopes as new, because they were compared with nothing. If the server has
+  /// such a record, the merge policy decides.
   private mutating func offerRest() throws {
     let scopes = try PullState.scopes(in: transaction)
     for table in transaction.catalog.tables where table.schema.isSynced {
@@ -256,5 +258,5 @@ struct HistoryComparison {
   }
 }
 
-/// A snapshot of another history lacks so many records, or has them as they were before.
+/// The number of records that a snapshot of another history lacks, or has in older versions.
 struct HistoryLoss: Error { var count: Int }

@@ -1,40 +1,41 @@
 import BothyStore
 
-/// A single change of one record that reached the app by a road of its own: a socket, a push message.
+/// A single change of one record that reached the app outside a sync, by a socket or a push message.
 public struct LiveChange: Sendable, Hashable {
-  /// The record as the server has it since; a tombstone for a deletion.
+  /// The record as the server has it since, or a tombstone for a deletion.
   public var record: ServerRecord
-  /// The id of the operation that made it, where the road tells: a device knows its own by it.
+  /// The id of the operation that made the change, or `nil` if the sender doesn't report it. A device recognizes its
+  /// own by it.
   public var operation: String?
 
-  /// - Parameter operation: nil where the road does not tell; an echo of own work is then noted beside that work.
+  /// - Parameter operation: the id, or `nil` if it isn't known. An echo of own work is then noted beside that work.
   public init(_ record: ServerRecord, operation: String? = nil) {
     self.record = record
     self.operation = operation
   }
 }
 
-/// What was done with a live change.
+/// The result of applying a live change.
 public enum LiveChangeOutcome: String, Sendable, Hashable, CaseIterable {
-  /// The store holds it now, or the record is gone.
+  /// The store has the change now, or the record is deleted.
   case applied
-  /// The record has pending work: the change is noted beside it, and the next sync settles both.
+  /// The record has pending work. The change is noted beside it, and the next sync settles both.
   case noted
-  /// No newer than what is here.
+  /// The change isn't newer than the local version.
   case outdated
-  /// This device's own, still waiting for its answer.
+  /// The change is this device's own, which still waits for its answer.
   case ownEcho
-  /// In no container that is followed.
+  /// The record is in none of the scopes that the store pulls.
   case ignored
 }
 
 extension SyncedStore {
-  /// Takes in a change that arrived on a live stream: at once visible here, before any sync.
+  /// Applies a change that arrived on a live stream. It is visible here at once, before any sync.
   ///
-  /// Duplicates, changes out of order and echoes of own work do no harm: what is not newer than what the server last
-  /// told is left alone, a record with pending work is not touched. Waits for a sync of the container that is running;
-  /// one transaction, no request. Validators stay as they are, so the next pull brings the change again, and what a
-  /// stream has lost. Throws `StoreError`, `CancellationError`.
+  /// Duplicates, changes out of order and echoes of own work do no harm. A change that isn't newer than what the server
+  /// last reported is ignored, and a record with pending work isn't touched. Waits for a running sync of the container.
+  /// Costs one transaction and no request. Validators stay as they are, so the next pull brings the change again, and
+  /// those that a stream has lost. Throws `StoreError`, `CancellationError`.
   @discardableResult
   public func apply(_ change: LiveChange) async throws -> LiveChangeOutcome {
     let now = clock.now()
@@ -59,7 +60,7 @@ extension SyncedStore {
         guard isFollowed || storesAll || entry != nil || row != nil else { return .ignored }
         var pull = try PullApplication(transaction, now: now)
         if !isFollowed && !storesAll {
-          // It was here and has left what is followed.
+          // The record was here and has left the scopes that the store pulls.
           try pull.leave(record.id, from: .space)
         } else {
           try pull.apply(record)

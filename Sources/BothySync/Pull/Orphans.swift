@@ -1,21 +1,21 @@
 import BothyStore
 
-/// What becomes of an unsent record that refers to one which others have deleted meanwhile.
+/// The treatment of an unsent record that refers to a record which others have deleted meanwhile.
 public enum OrphanPolicy: String, Sendable, Hashable, CaseIterable {
-  /// What the reference's delete rule says: under `cascade` a record made here goes too, and the report has it; under
-  /// `nullify` its reference is cleared; under `deny` it stays and the inbox tells why the server refuses it. The
-  /// default.
+  /// Follows the delete rule of the reference. Under `cascade` a record created here is deleted too, and the report
+  /// lists it. Under `nullify` its reference is cleared. Under `deny` it stays, and the inbox shows why the server
+  /// rejects it. The default.
   case deleteRule
-  /// The deleted record is made again with what is here of it, for the sake of those that refer to it.
+  /// Recreates the deleted record with its local content, for the sake of those that refer to it.
   case resurrect
-  /// It stays as it is; the inbox tells why the server refuses it.
+  /// Keeps the record as it is. The inbox shows why the server rejects it.
   case keepPending
 }
 
-/// Carries an orphan policy out, in the transaction in which the deletion by others arrives.
+/// Carries out an orphan policy, in the transaction in which the deletion by others arrives.
 ///
-/// Only a deletion that the server told of counts: a reference that it does not know yet, because the parent is
-/// refused or late, deletes nothing. Records that the server knows are left to whoever deleted.
+/// Only a deletion that the server reported counts. A reference to a record that the server doesn't know yet, because
+/// the parent is rejected or late, deletes nothing. Records that the server has are left to the device that deleted.
 struct Orphans {
   let transaction: WriteTransaction
   let policy: OrphanPolicy
@@ -26,7 +26,7 @@ struct Orphans {
     self.policy = policy
   }
 
-  /// The record is gone on the server. False when it stays here, to be made again.
+  /// Handles a record that was deleted on the server. Returns false if it stays here, to be recreated.
   mutating func deletes(_ id: RecordID) throws -> Bool {
     guard policy != .keepPending, try !Outbox.isEmpty(in: transaction) else { return true }
     var queue = [id]
@@ -50,7 +50,7 @@ struct Orphans {
 
   private typealias Referrer = (OutboxEntry, FieldSchema, FieldKind.DeleteRule)
 
-  /// One index range for each field that may refer to the target.
+  /// Returns the unsent records that refer to the target. Reads one index range for each field that may refer to it.
   private func unsentReferrers(of target: RecordID) throws -> [Referrer] {
     guard let table = transaction.catalog.tableIfKnown(target.type) else { return [] }
     var found: [Referrer] = []
@@ -77,7 +77,7 @@ struct Orphans {
       try Outbox.forget(id, in: transaction) { try note($0, &lost) }
       try transaction.evict(table, id: id.id)
     } else {
-      // It may have arrived: the deletion is sent after it.
+      // The record may have arrived on the server, so its deletion is sent after it.
       try Outbox.forgetLater(of: id, in: transaction) { try note($0, &lost) }
       _ = try note(entry, &lost)
       try transaction.evict(table, id: id.id)
@@ -96,13 +96,13 @@ struct Orphans {
     return try Journal.note(row, in: transaction)
   }
 
-  /// Takes the reference out of all that is pending of a record.
+  /// Removes the reference from all pending changes of a record.
   private func clear(_ field: FieldSchema, of first: OutboxEntry, _ target: String) throws {
     let table = try transaction.catalog.table(first.record.type)
     guard let index = table.schema.index(of: field.name) else { return }
     var former: (before: Outbox.Content, after: Outbox.Content)?
     for entry in try [first] + Outbox.later(of: first.record, in: transaction) {
-      // What a change was made on is what the one beneath makes of the record.
+      // The base of a change is the result of the change beneath it.
       if let former, entry.base.map({ Outbox.Content($0, first.record.type) }) == former.before {
         try Outbox.setBase(of: entry, former.after, in: transaction)
       }
@@ -121,8 +121,8 @@ struct Orphans {
     }
   }
 
-  /// The change is sent again, as it is now, where it was refused; and where it is the record's last and was sent, as
-  /// another than it was then.
+  /// Makes a rejected change ready to be sent again as it is now. If it is the record's last one, it gets a new
+  /// revision, so that it differs from what was sent.
   private func change(_ entry: OutboxEntry, kind: SyncOperation.Kind) throws {
     let isLast = entry.awaited == nil || kind == .delete
     let update = try Outbox.statement(
@@ -136,7 +136,7 @@ struct Orphans {
     if let group = entry.group { try Outbox.forgive(group, in: transaction) }
   }
 
-  /// The row stays, as one that is new to the server.
+  /// Keeps the row as one that is new to the server.
   private func resurrect(_ id: RecordID) throws {
     let table = try transaction.catalog.table(id.type)
     guard var row = try transaction.row(table, id: id.id) else { return }

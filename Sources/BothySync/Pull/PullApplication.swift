@@ -1,39 +1,39 @@
 import BothyStore
 
-/// Brings the pages of a pull into the store: pages are staged until the last one has come, then all of them are
-/// applied in one transaction, so no reader sees half of what somebody changed together.
+/// Applies the pages of a pull to the store. Pages are staged until the last one has arrived. Then all of them are
+/// applied in one transaction, so that no reader sees half of another user's transaction.
 ///
-/// A record with pending work is never touched; what the server has of it is kept beside its entry (rule R6).
+/// A record with pending work is never touched. The server's version of it is kept beside its entry.
 struct PullApplication {
   let transaction: WriteTransaction
   let now: Int64
   private var pending: PendingLookup
   private(set) var pulled = 0
   private(set) var repaired = 0
-  /// Unsent records that went because others deleted what they refer to.
+  /// Unsent records that were deleted because others deleted what they refer to.
   private(set) var overwritten: [Overwritten] = []
   var orphans = OrphanPolicy.deleteRule
-  /// Records that left and have pending work.
+  /// Records that left the scope and have pending work.
   private(set) var leaving: [RecordID] = []
   private var known: KnownSharing
-  /// Whether the pages are a complete snapshot that replaces what is here, whatever its versions: the server's
+  /// True if the pages are a complete snapshot that replaces the local records, whatever its versions. The server's
   /// history may have gone back.
   private var isRebasing = false
-  /// The scope whose pages are taken; nil for changes that came by themselves.
+  /// The scope whose pages are taken, or `nil` for changes that arrived outside a pull.
   private var scope: PullScope?
-  /// Whether something of the scope was here before.
+  /// True if records of the scope were here before.
   private var isReplacing = false
   private(set) var rebased: [PullScope] = []
-  /// Records that can't be read and were set aside.
+  /// Records that can't be read and are kept aside.
   private(set) var unreadable: [UnreadableRecord] = []
-  /// Whether any record is set aside, by this pull or one before it.
+  /// True if any record is kept aside, by this pull or an earlier one.
   private var setsAside: Bool
-  /// The records with pending work that the snapshot tells of.
+  /// The records with pending work that the snapshot mentions.
   private var mentioned: Set<RecordID> = []
-  /// The history that the pages are of; nil from a server that has no identity.
+  /// The history of the pages, or `nil` from a server without an identity.
   var history: ServerHistory?
   var comparison: HistoryComparison
-  /// Whether a page that says that nothing is new is left unwritten.
+  /// True if a page that reports no changes isn't written.
   var leavesUnchanged = false
   /// The scopes of such pages, as they are in the file.
   private(set) var unchanged: [PullState] = []
@@ -47,8 +47,8 @@ struct PullApplication {
     comparison = HistoryComparison(transaction)
   }
 
-  /// Takes the next page of a scope. True when the scope is now up to date; false, with nothing done, when the scope
-  /// was reset since the page was asked for at `generation`.
+  /// Takes the next page of a scope. Returns true if the scope is now up to date. Returns false, and does nothing, if
+  /// the scope was reset since the page was requested at `generation`.
   @discardableResult
   mutating func take(_ page: SyncResponse.Page, generation: Int64? = nil) throws -> Bool {
     scope = page.scope
@@ -58,11 +58,11 @@ struct PullApplication {
       unchanged.append(state)
       return true
     }
-    // A page that another process asked for before this one came is not taken after it.
+    // A page that another process requested before this one arrived isn't taken after it.
     state.generation += 1
     let stage = Stage(scope: page.scope, transaction: transaction)
     if page.reset {
-      // Whatever was staged belongs to a history that is not continued.
+      // Any staged pages belong to a history that isn't continued.
       try stage.clear()
       if state.cursor != nil && !rebased.contains(page.scope) { rebased.append(page.scope) }
       state.isResetting = true
@@ -78,7 +78,7 @@ struct PullApplication {
     isRebasing = state.isResetting
     isReplacing = isRebasing && state.isComplete
     let isOtherHistory = isRebasing && state.isOtherHistory
-    // Its first page may have come with an answer that was not shown.
+    // Its first page may have arrived with an answer that wasn't shown.
     if isOtherHistory && !rebased.contains(page.scope) { rebased.append(page.scope) }
     try comparison.begin(page, history, isOtherHistory: isOtherHistory)
     let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
@@ -113,7 +113,7 @@ struct PullApplication {
     for record in page.unreadable { try setAside(record) }
     for id in page.outOfScope { try leave(id, from: page.scope) }
     for type in page.types {
-      // A device without the type asks when an update of its app declares it.
+      // A device without the type requests its records when an update of its app declares it.
       if transaction.catalog.tableIfKnown(type) == nil {
         try UnknownTypes.replace(type, by: [], in: transaction)
       }
@@ -121,9 +121,10 @@ struct PullApplication {
     }
   }
 
-  /// Applies one change of the server's, unless the record has pending work or a newer version is here.
+  /// Applies one change of the server, unless the record has pending work or a newer version is here.
   ///
-  /// - Parameter ifNewer: leaves a row with the same version alone too, so that only what changes is counted.
+  /// - Parameter ifNewer: true to leave a row with the same version alone too, so that only changed records are
+  ///   counted.
   mutating func apply(_ change: ServerRecord, ifNewer: Bool = false) throws {
     guard let table = transaction.catalog.tableIfKnown(change.id.type) else {
       return try UnknownTypes.keep(change, in: transaction)
@@ -162,7 +163,7 @@ struct PullApplication {
     pulled += 1
   }
 
-  /// The row of a change, or nil for one that can't be read: it is set aside, and what is here of it stays.
+  /// Returns the row of a change, or `nil` for one that can't be read. That one is kept aside, and the local row stays.
   private mutating func readable(
     _ change: ServerRecord, _ table: TypeTable, _ wasRepaired: inout Bool
   ) throws -> StoredRow? {
@@ -197,10 +198,10 @@ struct PullApplication {
         $0?.contains(change.container) ?? false
       })
     {
-      // It is back.
+      // The record is back.
       try Outbox.leave(change.id, isLeaving: false, in: transaction)
     }
-    // What a snapshot did not mention and is told of now is there after all, whatever its version.
+    // A record that a snapshot lacked and that is reported now exists after all, whatever its version.
     if !isRebasing && !(entry.shadow?.isAbsence ?? false) {
       if let base = entry.base, !change.version.isNewer(than: base.version) { return }
       if let kept = entry.shadow, !change.version.isNewer(than: kept.version) { return }
@@ -214,8 +215,8 @@ struct PullApplication {
     try Outbox.hear(change, in: transaction)
   }
 
-  /// The record left the scope or may not be seen any more: gone from here, once nothing of it is pending. One that
-  /// another scope has brought where it is now stays.
+  /// Handles a record that left the scope or is no longer visible. It is evicted once none of its changes is pending.
+  /// It stays if another scope has brought it in its present container.
   mutating func leave(_ id: RecordID, from scope: PullScope) throws {
     guard let table = transaction.catalog.tableIfKnown(id.type) else {
       return try UnknownTypes.remove(id, from: scope, in: transaction)
@@ -231,17 +232,17 @@ struct PullApplication {
       return
     }
     try known.set(.nobody, of: id)
-    // Answers from where it is now lack it.
+    // Answers for its present container lack it.
     try Coverage.forget(id.type, in: transaction)
     if try transaction.evict(table, id: id.id) { pulled += 1 }
   }
 }
 
 extension PullApplication {
-  /// What a snapshot does not mention, the server did not have there at the snapshot's position: that is noted beside
-  /// pending work, so that an answer from before that position makes no ghost of the record.
+  /// Notes beside pending work that the server didn't have a record at the snapshot's position, because the snapshot
+  /// lacks it. So an answer from before that position doesn't bring the record back.
   ///
-  /// Nothing is noted where the record may be in a container outside the scope.
+  /// Notes nothing if the record may be in a container outside the scope.
   private func noteAbsences(_ page: SyncResponse.Page) throws {
     guard !pending.isEmpty, let position = Cursor(token: page.cursor)?.position else { return }
     let select = try PreparedStatement(

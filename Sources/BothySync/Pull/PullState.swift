@@ -1,31 +1,31 @@
 import BothyStore
 
-/// Where a scope was pulled to, and the pages of a pull that is not complete.
+/// The position to which a scope was pulled, and the pages of an incomplete pull.
 struct PullState: Sendable, Hashable {
   var scope: PullScope
-  /// The cursor of the state that the records here are at; nil before the first complete pull.
+  /// The cursor that the local records are at, or `nil` before the first complete pull.
   var cursor: String?
-  /// The cursor behind the staged pages; nil when nothing is staged.
+  /// The cursor behind the staged pages, or `nil` if nothing is staged.
   var staged: String?
-  /// Whether the staged pages began a complete snapshot.
+  /// True if the staged pages began a complete snapshot.
   var isResetting: Bool
-  /// Whether that snapshot is of another history than the records here: it is shown only where nothing is lost, or by
-  /// a decision.
+  /// True if that snapshot is of another history than the local records. It is shown only if nothing is lost, or by a
+  /// decision.
   var isOtherHistory = false
-  /// Whether a pull has ever been completed.
+  /// True if a pull has ever been completed.
   var isComplete: Bool
-  /// When the last pull was completed, in milliseconds since 1970.
+  /// The time of the last complete pull, in milliseconds since 1970, or `nil`.
   var pulledAt: Int64?
-  /// Rises with each reset and each page taken: one that was asked for before is not taken any more.
+  /// A number that rises with each reset and each page taken. A page that was requested before that isn't taken.
   var generation: Int64 = 0
 
-  /// Whether a page says that the scope is where it was after its last complete pull.
+  /// True if a page reports that the scope hasn't changed since its last complete pull.
   func isAt(_ page: SyncResponse.Page) -> Bool {
     isComplete && staged == nil && !isResetting && cursor == page.cursor && !page.reset && !page.more
       && page.changes.isEmpty && page.unreadable.isEmpty && page.outOfScope.isEmpty
   }
 
-  /// Where the next page is asked from.
+  /// The cursor from which the next page is requested.
   var next: String? { staged ?? cursor }
 
   static func load(_ scope: PullScope, in transaction: ReadTransaction) throws -> PullState {
@@ -51,7 +51,7 @@ struct PullState: Sendable, Hashable {
     try scopes(in: transaction).map { try load($0, in: transaction) }
   }
 
-  /// The scopes that are followed: those that a pull has begun of.
+  /// Returns the scopes that the store pulls, which are those of which a pull has begun.
   static func scopes(in transaction: ReadTransaction) throws -> [PullScope] {
     let select = try PreparedStatement(
       "SELECT container, children FROM bothy_cursor ORDER BY container, children", in: transaction.database)
@@ -63,8 +63,8 @@ struct PullState: Sendable, Hashable {
     return scopes
   }
 
-  /// Whether a pull has brought all that a scope of this record had up to its version: then one that is not here is not
-  /// there any more. Of versions that are no positions nothing is known.
+  /// True if a pull has brought all of a scope of this record up to its version. A record that isn't here then no
+  /// longer exists on the server. False for a version that isn't a position.
   static func knows(_ record: ServerRecord, in transaction: ReadTransaction) throws -> Bool {
     guard let version = Int64(record.version) else { return false }
     return try all(in: transaction).contains { state in
@@ -91,9 +91,9 @@ struct PullState: Sendable, Hashable {
     try insert.run()
   }
 
-  /// The next pull of the scope starts over and brings everything. What is here stays readable until then.
+  /// Makes the next pull of the scope start over and bring everything. The local records stay readable until then.
   ///
-  /// - Parameter isComplete: false where what is here is not all that was pulled.
+  /// - Parameter isComplete: false if the local records aren't all that was pulled.
   static func reset(
     _ scope: PullScope, isComplete: Bool = true, in transaction: WriteTransaction
   ) throws {
@@ -109,7 +109,7 @@ struct PullState: Sendable, Hashable {
     try Stage(scope: scope, transaction: transaction).clear()
   }
 
-  /// The scope is not followed any more.
+  /// Forgets a scope that the store no longer pulls.
   static func forget(_ scope: PullScope, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       "DELETE FROM bothy_cursor WHERE container = ? AND children = ?", in: transaction.database)

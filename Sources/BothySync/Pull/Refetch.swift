@@ -1,12 +1,12 @@
 import BothyStore
 
-/// What is to be asked of the server again, because what it has is not known here: single records, the records of a
-/// type, whole containers (rule R26). A mark is durable, and ends when the server has answered.
+/// Records, types and containers to request from the server again, because the server's version isn't known here. A
+/// mark is durable, and ends when the server has answered.
 ///
-/// While a mark is open, no answer that may lack what it is about counts as complete.
+/// While a mark is open, no answer that may lack its records counts as complete.
 enum Refetch {
-  /// A row names a record; or a type, with no id; or, with no type, a container and those below it as the id. `mark` tells
-  /// a mark from one that was made later for the same.
+  /// The SQL of the table. A row names a record, a type without an id, or, without a type, a container and those below
+  /// it as the id. `mark` distinguishes a mark from a later one for the same.
   static let sql = """
     CREATE TABLE IF NOT EXISTS bothy_refetch (
       type TEXT NOT NULL, id TEXT NOT NULL, container TEXT, mark INTEGER NOT NULL, PRIMARY KEY (type, id)
@@ -24,11 +24,11 @@ enum Refetch {
   private struct Row {
     var mark: Mark
     var container: String
-    /// Whether no container was noted.
+    /// True if no container was noted.
     var isUnplaced: Bool
   }
 
-  /// - Parameter container: where it was last known to be; nil stands for its type's own.
+  /// - Parameter container: the last known container of the record, or `nil` for its type's own.
   static func mark(_ id: RecordID, in container: String?, in transaction: WriteTransaction) throws {
     try note(id.type, id.id, container, transaction)
   }
@@ -37,7 +37,7 @@ enum Refetch {
     try note(type, "", nil, transaction)
   }
 
-  /// Marks a container that belongs to a larger scope, which itself need not be pulled again.
+  /// Marks a container that belongs to a larger scope, which itself isn't pulled again.
   static func mark(container: String, in transaction: WriteTransaction) throws {
     let isPulled = try PullState.scopes(in: transaction)
       .contains(PullScope(container: container, includesChildren: true))
@@ -56,7 +56,7 @@ enum Refetch {
     transaction.touchBookkeeping()
   }
 
-  /// The answer for a mark has come. One that was made again meanwhile stays.
+  /// Ends marks whose answer has arrived. A mark that was made again meanwhile stays.
   static func end(_ marks: some Sequence<Mark>, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       "DELETE FROM bothy_refetch WHERE type = ? AND id = ? AND mark = ?", in: transaction.database)
@@ -68,8 +68,8 @@ enum Refetch {
     }
   }
 
-  /// Everything in the scope has come: ends the marks of its records and of containers that belong to it. Costs one
-  /// look-up where nothing is marked. True if the scope was pulled for its mark alone.
+  /// Ends the marks of a scope that was pulled as a whole, for its records and for containers that belong to it. Costs
+  /// one look-up if nothing is marked. Returns true if the scope was pulled for its mark alone.
   static func end(in scope: PullScope, in transaction: WriteTransaction) throws -> Bool {
     var wasOnlyMarked = false
     let ended = try rows(in: transaction).filter { row in
@@ -77,7 +77,7 @@ enum Refetch {
         return row.mark.id.isEmpty ? scope == .space : scope.contains(row.container)
       }
       let marked = PullScope(container: row.mark.id, includesChildren: true)
-      // The type of such a mark is empty, and so is its container where the scope has a cursor of its own.
+      // The type of such a mark is empty, and so is its container if the scope has a cursor of its own.
       if marked == scope { wasOnlyMarked = row.isUnplaced }
       return scope.contains(marked)
     }
@@ -85,20 +85,20 @@ enum Refetch {
     return wasOnlyMarked
   }
 
-  /// The containers to be pulled again that belong to what is pulled.
+  /// Returns the marked containers that belong to the pulled scopes.
   static func containers(in scopes: [PullScope], in transaction: ReadTransaction) throws -> [PullScope] {
     try rows(where: "type = ''", in: transaction)
       .map { PullScope(container: $0.mark.id, includesChildren: true) }
       .filter { marked in scopes.contains { $0.contains(marked) } && !scopes.contains(marked) }
   }
 
-  /// The types to be fetched again that this schema declares.
+  /// Returns the marked types that this schema declares.
   static func types(in transaction: ReadTransaction) throws -> [Mark] {
     try rows(where: "type <> '' AND id = ''", in: transaction).map(\.mark)
       .filter { transaction.catalog.tableIfKnown($0.type)?.schema.isSynced ?? false }
   }
 
-  /// The next records to be asked for, all of one type, at most `limit`.
+  /// Returns the next records to request, all of one type, at most `limit`.
   static func records(
     in scopes: [PullScope], limit: Int, in transaction: ReadTransaction
   ) throws -> [Mark] {
@@ -113,7 +113,7 @@ enum Refetch {
     return found
   }
 
-  /// Whether the local answer to a query may lack something.
+  /// True if the local answer to a query may lack records.
   static func isOpen(_ query: AnyQuery, in transaction: ReadTransaction) throws -> Bool {
     let scope = query.container.map { PullScope(container: $0, includesChildren: query.includesChildren) }
     return try rows(where: "type = ?1 OR type = ''", [.text(query.type)], in: transaction).contains { row in

@@ -1,24 +1,24 @@
 import BothyStore
 
-/// Asks the server for what is marked as unknown here, at the end of a pass that pulls, and ends the marks.
+/// Requests the records that are marked as unknown here, at the end of a sync that pulls, and ends the marks.
 ///
-/// Costs one look at the marks; then one round trip and two transactions for each five hundred records of a type. What is
-/// killed goes on with the next sync.
+/// Costs one look at the marks. Then it costs one round trip and two transactions for each five hundred records of a
+/// type. An interrupted run continues with the next sync.
 struct Refetching: Sendable {
   let store: Store
   let remote: any RemoteStorage
-  /// What the pass pulls; records elsewhere wait for a pass that pulls there.
+  /// The scopes that the sync pulls. Records elsewhere wait for a sync that pulls there.
   let scopes: [PullScope]
-  /// Whether that is all that is followed.
+  /// True if these are all scopes of the store.
   let isWhole: Bool
 
-  /// What was brought, so far.
+  /// The results so far.
   struct Done: Sendable {
     var requests = 0
     var pulled = 0
-    /// The highest position of a record that came.
+    /// The highest position of a record that arrived.
     var position: Int64 = 0
-    /// Whether the server does not answer by id: the scopes are pulled anew instead.
+    /// True if the server doesn't answer by id, so that the scopes are pulled again from the beginning.
     var needsPull = false
   }
 
@@ -43,7 +43,7 @@ struct Refetching: Sendable {
     return done
   }
 
-  /// A server that refuses such questions is asked for everything, as it was before there were any.
+  /// Runs a query. If the server rejects queries, resets the scopes so that everything is pulled, and returns false.
   private func asking(_ done: inout Done, _ body: (inout Done) async throws -> Void) async throws -> Bool {
     do {
       try await body(&done)
@@ -66,7 +66,8 @@ struct Refetching: Sendable {
     try await bring(found, absent, versions, ending: marks, &done)
   }
 
-  /// All records of a type in a scope, by id, so that what is made or deleted meanwhile moves none from page to page.
+  /// Fetches all records of a type in a scope, by id, so that inserts and deletions meanwhile move none from page to
+  /// page.
   private func fetchAll(_ type: String, in scope: PullScope, _ done: inout Done) async throws {
     var last: String?
     while true {
@@ -116,7 +117,7 @@ struct Refetching: Sendable {
     let pulled = try await store.write(origin: .remote) { transaction in
       let scopes = try PullState.scopes(in: transaction)
       var difference = Comparison.Difference(versions: versions)
-      // What the server never had stays: it was made here, and accepted as it is.
+      // A record that the server never had stays, because it was created here and accepted as it is.
       difference.extra = absent.filter { versions[$0] != nil }
       var wanted: [ServerRecord] = []
       for record in found {
@@ -136,7 +137,7 @@ struct Refetching: Sendable {
 
   private enum Place { case here, left, elsewhere, asKnown }
 
-  /// Whether a record belongs on this device: where it is followed, and where it was kept though it is not.
+  /// Decides if a record belongs on this device, because it is in a pulled scope or was kept here outside all of them.
   private func place(
     of record: ServerRecord, _ scopes: [PullScope], in transaction: ReadTransaction
   ) throws -> Place {
@@ -154,7 +155,7 @@ struct Refetching: Sendable {
 }
 
 extension RemoteStorage {
-  /// The records of a type with these ids that the principal may see, at most a thousand of them. One round trip.
+  /// Returns the records of a type with these ids that the user may see, at most a thousand of them. One round trip.
   func records(of type: String, ids: [String]) async throws(RemoteError) -> [ServerRecord] {
     var query = AnyQuery(type, where: .oneOf(field: "id", ids.map { .text($0) }))
     query.limit = ids.count
@@ -163,7 +164,7 @@ extension RemoteStorage {
 }
 
 extension RemoteError {
-  /// Whether the server answers no such question, now or later.
+  /// True if the server answers no such query, now or later.
   fileprivate var isRefusalOfQueries: Bool {
     switch errorClass {
     case .rejected, .notFound, .forbidden:

@@ -1,7 +1,7 @@
 import BothyStore
 
-/// The records of a scope as the server last told of them: pending changes left out, what pulls have told beside them
-/// counted in. Equal to what the server has, if nothing changed there since.
+/// The records of a scope as the server last reported them, without pending changes, but with the versions noted beside
+/// these. Equal to the server's records if nothing changed there since.
 enum ServerView {
   struct Entry {
     var id: RecordID
@@ -9,7 +9,7 @@ enum ServerView {
     var fields: [UInt8]
   }
 
-  /// Reads every row; memory grows with what is pending only.
+  /// Reads every row. Memory grows with the pending changes only.
   static func forEach(
     in scope: PullScope, _ transaction: ReadTransaction, _ body: (Entry) throws -> Void
   ) throws {

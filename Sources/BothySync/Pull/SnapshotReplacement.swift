@@ -1,19 +1,19 @@
 import BothyStore
 
-/// Replaces what is here of a scope by a complete snapshot: rows that the server has told of before and does not
-/// mention now are not there any more (rule R15), and its versions count even if they are lower than ours.
+/// Replaces the local records of a scope by a complete snapshot. Rows that the server reported before and that the
+/// snapshot lacks no longer exist. Its versions count even if they are lower than the local ones.
 ///
-/// Rows are marked before the snapshot is applied and swept after it, so memory does not grow with their number.
-/// Rows with pending work stay, and rows whose new version can't be read.
+/// Rows are marked before the snapshot is applied and swept after it, so memory doesn't grow with their number. Rows
+/// with pending work stay, and so do rows whose new version can't be read.
 struct SnapshotReplacement {
   let scope: PullScope
   let transaction: WriteTransaction
 
-  /// Version texts that begin so are marks; as a number they are 0, less than any version.
+  /// The beginning of a marked version. As a number, such a text is 0, which is less than any version.
   private static let mark = "stale:"
 
-  /// - Parameter position: where in the history that the file follows the snapshot was taken: rows that are newer stay.
-  ///   Nil for a snapshot of another history, whose versions can't be compared.
+  /// - Parameter position: the snapshot's position in the history that the file follows. Rows that are newer stay.
+  ///   `nil` for a snapshot of another history, whose versions can't be compared.
   func begin(at position: Int64?) throws {
     try UnknownTypes.clear(scope, in: transaction)
     try UnreadableTable.remove(where: scope.contains, in: transaction)
@@ -26,7 +26,7 @@ struct SnapshotReplacement {
     }
   }
 
-  /// Whether the row that a snapshot replaces has a newer version than the snapshot: the server went back.
+  /// True if the row that a snapshot replaces has a newer version, because the server's history has gone back.
   static func isNewer(_ change: ServerRecord, _ table: TypeTable, in transaction: ReadTransaction) throws
     -> Bool
   {
@@ -39,8 +39,8 @@ struct SnapshotReplacement {
     return here > there
   }
 
-  /// The version of the row that a snapshot replaces, where it was told as it is here, and later than what the snapshot
-  /// has; else nil.
+  /// Returns the version of a row that a snapshot replaces, if the server reported it with this content and the
+  /// snapshot has an older one. Otherwise returns `nil`.
   static func lost(_ change: ServerRecord, _ table: TypeTable, in transaction: ReadTransaction) throws
     -> String?
   {
@@ -48,13 +48,13 @@ struct SnapshotReplacement {
       !change.version.isNewer(than: version)
     else { return nil }
     if change.isDeleted { return version }
-    // As it would be here: values that did not fit the schema differ from what the server has.
+    // Compared as a local row, because values that don't fit the schema differ from the server's.
     var isRepaired = false
     let new = try table.row(change, repaired: &isRepaired)
     return table.document(row) == table.document(new) ? nil : version
   }
 
-  /// The row that a snapshot may replace, and the version that it had before.
+  /// Returns the row that a snapshot may replace, and its version before the snapshot, or `nil`.
   static func replaced(
     _ id: RecordID, _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> (row: StoredRow, version: String)? {
@@ -63,7 +63,7 @@ struct SnapshotReplacement {
     return (row, String(marked.dropFirst(mark.count)))
   }
 
-  /// Returns the rows that it removed: those that the snapshot lacks and that are not kept.
+  /// Removes the rows that the snapshot lacks and that `keeps` doesn't keep, and returns their ids.
   func finish(_ keeps: (RecordID, TypeTable) throws -> Bool) throws -> [RecordID] {
     var removed: [RecordID] = []
     for table in transaction.catalog.tables where table.schema.isSynced {
@@ -97,7 +97,8 @@ struct SnapshotReplacement {
     return statement
   }
 
-  /// Parameter 2 is the scope's path, 3 the type's name; `0` is the character after `/`.
+  /// Returns SQL that selects the scope. Parameter 2 is its path, 3 the type's name, and `0` is the character after
+  /// `/`.
   private func filter(_ table: TypeTable) -> String {
     if scope == .space { return "?2 IS NOT NULL AND ?3 IS NOT NULL" }
     let container = "coalesce(_container, ?3)"

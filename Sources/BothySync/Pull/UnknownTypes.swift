@@ -1,7 +1,7 @@
 import BothyStore
 
-/// Records of types that this schema does not declare: kept as they came, and moved to their table when a later
-/// version of the app declares the type.
+/// Records of types that this schema doesn't declare. They are kept as they arrived, and moved to their table when a
+/// later version of the app declares the type.
 enum UnknownTypes {
   static func forEach(in transaction: ReadTransaction, _ body: (ServerRecord) throws -> Void) throws {
     let select = try PreparedStatement("SELECT record FROM bothy_unknown", in: transaction.database)
@@ -31,7 +31,7 @@ enum UnknownTypes {
     try insert.run()
   }
 
-  /// Makes `records` all that is kept of a type.
+  /// Replaces all kept records of a type by `records`.
   static func replace(_ type: String, by records: [ServerRecord], in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement("DELETE FROM bothy_unknown WHERE type = ?", in: transaction.database)
     delete.bind(type, at: 1)
@@ -39,7 +39,7 @@ enum UnknownTypes {
     for record in records { try keep(record, in: transaction) }
   }
 
-  /// Forgets the records of a scope: a complete snapshot tells of those that there are.
+  /// Forgets the records of a scope, because a complete snapshot brings those that exist.
   static func clear(_ scope: PullScope, in transaction: WriteTransaction) throws {
     var gone: [RecordID] = []
     try forEach(in: transaction) { if scope.contains($0.container) { gone.append($0.id) } }
@@ -65,14 +65,14 @@ enum UnknownTypes {
     if let found, scope.contains(found.container) { try remove(id, in: transaction) }
   }
 
-  /// Moves the records whose type is declared now. Costs one look-up when there are none.
+  /// Moves the records whose type is declared now. Costs one look-up if none is kept.
   static func adopt(in transaction: WriteTransaction) throws {
     let types = try PreparedStatement("SELECT DISTINCT type FROM bothy_unknown", in: transaction.database)
     var kept: [String] = []
     while try types.step() { if let name = types.text(at: 0) { kept.append(name) } }
     types.reset()
     for name in kept {
-      // A name of the wire; a colon says that this schema had another use for it.
+      // The name is one of the wire. A colon shows that this schema had another use for it.
       let wire = name.hasPrefix(":") ? String(name.dropFirst()) : name
       let local = transaction.catalog.wireNames.local(type: wire)
       if let table = transaction.catalog.tableIfKnown(local) {

@@ -1,15 +1,16 @@
 import BothyStore
 
-/// Records of the server that can't be read here, set aside with what came of them.
+/// Records of the server that can't be read here, kept as far as they were received.
 enum UnreadableTable {
-  /// `record` is the record as it came, where as much could be read; it is tried again when the file is opened.
+  /// The SQL of the table. `record` has the record as received, if it could be parsed. It is read again when the file
+  /// is opened.
   static let sql = """
     CREATE TABLE IF NOT EXISTS bothy_unreadable (
       type TEXT NOT NULL, id TEXT NOT NULL, version TEXT NOT NULL, container TEXT NOT NULL, reason TEXT NOT NULL,
       record TEXT, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
     """
 
-  /// The row that a record of the server becomes here. Nil for one that can't be read: it is set aside then.
+  /// Returns the row of a server's record. Keeps a record that can't be read in the table, and returns `nil`.
   static func row(
     _ record: ServerRecord, _ table: TypeTable, repaired: inout Bool, in transaction: WriteTransaction
   ) throws -> StoredRow? {
@@ -23,7 +24,7 @@ enum UnreadableTable {
     }
   }
 
-  /// The row that a record of the server becomes here, or why it can't be read.
+  /// Returns the row of a server's record, or the reason why it can't be read.
   static func read(
     _ record: ServerRecord, _ table: TypeTable, repaired: inout Bool
   ) -> Result<StoredRow, UnreadableRecord> {
@@ -33,7 +34,7 @@ enum UnreadableTable {
     } catch { return .failure(UnreadableRecord(record, error)) }
   }
 
-  /// Sets a record aside. What was set aside of it before gives way.
+  /// Keeps a record aside, in place of an earlier version of it.
   static func keep(
     _ found: UnreadableRecord, _ record: ServerRecord? = nil, in transaction: WriteTransaction
   ) throws {
@@ -63,14 +64,14 @@ enum UnreadableTable {
     try delete.run()
   }
 
-  /// Forgets the records of the containers that `isGone` names.
+  /// Forgets the records of the containers for which `isGone` returns true.
   static func remove(where isGone: (String) -> Bool, in transaction: WriteTransaction) throws {
     for found in try all(in: transaction) where isGone(found.container) {
       try remove(found.record, in: transaction)
     }
   }
 
-  /// The version of a record that was set aside; nil where it was not.
+  /// Returns the version of a record that is kept aside, or `nil`.
   static func version(of id: RecordID, in transaction: ReadTransaction) throws -> String? {
     let select = try PreparedStatement(
       "SELECT version FROM bothy_unreadable WHERE type = ? AND id = ?", in: transaction.database)
@@ -102,7 +103,7 @@ enum UnreadableTable {
     return found
   }
 
-  /// The records as they came, those of which more than a name could be read.
+  /// Returns the records as received, except for those of which only a name could be read.
   static func records(in transaction: ReadTransaction) throws -> [RecordID: ServerRecord] {
     let select = try PreparedStatement(
       "SELECT record FROM bothy_unreadable WHERE record IS NOT NULL", in: transaction.database)
@@ -115,7 +116,7 @@ enum UnreadableTable {
     return records
   }
 
-  /// Tries once more to read what was set aside, for an app that can read more than the one before it.
+  /// Tries again to read the records, for an app that can read more than its earlier version.
   static func retry(in transaction: WriteTransaction) throws {
     for (id, record) in try records(in: transaction) {
       guard let table = transaction.catalog.tableIfKnown(id.type) else { continue }

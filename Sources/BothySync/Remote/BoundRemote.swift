@@ -1,15 +1,15 @@
 import BothyStore
 import Synchronization
 
-/// The server of one file: sends which history the file has followed with each exchange, and takes no answer of another
-/// server or space. A file that is signed out, or gone, sends nothing.
+/// The server of one file. Sends the history that the file has followed with each exchange, and accepts no answer of
+/// another server or space. A file that is signed out or deleted sends nothing.
 struct BoundRemote: RemoteStorage {
   let remote: any RemoteStorage
   private let store: Store
   let file: OpenedFile
   private let known: KnownBinding
 
-  /// What was last read, for a file that can't be read at the moment.
+  /// The binding that was last read, for a file that can't be read at the moment.
   private final class KnownBinding: Sendable {
     let last = Mutex(ServerBinding())
   }
@@ -49,13 +49,13 @@ struct BoundRemote: RemoteStorage {
     guard isNew && binding.history != found || binding.owner == nil && response.principal != nil else {
       return response
     }
-    // Not noted, the next answer is.
+    // If this isn't noted, the next answer is.
     try? await store.write(origin: .remote) { try ServerBinding.bind(found, response.principal, in: $0) }
     return response
   }
 
-  /// Makes sure that the server is the file's own, before what it does not have is taken for deleted. One round trip
-  /// where the file is bound. Throws `RemoteError`.
+  /// Verifies that the server is the file's own, before records that it lacks count as deleted. One round trip if the
+  /// file is bound. Throws `RemoteError`.
   func verify() async throws(RemoteError) {
     guard await binding().history != nil, let device = try? await store.read(Self.device) else { return }
     _ = try await exchange(SyncRequest(device: device, schemaVersion: store.schema.version))
@@ -75,7 +75,7 @@ struct BoundRemote: RemoteStorage {
   var givesHints: Bool { remote.givesHints }
   var blobs: (any BlobRemote)? { remote.blobs }
 
-  /// Asks in the name of the file: what a server knows of another file's space or principal is not taken.
+  /// Calls the server in the name of the file, so that an answer about another file's space or user isn't accepted.
   private func asking<Answer: Sendable>(
     _ body: @Sendable () async throws(RemoteError) -> Answer
   ) async throws(RemoteError) -> Answer {

@@ -1,9 +1,9 @@
 import struct Foundation.URL
 
-/// Waiting with an end.
+/// Waiting with a time limit.
 enum Bounded {
-  /// What `body` gives within `limit`; nil when that is over, or the caller is cancelled. `body` is cancelled then and not
-  /// waited for.
+  /// Returns the result of `body` within `limit`, or `nil` if the time is over or the caller is cancelled. Then `body`
+  /// is cancelled and not awaited.
   static func run<Value: Sendable>(
     within limit: Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
     _ body: @escaping @Sendable () async -> Value
@@ -11,7 +11,7 @@ enum Bounded {
     let (answers, answer) = AsyncStream<Value?>.makeStream(bufferingPolicy: .bufferingOldest(1))
     let asked = Task { answer.yield(await body()) }
     let timer = Task {
-      // Cancelled means that the answer has come.
+      // Cancelled means that the answer has arrived.
       guard (try? await sleep(limit)) != nil else { return }
       answer.yield(nil)
     }
@@ -23,7 +23,7 @@ enum Bounded {
     return await iterator.next() ?? nil
   }
 
-  /// The same for a call of a remote: a silent server counts as one that can't be reached.
+  /// Like `run(within:sleep:_:)`, but for a call of a remote. A silent server counts as one that can't be reached.
   static func ask<Value: Sendable>(
     within limit: Duration, _ clock: SyncClock,
     _ call: @escaping @Sendable () async throws(RemoteError) -> Value
@@ -40,7 +40,7 @@ enum Bounded {
   }
 }
 
-/// The keeper of blobs, each of whose calls has an end.
+/// A remote for blobs with a time limit for each call.
 struct BoundedBlobs: BlobRemote {
   let remote: any BlobRemote
   let limit: Duration

@@ -1,23 +1,23 @@
 import BothyStore
 import Synchronization
 
-/// Whether the server is believed to be reachable, and since when. Advice for screens and background work: an
-/// explicit call tries whatever it says.
+/// The estimate of the server's reachability, and its age. Advice for screens and background work: an explicit call
+/// ignores it.
 public struct ReachabilityHint: Sendable, Hashable {
-  /// What the last call or the system's word says; `.unknown` before either.
+  /// The status by the last call or the system's report, or `.unknown` before either.
   public var belief: NetworkStatus
-  /// How long ago the last call was answered or failed, or the network changed; nil when nothing was heard yet.
+  /// The time since the last call was answered or failed, or the network changed. `nil` before the first of these.
   public var age: Duration?
 
-  /// What `SyncedStore.reachabilityHint` makes.
+  /// Creates the hint that `SyncedStore.reachabilityHint` returns.
   public init(belief: NetworkStatus, age: Duration?) {
     self.belief = belief
     self.age = age
   }
 }
 
-/// What is believed of the way to the server: from the last call's success or failure, and from the system's word on
-/// the network, whichever came last.
+/// The estimate of the server's reachability. It comes from the last call's success or failure or from the system's
+/// report on the network, whichever was later.
 final class Belief: Sendable {
   private struct State {
     var status = NetworkStatus.unknown
@@ -45,12 +45,12 @@ final class Belief: Sendable {
   func values() -> AsyncStream<NetworkStatus> { changes.values(startingWith: state.withLock { $0.status }) }
 }
 
-/// A remote that notes of every call whether an answer came, and waits for none without an end.
+/// A remote that notes of every call if an answer arrived, and limits the time of each.
 struct HintedRemote: RemoteStorage {
   let remote: any RemoteStorage
   let belief: Belief
   let clock: SyncClock
-  /// How long a call may take.
+  /// The time limit of a call.
   let limit: Duration
 
   var isConfidential: Bool { remote.isConfidential }
@@ -93,7 +93,8 @@ struct HintedRemote: RemoteStorage {
 
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 
-  /// A call that was cancelled says nothing; any answer, also a refusal, says that the server is there.
+  /// Runs a call and notes its result. A cancelled call has none, and any answer, also a rejection, shows that the
+  /// server is there.
   private func noting<Value: Sendable>(
     _ call: @escaping @Sendable () async throws(RemoteError) -> Value
   ) async throws(RemoteError) -> Value {

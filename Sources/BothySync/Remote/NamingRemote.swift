@@ -1,7 +1,7 @@
 import BothyStore
 
-/// A remote that is spoken to with the names of this device's schema, while the wire has its own: the one place where
-/// names change. Everything behind it, and everything in the file, is called as the schema calls it.
+/// A remote that is called with the names of this device's schema, while the wire has its own. Names change here alone.
+/// All local code, and everything in the file, uses the schema's names.
 struct NamingRemote: RemoteStorage {
   private let remote: any RemoteStorage
   private let names: WireNames
@@ -27,7 +27,8 @@ struct NamingRemote: RemoteStorage {
     try await remote.count(named(query))
   }
 
-  /// A server without a schema can't know that `created` is no field of the type: the mark says so.
+  /// A server without a schema can't know that `created` isn't a field of the type, so a mark in front of the name
+  /// shows it.
   private func named(_ query: AnyQuery) -> AnyQuery {
     guard let type = schema[query.type] else { return names.wire(query) }
     return names.wire(

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What the requests of one sync pass may do once together: ask for another token. A remote looks it up in the
-/// task that calls it.
+/// The allowance that all requests of one sync share: to request another token once. A remote looks it up in the task
+/// that calls it.
 package final class PassAllowance: Sendable {
   @TaskLocal package static var current: PassAllowance?
 
@@ -9,7 +9,7 @@ package final class PassAllowance: Sendable {
 
   package init() {}
 
-  /// True the first time.
+  /// Returns true the first time.
   package func takeTokenRefresh() -> Bool {
     mayRefreshToken.withLock { may in
       defer { may = false }

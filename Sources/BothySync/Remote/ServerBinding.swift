@@ -1,28 +1,28 @@
 import BothyStore
 
-/// What a file knows of the server that it belongs to, and whether it may still be synced.
+/// The binding of a file to its server, which decides if the file may still be synced.
 struct ServerBinding: Sendable, Equatable {
-  /// The history that was followed, with the highest position known of it; nil before the first answer.
+  /// The history that the file followed, with its highest known position, or `nil` before the first answer.
   var history: ServerHistory?
   /// The user whose file it is.
   var owner: AccountID?
-  /// True from the moment at which what is pending was exported or given up.
+  /// True from the moment at which the pending changes were exported or given up.
   var isSignedOut = false
-  /// What somebody decided about the next complete answer, whatever it lacks of what is here.
+  /// The decision about the next complete answer, whatever local records it lacks.
   var decision: Decision?
   /// The history that was given up by that decision.
   var former: ServerHistory?
-  /// True if somebody decided that the file stays with the server that it was synced with.
+  /// True if the decision was made that the file stays with the server that it was synced with.
   var isApart = false
 
   /// True if the next server that answers is the file's from then on.
   var isAdopting: Bool { decision != nil }
 
-  /// What becomes of what the next server lacks. The raw values are those of the file.
+  /// The decision about local records that the next server lacks. The raw values are those of the file.
   enum Decision: String, Sendable {
-    /// It goes.
+    /// They are removed.
     case adopt = "1"
-    /// It becomes pending work.
+    /// They become pending work.
     case uploadMine = "upload"
   }
 
@@ -53,7 +53,7 @@ struct ServerBinding: Sendable, Equatable {
     return binding
   }
 
-  /// The highest position of a history that the file has been told of, also by cursors that were given up since.
+  /// Returns the highest known position of a history, also by cursors that were given up since.
   private static func reached(_ epoch: String, in transaction: ReadTransaction) throws -> Int64? {
     let noted = try SyncValues.value(reached, in: transaction).flatMap(Cursor.init(token:))
     var known = try cursors(in: transaction)
@@ -61,7 +61,7 @@ struct ServerBinding: Sendable, Equatable {
     return known.filter { $0.epoch == epoch }.map(\.position).max()
   }
 
-  /// Notes how far a cursor was that is given up.
+  /// Notes the position of a cursor that is given up.
   static func note(_ token: String?, in transaction: WriteTransaction) throws {
     guard let cursor = token.flatMap(Cursor.init(token:)) else { return }
     let known = try reached(cursor.epoch, in: transaction) ?? -1
@@ -73,8 +73,8 @@ struct ServerBinding: Sendable, Equatable {
     try PullState.all(in: transaction).compactMap { $0.cursor.flatMap(Cursor.init(token:)) }
   }
 
-  /// Binds a file that was bound to nothing. One that was synced before files were bound keeps the mark of the history
-  /// that its cursors are of.
+  /// Binds a file that was bound to nothing. A file that was synced before files were bound keeps the epoch of its
+  /// cursors.
   static func bind(_ found: ServerHistory, _ principal: String?, in transaction: WriteTransaction) throws {
     let known = try load(in: transaction)
     if known.owner == nil, let principal {
@@ -97,15 +97,15 @@ struct ServerBinding: Sendable, Equatable {
     try SyncValues.set(epoch, history.epoch, in: transaction)
   }
 
-  /// Binds a file to the history that another one was bound to, whose pending work it takes over. One that is bound, or
-  /// adopts the next history, stays as it is.
+  /// Binds a file to the history of another file, whose pending work it takes over. A file that is bound, or adopts the
+  /// next history, stays as it is.
   static func inherit(_ history: ServerHistory?, in transaction: WriteTransaction) throws {
     let known = try load(in: transaction)
     guard let history, known.history == nil, !known.isAdopting else { return }
     try save(history, in: transaction)
   }
 
-  /// Notes that what is here has been compared with a history, and goes on from it.
+  /// Notes that the local records have been compared with a history, which the file follows from now on.
   static func take(_ history: ServerHistory?, in transaction: WriteTransaction) throws {
     if let history {
       if try SyncValues.value(epoch, in: transaction) != history.epoch {
@@ -116,8 +116,8 @@ struct ServerBinding: Sendable, Equatable {
     for key in [adopting, former, reached] { try SyncValues.remove(key, in: transaction) }
   }
 
-  /// Gives up the history that was followed: the next one that answers is the file's. Whatever was decided before and not
-  /// carried out counts no more.
+  /// Gives up the history that the file followed, and adopts the next one that answers. An earlier decision that wasn't
+  /// carried out no longer counts.
   static func decide(_ decision: Decision, in transaction: WriteTransaction) throws {
     if let history = try load(in: transaction).history {
       var writer = JSONWriter()
@@ -137,7 +137,7 @@ struct ServerBinding: Sendable, Equatable {
   }
 
   private static func history(_ text: String) -> ServerHistory? {
-    // Unreadable, it is as if nothing were known of it.
+    // Text that can't be read counts as no known history.
     try? JSONReader.read(Array(text.utf8)) { try ServerHistory(from: &$0) }
   }
 
@@ -155,11 +155,11 @@ struct ServerBinding: Sendable, Equatable {
 }
 
 extension ServerHistory {
-  /// What a file that is kept apart says of another server.
+  /// The message for a file that is kept apart from another server.
   static let apart =
     "The file is kept apart from the server that answers. It can be read and written; nothing is sent or removed."
 
-  /// Says that `lost` records would go if what is there now were taken.
+  /// Returns the message that the server lacks `lost` records which the file has from it.
   static func loss(_ lost: Int) -> String {
     "The server was restored or emptied: it lacks \(lost) record\(lost == 1 ? "" : "s") "
       + "that this file has from it, or newer versions of them. Nothing was sent or removed."

@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Messages with the names of the wire, and the same with the names of this device's schema.
+/// Translates messages between the names of the wire and those of this device's schema.
 extension WireNames {
   // MARK: to the wire
 
@@ -41,7 +41,7 @@ extension WireNames {
     return query
   }
 
-  /// The canonical fields of a record, whose type is named as here.
+  /// Returns the canonical fields of a record by the names of the wire. `type` is its local name.
   func wire(_ fields: [UInt8], of type: String) -> [UInt8] {
     guard let names = self.fields(of: type) else { return fields }
     return FieldsDocument(canonical: fields).renamed(names.wire).bytes
@@ -105,7 +105,7 @@ extension WireNames {
     return history
   }
 
-  /// - Parameter type: that of the operation, by its name here.
+  /// - Parameter type: the type of the operation, by its local name.
   private func local(_ verdict: Outcome.Verdict, of type: String) -> Outcome.Verdict {
     switch verdict {
     case .applied(let version, let modified, let record):
@@ -130,14 +130,14 @@ extension WireNames {
 }
 
 extension FieldsDocument {
-  /// The same members under other names. One that can't be read is left as it is, for its reader to find.
+  /// Returns the members under other names. Leaves a document that can't be read as it is, for its reader to find.
   func renamed(_ rename: (String) -> String) -> FieldsDocument {
     var members: [(name: String, value: [UInt8])] = []
     do {
       try JSONReader.read(bytes, upTo: .max) { reader in
         try reader.object { name, reader in members.append((rename(name), try reader.rawValue(upTo: .max))) }
       }
-    } catch { return self }  // its reader finds the same and tells
+    } catch { return self }  // its reader finds the same error and reports it
     members.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     var writer = JSONWriter(reserving: bytes.count + 32)
     writer.beginObject()
@@ -151,7 +151,7 @@ extension FieldsDocument {
 }
 
 extension AnyQuery {
-  /// The same query of fields that are called otherwise.
+  /// Returns the query with other names for its fields.
   func renamingFields(_ rename: (String) -> String) -> AnyQuery {
     var query = self
     query.filter = query.filter.renamingFields(rename)
@@ -166,7 +166,7 @@ extension AnyQuery {
 }
 
 extension Condition {
-  /// The same condition of fields that are called otherwise.
+  /// Returns the condition with other names for its fields.
   fileprivate func renamingFields(_ rename: (String) -> String) -> Condition {
     switch self {
     case .all, .none, .matches: self

@@ -1,12 +1,12 @@
 public import BothyStore
 
-/// The store of this device alone as a storage: needs nothing outside of its file. What is written is pending, for
-/// a `SyncedStore` that opens the file later; lists stay here.
+/// The local store as a storage, which needs nothing outside of its file. Writes are pending, for a `SyncedStore` that
+/// opens the file later. Lists stay here.
 public struct LocalStorage: DataStorage {
   private let store: Store
   private let clock: SyncClock
 
-  /// Opens or creates the file at `path` (nil: in memory). Throws `StoreError`.
+  /// Opens or creates the file at `path`, or a database in memory for `nil`. Throws `StoreError`.
   public init(
     at path: String?, schema: StoreSchema, options: StoreOptions = StoreOptions(),
     clock: SyncClock = SyncClock()
@@ -16,11 +16,11 @@ public struct LocalStorage: DataStorage {
     self.clock = clock
   }
 
-  /// Closes the file; later calls throw.
+  /// Closes the file. Later calls throw.
   public func close() throws { try store.close() }
 
-  /// Creates the record or changes it, in one transaction with its entry for a later sync. Lists are kept with nothing
-  /// pending. Throws `StoreError`.
+  /// Creates the record or changes it, in one transaction with its entry for a later sync. Lists are stored without a
+  /// pending change. Throws `StoreError`.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let record = item.record
@@ -33,7 +33,7 @@ public struct LocalStorage: DataStorage {
     }
   }
 
-  /// Deletes a record, where there is one, in one transaction; the deletion is pending where a server may have it.
+  /// Deletes a record, if it exists, in one transaction. The deletion is pending if a server may have the record.
   public func remove(_ id: RecordID) async throws {
     try await store.write { transaction in
       if id.type == PrincipalList.typeName { return try UnknownTypes.remove(id, in: transaction) }
@@ -41,12 +41,12 @@ public struct LocalStorage: DataStorage {
     }
   }
 
-  /// The records of a container and of those below it, by type and id. Reads every record of the synced types.
+  /// Returns the records of a container and of those below it, by type and id. Reads every record of the synced types.
   public func load(container: String) async throws -> [StoredItem] {
     try await store.read { try Self.items(in: container, $0) }
   }
 
-  /// The lists that were persisted here, by name.
+  /// Returns the lists that were persisted here, by name.
   public func loadLists() async throws -> [PrincipalList] {
     try await store.read { transaction in
       try UnknownTypes.records(of: PrincipalList.typeName, in: transaction).map {

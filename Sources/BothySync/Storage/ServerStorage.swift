@@ -1,26 +1,27 @@
 public import BothyStore
 
-/// A server alone as a storage: every operation is one or two round trips, nothing is kept here. Throws
-/// `RemoteError` without an answer, `SyncError` for what the server refuses.
+/// A server as a storage. Every operation is one or two round trips, and nothing is stored on the device. Throws
+/// `RemoteError` without an answer, and `SyncError` if the server rejects a change.
 public struct ServerStorage: DataStorage {
   private let remote: any RemoteStorage
   private let schema: StoreSchema
-  /// Operations are sent in this name; it keeps nothing open, so any will do.
+  /// The device's name in operations. It leaves nothing unfinished, so any name works.
   private let device: String
 
-  /// Makes no request.
+  /// Makes a storage, without a request.
   ///
-  /// - Parameter schema: how the fields of answers are read; those that it does not declare are left out.
+  /// - Parameter schema: the types of the fields in answers. Fields that it doesn't declare are left out.
   public init(_ remote: any RemoteStorage, schema: StoreSchema, device: String = UUIDv7.make()) {
     self.remote = NamingRemote(remote, schema)
     self.schema = schema
     self.device = device
   }
 
-  /// Reads the record and changes what differs, again when somebody else was faster, five times at most.
+  /// Reads the record and changes the fields that differ. Repeats this when others changed the record meanwhile, five
+  /// times at most.
   ///
-  /// Two round trips and one to read the result. Throws `SyncError` `.rejected`, `.conflict` when others were faster
-  /// each time.
+  /// Makes two round trips and one to read the result. Throws `SyncError` `.rejected`, or `.conflict` if others changed
+  /// the record each time.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let id = item.record.recordID
@@ -40,7 +41,8 @@ public struct ServerStorage: DataStorage {
     throw SyncError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
   }
 
-  /// Deletes a record: two round trips, and two more each time somebody else was faster; one where there is none.
+  /// Deletes a record. Makes two round trips, and two more each time others changed it meanwhile. Makes one if the
+  /// record doesn't exist.
   public func remove(_ id: RecordID) async throws {
     for _ in 0..<5 {
       guard let current = try await record(id) else { return }
@@ -56,7 +58,7 @@ public struct ServerStorage: DataStorage {
     throw SyncError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
   }
 
-  /// The records of a container and of those below it. A pull from the start: one round trip for each page.
+  /// Returns the records of a container and of those below it. Pulls from the start, with one round trip for each page.
   public func load(container: String) async throws -> [StoredItem] {
     let scope = PullScope(container: container, includesChildren: true)
     var records: [RecordID: ServerRecord] = [:]
@@ -76,7 +78,7 @@ public struct ServerStorage: DataStorage {
     }
   }
 
-  /// The principal's lists, by name. One round trip.
+  /// Returns the user's lists, by name. Makes one round trip.
   public func loadLists() async throws -> [PrincipalList] {
     try await remote.query(AnyQuery(PrincipalList.typeName)).map { try PrincipalList($0) }.sorted {
       ($0.name, $0.id) < ($1.name, $1.id)

@@ -2,7 +2,7 @@ public import BothyStore
 
 /// The synced store as a storage: records by its policies, lists on the server.
 extension SyncedStore: DataStorage {
-  /// One transaction, whatever is new of the record: fields, container and sharing make one entry of the outbox.
+  /// Writes the changes of the record in one transaction. Fields, container and audience make one entry of the outbox.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let record = item.record
@@ -16,7 +16,7 @@ extension SyncedStore: DataStorage {
     return try stored(record.recordID)
   }
 
-  /// Deletes by the configured save policy; a list on the server, and only one that is known here.
+  /// Deletes by the configured save policy. A list is deleted on the server, and only if this device knows it.
   public func remove(_ id: RecordID) async throws {
     if id.type == PrincipalList.typeName {
       if let list = try storedLists().first(where: { $0.id == id.id }) { try await delete(list) }
@@ -24,10 +24,10 @@ extension SyncedStore: DataStorage {
     }
     do { try await delete(id, options: RequestOptions()) } catch let error as StoreError
       where error.code == .notFound
-    {}  // it is not there, as asked
+    {}  // it doesn't exist, as requested
   }
 
-  /// One transaction for the difference from what is known here; sent by the configured save policy.
+  /// Writes the difference from the known audience in one transaction, sent by the configured save policy.
   @discardableResult
   public func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem {
     let change = try SharingChange(from: self.sharing(of: id), to: sharing)
@@ -35,16 +35,16 @@ extension SyncedStore: DataStorage {
     return try stored(id)
   }
 
-  /// Makes the list on the server: `create`.
+  /// Creates the list on the server with `create`.
   @discardableResult
   public func save(_ list: PrincipalList) async throws -> PrincipalList { try await create(list) }
 
-  /// Changes the list on the server: `update`.
+  /// Changes the list on the server with `update`.
   @discardableResult
   public func modify(_ list: PrincipalList) async throws -> PrincipalList { try await update(list) }
 
-  /// By the configured fetch policy: with a network policy the container is pulled before, and an unreachable
-  /// server is no error unless the policy is `.networkOnly`.
+  /// Loads by the configured fetch policy. With a network policy the container is pulled first. An unreachable server
+  /// is an error only under `.networkOnly`.
   public func load(container: String) async throws -> [StoredItem] {
     switch fetchPolicy {
     case .cacheOnly: break
@@ -58,7 +58,7 @@ extension SyncedStore: DataStorage {
     return try storedItems(in: container)
   }
 
-  /// One's own lists, by the configured fetch policy.
+  /// Returns the user's own lists, by the configured fetch policy.
   public func loadLists() async throws -> [PrincipalList] { try await lists() }
 
   // MARK: parts

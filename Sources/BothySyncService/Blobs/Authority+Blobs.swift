@@ -1,14 +1,14 @@
 import BothyStore
 
-/// The bytes that records name: asked for, taken and given, for those who may enter the space.
+/// The blobs of a space: their state, uploads and downloads, for users who may enter the space.
 extension Authority {
-  /// How much of a blob the space has. No transaction: the vault is asked. Throws `BlobProblem`.
+  /// Returns how much of a blob the space has. Uses no transaction, only the vault. Throws `BlobProblem`.
   public func blobHolding(space: String, _ sha256: String) async throws -> BlobHolding {
     try await vault(for: sha256).holding(of: sha256, in: space)
   }
 
-  /// The same after reading all of its bytes: one that is damaged is put aside, and the devices are asked for it. No
-  /// transaction. Throws `BlobProblem`.
+  /// Like `blobHolding(space:_:)`, but reads all of the blob's bytes. A damaged one is quarantined and requested from
+  /// the devices. Uses no transaction. Throws `BlobProblem`.
   public func verifiedBlobHolding(space: String, _ sha256: String) async throws -> BlobHolding {
     let vault = try vault(for: sha256)
     let holding = try await vault.verifiedHolding(of: sha256, in: space)
@@ -16,23 +16,24 @@ extension Authority {
     return holding
   }
 
-  /// Asks the devices for a blob that somebody wanted to read and that is not there. No transaction. Throws `BlobProblem`.
+  /// Requests a missing blob from the devices, after a reader requested it. Uses no transaction. Throws `BlobProblem`.
   public func wantBlob(space: String, _ sha256: String) async throws {
     try await vault(for: sha256).want([sha256], in: space, limit: Self.wishLimit)
   }
 
-  /// The most wanted blobs of a space that were asked for by readers: what they ask for may never have been there.
+  /// The most wanted blobs of a space after requests of readers, as these may name blobs that never existed.
   private static let wishLimit = 1000
 
-  /// The most blobs that one answer asks for.
+  /// The most blobs that one answer requests.
   private static let wishesTold = 500
 
-  /// What an answer asks the device for, by names that tell nothing to those who have not the blob.
+  /// Returns the blobs that an answer requests from the device, by names that reveal nothing to devices without the
+  /// blob.
   func wantedBlobs(in space: String) async throws -> [String] {
     try await blobs?.wanted(in: space, limit: Self.wishesTold).map { BlobWish.name(of: $0) } ?? []
   }
 
-  /// Takes a part of a blob where it continues what the space has. No transaction. Throws `BlobProblem`.
+  /// Accepts a part of a blob if it continues the stored ones. Uses no transaction. Throws `BlobProblem`.
   public func uploadBlob(space: String, _ part: BlobPart) async throws -> BlobHolding {
     let vault = try vault(for: part.sha256)
     guard part.offset >= 0, part.size >= 0, part.offset <= part.size,
@@ -41,8 +42,8 @@ extension Authority {
     return try await vault.append(part, in: space)
   }
 
-  /// Bytes of a blob, fewer at its end. No transaction. Throws `BlobProblem` `.notFound` when the space has it not, or
-  /// not whole.
+  /// Returns bytes of a blob, fewer at its end. Uses no transaction. Throws `BlobProblem` `.notFound` if the space
+  /// lacks a part of the blob.
   public func downloadBlob(space: String, _ sha256: String, _ range: Range<Int64>) async throws -> [UInt8] {
     let vault = try vault(for: sha256)
     do { return try await vault.read(sha256, range, in: space) } catch let problem as BlobProblem {
@@ -59,8 +60,8 @@ extension Authority {
     return blobs
   }
 
-  /// Keeps what the operations name before they are carried out: a blob kept for an operation that is refused costs room,
-  /// one that was swept is lost. Without fresh uploads in the space there is nothing to look for.
+  /// Keeps the blobs that the operations name, before those are applied. A blob of a rejected operation costs room, but
+  /// a swept one is lost. Without fresh uploads in the space it does nothing.
   func keepBlobs(namedBy operations: [SyncOperation], in space: String) async throws {
     guard let blobs, !operations.isEmpty, await blobs.hasUnnamed(in: space) else { return }
     var named: Set<String> = []

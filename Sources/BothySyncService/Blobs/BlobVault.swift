@@ -1,59 +1,59 @@
-/// The seam to where a server keeps the bytes of blobs, by space and by content.
+/// A storage of the bytes of blobs, by space and by content.
 ///
-/// Whoever may enter a space may have its blobs and nobody else; the same content in two spaces is kept twice, so that
-/// nobody learns what others have. Every method may be called from any task and throws `BlobProblem` or `StoreError`.
+/// Only users who may enter a space may have its blobs. Equal content in two spaces is stored twice, so that a space
+/// reveals nothing about another. Every method may be called from any task and throws `BlobProblem` or `StoreError`.
 public protocol BlobVault: Sendable {
-  /// How much of a blob is there. Asking puts off that it is swept.
+  /// Returns how much of a blob is stored. This call postpones the sweep of the blob.
   func holding(of sha256: String, in space: String) async throws -> BlobHolding
 
-  /// Takes a part where it continues what is there, and says what is there then. The last part makes the blob whole, if it
-  /// has the checksum that names it; else everything is thrown away and `.checksumMismatch` thrown. A blob that is there and
-  /// is damaged gives way; one that was wanted is kept from then on.
+  /// Accepts a part if it continues the stored ones, and returns how much is stored then. The last part completes the
+  /// blob if it has the checksum that names it. Otherwise all parts are deleted and `.checksumMismatch` is thrown. The
+  /// upload replaces a damaged blob, and a wanted blob is kept from then on.
   func append(_ part: BlobPart, in space: String) async throws -> BlobHolding
 
-  /// The bytes of a range of a whole blob, fewer at its end. Throws `.notFound`.
+  /// Returns the bytes of a range of a whole blob, fewer at its end. Throws `.notFound`.
   func read(_ sha256: String, _ range: Range<Int64>, in space: String) async throws -> [UInt8]
 
-  /// The same as `holding`, after reading all bytes of a whole blob: a damaged one is put aside and is not there any more.
+  /// Like `holding(of:in:)`, but reads all bytes of a whole blob. A damaged one is quarantined and counts as missing.
   func verifiedHolding(of sha256: String, in space: String) async throws -> BlobHolding
 
-  /// Remembers that these blobs are missing, so that devices that hold them bring them; at most `limit` of the space.
+  /// Remembers that these blobs are missing, so that devices that have them upload them; at most `limit` of the space.
   func want(_ sha256s: Set<String>, in space: String, limit: Int) async throws
 
-  /// Some of the wanted blobs of a space, at most `limit`, others each time where there are more.
+  /// Returns at most `limit` of the wanted blobs of a space, different ones each time if more exist.
   func wanted(in space: String, limit: Int) async throws -> [String]
 
-  /// Whether there are whole blobs that no operation has named yet.
+  /// Returns true if whole blobs exist that operations have not named yet.
   func hasUnnamed(in space: String) async -> Bool
 
-  /// Keeps these blobs, where they are there, until further notice: an operation names them.
+  /// Keeps these blobs, if they are stored, because an operation names them.
   func keep(_ sha256s: Set<String>, in space: String) async throws
 
-  /// Removes, in all spaces, parts and whole blobs that no operation has named, last asked for before `time`
-  /// (milliseconds since 1970). Returns how many.
+  /// Deletes parts and whole blobs in all spaces that operations have not named and that were last requested before
+  /// `time` (milliseconds since 1970). Returns their number.
   func sweep(before time: Int64) async throws -> Int
 
-  /// The blobs of a space that operations have named, with their sizes.
+  /// Returns the blobs of a space that operations have named, with their sizes.
   func kept(in space: String) async throws -> [String: Int64]
 
-  /// Removes those of `blobs` that are not in `named` and were neither asked for nor named since `time`; notes of the others
-  /// that they are named now. Forgets that blobs are wanted that are not in `named`. Returns how many were removed.
+  /// Deletes the blobs of `blobs` that are not in `named` and were neither requested nor named since `time`. Notes that
+  /// the others are named now. Forgets wanted blobs that are not in `named`. Returns the number of deleted blobs.
   func release(
     _ blobs: [String: Int64], naming named: Set<String>, unnamedSince time: Int64, in space: String
   ) async throws -> Int
 
-  /// Removes all blobs of a space, those being uploaded too.
+  /// Deletes all blobs of a space, also unfinished uploads.
   func remove(space: String) async throws
 }
 
-/// What a vault accepts.
+/// The limits of a vault.
 public struct BlobLimits: Sendable, Hashable {
   /// The most bytes of one blob.
   public var largest: Int64
-  /// The most bytes of all blobs of a space; nil for no limit.
+  /// The most bytes of all blobs of a space; `nil` for no limit.
   public var quota: Int64?
 
-  /// A gibibyte for a blob and any number of them, unless told otherwise.
+  /// Makes limits, by default a gibibyte for a blob and no limit for a space.
   public init(largest: Int64 = 1 << 30, quota: Int64? = nil) {
     self.largest = largest
     self.quota = quota

@@ -2,7 +2,7 @@ import BothyStore
 import Foundation
 import Synchronization
 
-/// Keeps the blobs of all spaces in one folder, which several processes may share.
+/// A vault with the blobs of all spaces in one folder, which several processes may share.
 ///
 ///     <folder>/<SHA-256 of the space's name>/partial/<sha256>      what is being uploaded
 ///                                           /fresh/<sha256>        whole, named by no operation yet
@@ -10,14 +10,14 @@ import Synchronization
 ///                                           /wanted/<sha256>       empty: records name it, and it is missing
 ///                                           /damaged/<sha256>      had another checksum, to be looked at
 ///
-/// A blob moves by renaming, so a crash leaves it in one place or the other; only what is in `partial` and `fresh` is ever
-/// swept. Parts of one upload may come from several devices: each goes on where the file ends.
+/// A blob moves by renaming, so a crash leaves it in exactly one place. Only blobs in `partial` and `fresh` are ever
+/// swept. Parts of one upload may come from several devices, because each continues at the end of the file.
 public final class FolderVault: BlobVault {
   private let root: String
   private let limits: BlobLimits
   private let now: @Sendable () -> Int64
 
-  /// Makes the folder when the first blob comes.
+  /// Makes a vault. The folder is created with the first blob.
   public init(at folder: String, limits: BlobLimits = BlobLimits(), now: @escaping @Sendable () -> Int64) {
     root = folder
     self.limits = limits
@@ -60,7 +60,7 @@ public final class FolderVault: BlobVault {
 
   public func wanted(in space: String, limit: Int) async throws -> [String] {
     let folder = place(space).folder + "/wanted"
-    // Most spaces have none: one look.
+    // Most spaces have no wanted blobs, so this costs one look-up.
     guard ContentFile.size(of: folder) != nil else { return [] }
     return try await FileWork.run {
       let names = ContentFile.names(in: folder)
@@ -77,10 +77,10 @@ public final class FolderVault: BlobVault {
     let path = place.partial(part.sha256)
     try PrivateFolder.make(place.folder + "/partial")
     let file = try OpenFile(path, O_RDWR | O_CREAT)
-    // Others who upload the same blob wait here, in this process and in others.
+    // Other uploads of the blob wait here, in this process and in others.
     guard flock(file.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(path) }
     guard file.isStill(at: path) else {
-      // Whoever held the lock made it whole, or threw it away.
+      // The holder of the lock completed it or deleted it.
       return place.whole(part.sha256).map { .whole(size: $0.size) } ?? .part(0)
     }
     let received = file.size
@@ -117,7 +117,7 @@ public final class FolderVault: BlobVault {
   public func read(_ sha256: String, _ range: Range<Int64>, in space: String) async throws -> [UInt8] {
     let place = place(space)
     return try await FileWork.run {
-      // Between the look and the reading it may have moved from `fresh` to `kept`.
+      // It may have moved from `fresh` to `kept` between the check and the read.
       for _ in 0..<2 {
         guard let (path, size) = place.whole(sha256) else { break }
         let end = min(range.upperBound, size)
@@ -132,7 +132,7 @@ public final class FolderVault: BlobVault {
   }
 
   public func hasUnnamed(in space: String) async -> Bool {
-    // One look at a folder that is empty most of the time.
+    // This lists a folder that is empty most of the time.
     !ContentFile.names(in: place(space).folder + "/fresh").isEmpty
   }
 
@@ -205,7 +205,7 @@ public final class FolderVault: BlobVault {
     let folder = place(space).folder
     try await FileWork.run {
       for path in ["partial", "fresh", "kept", "wanted", "damaged"].map({ "\(folder)/\($0)" }) {
-        // A part that is being written to goes on in a file without a name.
+        // A process that writes a part continues in a file without a name.
         try? FileManager.default.removeItem(atPath: path)
       }
     }
@@ -215,7 +215,7 @@ public final class FolderVault: BlobVault {
     Place(folder: "\(root)/\(ContentFile.sha256(of: Array(space.utf8)))")
   }
 
-  /// Where the blobs of one space are.
+  /// The folders of one space's blobs.
   private struct Place: Sendable {
     let folder: String
 
@@ -233,14 +233,13 @@ public final class FolderVault: BlobVault {
       return nil
     }
 
-    /// Moves a whole blob whose bytes are not those that its name says out of the way, under the lock of its upload. Reads
-    /// all of it.
+    /// Quarantines a whole blob whose bytes don't match its name, under the lock of its upload. Reads all of it.
     func putAsideIfDamaged(_ name: String) throws {
       guard try isDamaged(name) else { return }
       try PrivateFolder.make(folder + "/partial")
       let lock = try OpenFile(partial(name), O_RDWR | O_CREAT)
       guard flock(lock.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(partial(name)) }
-      // Another may have brought the right bytes meanwhile.
+      // Another upload may have replaced the bytes meanwhile.
       guard try isDamaged(name), let (path, _) = whole(name) else { return }
       try PrivateFolder.make(folder + "/damaged")
       try ContentFile.publish(path, as: damaged(name))
@@ -253,7 +252,7 @@ public final class FolderVault: BlobVault {
       { return false }  // it has moved, which only whole blobs do
     }
 
-    /// The bytes of all files. Looks at each.
+    /// The bytes of all files. Checks each.
     var used: Int64 {
       var folders = ["\(folder)/partial", "\(folder)/fresh"]
       folders += ContentFile.names(in: "\(folder)/kept").map { "\(folder)/kept/\($0)" }
@@ -264,7 +263,7 @@ public final class FolderVault: BlobVault {
 }
 
 extension OpenFile {
-  /// Whether the path still leads to this file.
+  /// Returns true if the path still names this file.
   fileprivate func isStill(at path: String) -> Bool {
     var own = stat()
     var named = stat()

@@ -1,9 +1,9 @@
 public import BothyStore
 
-/// What a server accepts, beyond what the sync rules say: schema, permissions, limits.
+/// The rules of a server beyond the sync protocol: schema, permissions and limits.
 public struct AuthorityRules: Sendable {
-  /// When given, records are checked against it; when nil, any type and field is kept as it comes. It speaks wire names:
-  /// what is set is turned into them. For devices of several versions of an app see `StoreSchema.fleet`.
+  /// The schema that records are checked against; `nil` accepts any type and field. It has wire names, and a schema
+  /// that is set is converted to them. For devices with several versions of an app see `StoreSchema.fleet`.
   public var schema: StoreSchema? {
     didSet {
       schema = schema?.asOnTheWire
@@ -12,7 +12,7 @@ public struct AuthorityRules: Sendable {
   }
   /// The wire names of fields by their aliases, by type.
   private(set) var aliases: [String: [String: String]]
-  /// Whether a change that refers to a record that the space has not is refused. Needs a schema.
+  /// True if a change that refers to a record that the space lacks is rejected. Needs a schema.
   public var checksReferences: Bool
   /// The most operations in one request.
   public var operationLimit: Int
@@ -20,28 +20,28 @@ public struct AuthorityRules: Sendable {
   public var pageLimit: Int
   /// The most bytes of one record's fields.
   public var recordSizeLimit: Int
-  /// The most places that one request pulls from.
+  /// The most scopes that one request pulls from.
   public var pullLimit = 64
-  /// About how many bytes of records one answer brings: what is left follows with the next request. A single record
+  /// The approximate number of bytes of records in one answer. The rest follows with the next request. A single record
   /// is never divided.
   public var answerSize = 8 << 20
-  /// How long one query may take.
+  /// The longest time one query may take.
   public var queryTime: Duration = .seconds(10)
-  /// How long the reading of all records of a scope may take, for a digest or a list of containers.
+  /// The longest time the reading of all records of a scope may take, for a digest or a list of containers.
   public var scanTime: Duration = .seconds(60)
-  /// How many of a space's last changes are remembered with who made them and when; 0 for none.
+  /// The number of a space's last changes that are remembered with their user and time; 0 for none.
   public var historyLimit = 10_000
-  /// Devices whose schema version is lower are told to update; their operations are refused.
+  /// The lowest accepted schema version. Operations of devices with a lower one are refused, and those must update.
   public var minimumSchemaVersion: Int
-  /// Takes the values of sensitive fields, which are never part of a record: the space, the record, the values. What
-  /// it throws refuses the whole request. Nil refuses operations that have such values.
+  /// Receives the values of sensitive fields, which are never part of a record: the space, the record and the values.
+  /// An error that it throws refuses the whole request. `nil` rejects operations that have such values.
   public var receiveSecrets: (@Sendable (String, RecordID, Secrets) throws -> Void)?
-  /// What keeps the values that `receiveSecrets` took; it is told when a record was deleted. Nil where they are no
-  /// matter of the server's.
+  /// The vault with the values that `receiveSecrets` took. It is notified when a record is deleted. `nil` if the server
+  /// doesn't manage them.
   public var secretVault: (any SecretVault)?
 
-  /// Unless told otherwise: no schema, references checked where there is one, a thousand operations in a request, five
-  /// thousand changes in an answer, a mebibyte for a record, every version of the app.
+  /// Makes rules. By default they have no schema and accept a thousand operations in a request, five thousand changes
+  /// in an answer, a mebibyte for a record and every version of the app. References are checked if a schema is set.
   public init(
     schema: StoreSchema? = nil, checksReferences: Bool = true, operationLimit: Int = 1000,
     pageLimit: Int = 5000,
@@ -57,15 +57,15 @@ public struct AuthorityRules: Sendable {
   }
 }
 
-/// The actions that permissions speak of.
+/// The actions that permissions allow.
 enum AccessAction { case create, read, update, delete, share }
 
-/// Who asks, with the lists that it is a member of.
+/// The user of a request, with the lists that it is a member of.
 struct Viewer: Sendable {
   var principal: Principal
   var lists: Set<String> = []
 
-  /// Whether a record with this sharing is shared with the principal.
+  /// Returns true if this sharing includes the user.
   func isIncluded(in sharing: Sharing) -> Bool {
     guard !sharing.isEmpty else { return false }
     return principal.names.contains(where: sharing.principals.contains)
@@ -74,23 +74,23 @@ struct Viewer: Sendable {
 }
 
 extension AuthorityRules {
-  /// The declaration of a type; every server knows that of lists.
+  /// Returns the declaration of a type. Every server knows that of lists.
   func declared(_ type: String) -> TypeSchema? {
     type == PrincipalList.typeName ? PrincipalList.schema : schema?[type]
   }
 
-  /// The schema that queries of a type are checked against; nil checks nothing.
+  /// Returns the schema that queries of a type are checked against; `nil` checks nothing.
   public func schema(for type: String) -> StoreSchema? {
     type == PrincipalList.typeName ? StoreSchema(types: [PrincipalList.schema]) : schema
   }
 
-  /// Whether anything depends on which lists a principal is a member of.
+  /// True if any rule depends on the lists that a user is a member of.
   var usesSharing: Bool { schema?.types.contains { $0.permissions?.useSharing ?? false } ?? false }
 
-  /// Whether sharing decides who sees the records of a type.
+  /// Returns true if only the audience of a record of the type can see it.
   func hidesUnshared(_ type: String) -> Bool { declared(type)?.permissions?.read == .shared }
 
-  /// Whether the viewer may do `action` to a record of `type` owned by `owner`. Pure.
+  /// Returns true if the viewer may do `action` to a record of `type` owned by `owner`. Pure.
   func allows(
     _ action: AccessAction, _ type: String, _ viewer: Viewer, owner: String?, sharing: Sharing = .nobody
   ) -> Bool {
@@ -113,15 +113,15 @@ extension AuthorityRules {
     }
   }
 
-  /// Whether the viewer may see the record. Tombstones of records it could see stay visible to it.
+  /// Returns true if the viewer may see the record. Tombstones of records that it could see stay visible.
   func shows(_ record: ServerRecord, to viewer: Viewer) -> Bool {
     allows(.read, record.id.type, viewer, owner: record.owner, sharing: record.sharing)
   }
 
-  /// The most problems of a record that a refusal names.
+  /// The most problems of a record that a rejection names.
   private static let namedProblems = 20
 
-  /// Checks and completes the fields of a record. Returns nil when they are in order.
+  /// Checks the fields of a record. Returns `nil` if they are valid.
   func problem(with fields: [String: JSONValue], of type: String) -> Rejection? {
     let isList = type == PrincipalList.typeName
     guard isList || schema != nil else { return nil }
@@ -145,7 +145,7 @@ extension AuthorityRules {
     }
     if isList, errors.isEmpty, let error = PrincipalList.problem(with: fields) { errors.append(error) }
     guard !errors.isEmpty else { return nil }
-    // A refusal is remembered, so it has a bounded size.
+    // A rejection is remembered, so it has a limited size.
     let named = errors.prefix(Self.namedProblems)
     let rest = errors.count - named.count
     return Rejection(
@@ -154,7 +154,7 @@ extension AuthorityRules {
         + (rest > 0 ? " And \(rest) other problems." : ""), fields: Array(named))
   }
 
-  /// Refuses the value of a sensitive field that comes as an ordinary one: every device would get it.
+  /// Rejects the value of a sensitive field in an ordinary one, which is sent to every device.
   func sensitiveInClear(_ operation: SyncOperation) -> Rejection? {
     let type = operation.record.type
     let found = schema?[type]?.fields.filter { field in
@@ -173,11 +173,11 @@ extension AuthorityRules {
       fields: errors)
   }
 
-  /// The most secrets of one record, and of one request: each is a file that is written while others wait.
+  /// The most secrets of one record, and of one request. Each is a file that is written while others wait.
   static let secretsOfRecord = 64
   static let secretsOfRequest = 500
 
-  /// Refuses secrets for fields that the schema does not have as sensitive, and more of them than a record may have.
+  /// Rejects secrets for fields that aren't sensitive in the schema, and more of them than a record may have.
   func unfitSecrets(_ operation: SyncOperation) -> Rejection? {
     let (type, secrets) = (operation.record.type, operation.secrets.values)
     if let declared = schema?[type] {
@@ -198,8 +198,8 @@ extension AuthorityRules {
         + "\(Self.secretsOfRecord) and \(recordSizeLimit).")
   }
 
-  /// The fields of a new record with the schema's defaults filled in; of one that is changed those that must have a value,
-  /// which an older app does not know.
+  /// Returns the fields with the schema's defaults filled in. In a changed record only required fields are filled in,
+  /// which an older app may not know.
   func withDefaults(
     _ fields: [String: JSONValue], of type: String, isNew: Bool = true
   ) -> [String: JSONValue] {
@@ -214,7 +214,7 @@ extension AuthorityRules {
     return complete
   }
 
-  /// The records that `fields` refer to, each with its field. Those of types that are not synced never reach a server.
+  /// Returns the records that `fields` refer to, each with its field. Types that aren't synced are left out.
   func references(in fields: [String: JSONValue], of type: String) -> [(field: String, id: RecordID)] {
     guard checksReferences, let declared = schema?[type] else { return [] }
     return declared.fields.flatMap { field -> [(field: String, id: RecordID)] in

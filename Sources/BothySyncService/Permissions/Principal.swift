@@ -1,26 +1,26 @@
-/// Who acts on the server, as authentication found it.
+/// A user of the server, as authentication identified it.
 public struct Principal: Sendable, Hashable {
-  /// The name that owns records; nil for somebody who gave no token.
+  /// The name that owns records; `nil` for a request without a token.
   public var name: String?
-  /// The groups that whoever gave out the token says it belongs to. Records are shared with a group, and lists have it as
-  /// a member, by the name `group:` and its own.
+  /// The groups of the user according to the issuer of its token. In audiences and as members of lists they have the
+  /// prefix `group:`.
   public var groups: Set<String>
 
   /// - Parameters:
-  ///   - name: nil for somebody who gave no token.
+  ///   - name: `nil` for a request without a token.
   ///   - groups: the groups' names, without `groupPrefix`.
   public init(_ name: String?, groups: Set<String> = []) {
     self.name = name
     self.groups = groups
   }
 
-  /// Somebody who gave no token: owns nothing and is in no list.
+  /// The user of requests without a token. It owns nothing and is in no list.
   public static let anonymous = Principal(nil)
 
-  /// What names of groups begin with where names of principals are expected; no principal's own name may.
+  /// The prefix of groups in places for names of users. The name of a user can't have it.
   public static let groupPrefix = "group:"
 
-  /// The names by which records are shared with it: its own first, then its groups. None for somebody who gave no token.
+  /// The names by which records are shared with the user: its own first, then its groups. Empty without a token.
   public var names: [String] {
     guard let name else { return [] }
     return [name] + groups.sorted().map { Self.groupPrefix + $0 }

@@ -1,16 +1,17 @@
 import BothyStore
 
-/// How long what nobody needs any more is kept. All in milliseconds.
+/// The time for which unneeded data is kept. All in milliseconds.
 public struct UpkeepTerms: Sendable, Hashable {
-  /// Tombstones older than this go; a device that was away longer starts over and keeps its unsynced edits.
+  /// The age after which tombstones are deleted. A device that was away longer starts over and keeps its pending
+  /// changes.
   public var tombstoneAge: Int64
-  /// Tombstones older than this go when every device heard of within `tombstoneAge` has them.
+  /// The age after which tombstones are deleted if every device with a request within `tombstoneAge` has them.
   public var acknowledgedAge: Int64
-  /// How long a blob is kept after the last record that names it was seen. At least two days: devices count on one.
+  /// The time a blob is kept after the last record that names it was seen. At least two days, as devices rely on one.
   public var blobGrace: Int64
 
-  /// 90 days, 7 days and 7 days unless told otherwise. `acknowledgedAge` is at most `tombstoneAge`, `blobGrace` at
-  /// least two days, whatever is given.
+  /// Makes terms, by default of 90 days, 7 days and 7 days. `acknowledgedAge` is at most `tombstoneAge`, and
+  /// `blobGrace` at least two days, for all parameters.
   public init(tombstoneAge: Int64 = 90 * day, acknowledgedAge: Int64 = 7 * day, blobGrace: Int64 = 7 * day) {
     self.tombstoneAge = tombstoneAge
     self.acknowledgedAge = min(acknowledgedAge, tombstoneAge)
@@ -21,19 +22,19 @@ public struct UpkeepTerms: Sendable, Hashable {
   public static let day: Int64 = 86_400_000
 }
 
-/// What one round of upkeep did to a space.
+/// The effect of one upkeep of a space.
 public struct UpkeepReport: Sendable, Hashable {
-  /// The new floor, where it was moved.
+  /// The new floor, if it was moved.
   public var floor: Int64?
-  /// The blobs that were removed.
+  /// The number of deleted blobs.
   public var blobs = 0
 }
 
 extension Authority {
-  /// Notes how far the device of a request is, by the cursors it sent: what it has, it need not be told again. Says whether
-  /// there was anything to note; cursors of another history say nothing.
+  /// Notes the progress of the device of a request, by the cursors it sent. Returns true if it noted any. Cursors of
+  /// another history are ignored.
   ///
-  /// One write transaction for each place it pulls from; callers do it now and then, not with each request.
+  /// Uses one write transaction for each scope of the request. Callers do it occasionally, not with each request.
   @discardableResult
   public func acknowledge(space: String, _ request: SyncRequest) async throws -> Bool {
     guard let ledger = ledger.upkeep else { return false }
@@ -49,8 +50,8 @@ extension Authority {
     return isNoted
   }
 
-  /// One round of upkeep of a space: marks the time, forgets tombstones that are old enough, removes blobs that no record
-  /// names. Costs a few short transactions and, where the space has blobs, a read of its records.
+  /// Runs one upkeep of a space: marks the time, forgets old tombstones, and deletes blobs without a record. Costs a
+  /// few short transactions and, if the space has blobs, a read of its records.
   ///
   /// - Parameter collectsBlobs: false leaves out the blobs, and so the reading of all records.
   public func upkeep(
@@ -82,20 +83,21 @@ extension Authority {
     return floor
   }
 
-  /// Up to where tombstones may be forgotten. Pure.
+  /// Returns the position up to which tombstones may be forgotten. Pure.
   ///
   /// - Parameters:
-  ///   - old: where the head was when tombstones were young that are too old now.
-  ///   - recent: the same for those that may go once every device has them.
-  ///   - acknowledged: what every device has; nil when no device is known.
+  ///   - old: the head at the time when tombstones that are too old now were new.
+  ///   - recent: the head at the time of tombstones that may be deleted after every device has them.
+  ///   - acknowledged: the position that every device has; `nil` if the server knows no device.
   static func floor(old: Int64, recent: Int64, acknowledged: Int64?) -> Int64 {
     max(old, min(recent, acknowledged ?? 0))
   }
 
-  /// Removes the kept blobs of a space that no live record has named since `time`; says how many. Keeps those that records
-  /// name and that came by themselves.
+  /// Deletes the kept blobs of a space that live records have not named since `time`. Returns their number. Keeps blobs
+  /// that records name, also those that were uploaded after their record.
   ///
-  /// The blobs are listed before the records are read, and asking for one keeps it: what an operation names meanwhile stays.
+  /// The blobs are listed before the records are read, and a request for a blob keeps it. So a blob that an operation
+  /// names meanwhile stays.
   func collectBlobs(space: String, unnamedSince time: Int64) async throws -> Int {
     guard let blobs else { return 0 }
     let kept = try await blobs.kept(in: space)
@@ -111,7 +113,7 @@ extension Authority {
       }
       return named
     }
-    // One that came after the record that names it was named by no operation since.
+    // A blob that came after its record was not named by an operation since.
     if hasUnnamed { try await blobs.keep(named, in: space) }
     return try await blobs.release(kept, naming: named, unnamedSince: time, in: space)
   }

@@ -1,59 +1,59 @@
-/// What those who run a server do with its ledger, beside what the server's rule does: looking at spaces, starting over
-/// after a restore, forgetting what nobody needs.
+/// The operations of a server's storage for its operators: statistics, a new epoch after a restore, and the deletion of
+/// old data.
 ///
-/// Each method is one transaction, and may run while servers work on the ledger.
+/// Each method is one transaction, and may run while servers use the storage.
 public protocol LedgerUpkeep: Ledger {
-  /// The names of the spaces that hold anything, in order.
+  /// Returns the names of the spaces with content, in order.
   func spaces() async throws -> [String]
-  /// What the space holds, counted: reads its indices.
+  /// Counts the content of the space. Reads its indexes.
   func statistics(of space: String) async throws -> SpaceStatistics
-  /// Who owns records or is in lists, by name: reads the space.
+  /// Returns the users who own records or are in lists, by name. Reads the space.
   func principals(of space: String) async throws -> [PrincipalStatistics]
-  /// Removes the space with all that belongs to it.
+  /// Deletes the space with its whole content.
   func remove(space: String) async throws
-  /// Starts a new epoch: every device compares and rebases at its next sync. For use after a restore.
+  /// Starts a new epoch, after which every device compares and rebases at its next sync. Meant for use after a restore.
   ///
-  /// Positions jump ahead by 2^32, so that no version given out after the backup was made is given out again
-  /// for other content.
+  /// Positions skip 2^32 numbers, so that versions from after the backup aren't used again for other content.
   func startEpoch(space: String) async throws
-  /// Forgets the tombstones, departures and notices up to `position`; cursors below it start over.
+  /// Forgets the tombstones, departures and notices up to `position`. Cursors below it start over.
   func compact(space: String, upTo position: Int64) async throws
 
-  /// Remembers that the space's head is what it is now at `time`, and forgets marks before `oldest` but the last of them,
-  /// and devices not heard of since.
+  /// Remembers the space's present head at `time`. Forgets older marks than `oldest`, except the last of them, and
+  /// devices without a request since.
   func mark(space: String, at time: Int64, keepingSince oldest: Int64) async throws
-  /// The head of the space at the last mark at or before `time`; 0 if there is none.
+  /// Returns the head of the space at the last mark at or before `time`, or 0 without a mark.
   func position(of space: String, markedBefore time: Int64) async throws -> Int64
-  /// Remembers, at the server's time, up to which position a device has what it follows; `scope` tells apart what it follows.
+  /// Remembers, at the server's time, the position that a device has reached in `scope`.
   func acknowledge(space: String, device: String, scope: String, position: Int64, at time: Int64) async throws
-  /// The lowest position that devices heard of since `time` have acknowledged; nil if there are none.
+  /// Returns the lowest position that devices with a request since `time` have acknowledged, or `nil` without such
+  /// devices.
   func acknowledged(space: String, since time: Int64) async throws -> Int64?
 }
 
-/// What a space holds, in numbers.
+/// The content of a space, in numbers.
 public struct SpaceStatistics: Sendable, Hashable {
   /// The name of the space.
   public var space: String
-  /// The mark of its present history; another one after `startEpoch`.
+  /// The mark of its present history. `startEpoch` changes it.
   public var epoch: String
   /// The position of the last change.
   public var head: Int64
-  /// The position up to which tombstones may be gone.
+  /// The position up to which tombstones may be deleted.
   public var floor: Int64
-  /// The live records, lists among them.
+  /// The number of live records, including lists.
   public var records = 0
-  /// The deletions that are remembered.
+  /// The number of remembered deletions.
   public var tombstones = 0
-  /// The containers that hold a live record.
+  /// The number of containers with a live record.
   public var containers = 0
   /// The bytes of the live records' fields.
   public var bytes: Int64 = 0
-  /// The remembered outcomes of operations.
+  /// The number of remembered outcomes of operations.
   public var outcomes = 0
-  /// The devices that said how far they are.
+  /// The number of devices that reported their position.
   public var devices = 0
 
-  /// A space with nothing counted yet: ledgers fill in the rest.
+  /// Makes statistics with all numbers 0, which storages fill in.
   public init(space: String, epoch: String, head: Int64, floor: Int64) {
     self.space = space
     self.epoch = epoch
@@ -62,16 +62,16 @@ public struct SpaceStatistics: Sendable, Hashable {
   }
 }
 
-/// What a space has of one principal.
+/// The content of a space that concerns one user.
 public struct PrincipalStatistics: Sendable, Hashable {
-  /// Its name, as records and lists have it.
+  /// The user's name in records and lists.
   public var principal: String
-  /// The live records that it owns.
+  /// The number of live records that it owns.
   public var records: Int
-  /// The lists that it is a member of.
+  /// The number of lists that it is a member of.
   public var lists: Int
 
-  /// What ledgers make when they have counted.
+  /// Makes statistics, for storages.
   public init(principal: String, records: Int, lists: Int) {
     self.principal = principal
     self.records = records

@@ -1,7 +1,7 @@
 import BothyStore
 import GRDB
 
-/// What operators do with the file, and what is remembered for them beside the records.
+/// The operations of operators on the file, and the data remembered for them.
 extension SQLiteLedger: LedgerUpkeep {
   static let upkeepTables = """
     CREATE TABLE IF NOT EXISTS mark (
@@ -18,7 +18,7 @@ extension SQLiteLedger: LedgerUpkeep {
       try $0.execute(
         sql: "UPDATE space SET epoch = ?, head = head + 4294967296 WHERE name = ?",
         arguments: [UUIDv7.make(), space])
-      // What devices acknowledged was of the history before.
+      // The acknowledged positions belong to the former history.
       try $0.execute(sql: "DELETE FROM device WHERE space = ?", arguments: [space])
     }
   }

@@ -3,32 +3,31 @@ import Dispatch
 import Foundation
 import GRDB
 
-/// A ledger in one SQLite file, for a server of one process.
+/// A server's storage in one SQLite file, for a server of one process.
 ///
-/// Records are clustered by position, so a pull reads consecutive rows; an update moves its row to the end.
-/// SQLite has one writer, which is the lock on every space. Writes that come while another is committed share the next
-/// commit.
+/// Records are clustered by position, so a pull reads consecutive rows, and an update moves its row to the end. SQLite
+/// has one writer, which is the lock on every space. Writes that arrive during a commit share the next one.
 ///
-/// What is written while its disk is full throws `StoreError` `.diskFull`, and leaves the file as it was.
+/// A write on a full disk throws `StoreError` `.diskFull` and leaves the file unchanged.
 public final class SQLiteLedger: Ledger {
   public let identity: String
   private let path: String
-  /// Names what this object writes. See `SQLiteLedgerTransaction.begin`.
+  /// The name of this object's writes. See `SQLiteLedgerTransaction.begin`.
   private let run = UUIDv7.make()
   let database: any DatabaseWriter
-  /// Connections for what may take long, apart from those of pulls; nil in memory, where there is one for all.
+  /// Connections for long reads, apart from those of pulls; `nil` in memory, with one connection for all.
   private let searches: (any DatabaseReader)?
-  /// A connection that nothing but `check` waits for; nil in memory.
+  /// A connection for `check` alone; `nil` in memory.
   private let health: (any DatabaseReader)?
   private let lanes: WriteLanes
   private let searchGate = Gate(width: SQLiteLedger.searchWidth, queue: 64)
-  /// How many searches run at a time.
+  /// The number of searches that run at a time.
   private static let searchWidth = 4
 
   /// Opens or creates the file. Throws `StoreError`.
   public convenience init(at path: String) throws { try self.init(at: path, lanes: WriteLanes()) }
 
-  /// The same with lanes of another width, to measure what they bring.
+  /// Opens or creates the file with queues of another width, to measure their benefit.
   package init(at path: String, lanes: WriteLanes) throws {
     self.lanes = lanes
     self.path = path
@@ -44,13 +43,13 @@ public final class SQLiteLedger: Ledger {
       let pool = try DatabasePool(path: path, configuration: configuration)
       try pool.writeWithoutTransaction { database in
         try database.execute(sql: "PRAGMA synchronous = FULL")
-        // The log is copied into the file at 16 MB: bulk writes come back to the same pages.
+        // The log is copied into the file at 16 MB, because bulk writes change the same pages repeatedly.
         try database.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
       }
       database = pool
       identity = try pool.write(Self.install)
       configuration.readonly = true
-      // Threads are handed out by urgency: those of long readings may all be taken.
+      // Threads are assigned by urgency, and long reads may use all others.
       configuration.targetQueue = .global(qos: .userInteractive)
       health = try DatabaseQueue(path: path, configuration: configuration)
       configuration.targetQueue = nil
@@ -61,7 +60,7 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// A ledger in memory, for tests.
+  /// Makes a storage in memory, for tests.
   public init() throws {
     lanes = WriteLanes()
     path = ":memory:"
@@ -82,7 +81,7 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// There is one writer, so there is one lane.
+  /// One writer means one queue.
   private static let lane = ""
 
   private func commitWaiting() async {
@@ -98,20 +97,20 @@ public final class SQLiteLedger: Ledger {
       let run = run
       for answer in try await database.write({ try Self.work(writes, $0, run) }) { answer() }
     } catch  where writes.count > 1 {
-      // The commit itself: each for itself, so that one does not hurt the others.
+      // The commit itself failed. Each write now has its own, so that one doesn't affect the others.
       for write in writes { await commit([write]) }
     } catch {
       for write in writes { write.fail(named(error)) }
     }
   }
 
-  /// A full disk under its name; the rest as the database says it, for a log.
+  /// Returns a full disk as `StoreError`, and other errors as the database reports them, for a log.
   private func named(_ error: any Error) -> any Error {
     let named = StoreError(error, path: path)
     return named.code == .diskFull ? named : error
   }
 
-  /// Has the file grow no further than so many pages from now on, as on a full disk; nil for as far as it likes.
+  /// Limits the file's size to a number of pages, as on a full disk; `nil` removes the limit.
   package func limit(pages: Int?) throws {
     try database.writeWithoutTransaction { database in
       let limit = pages ?? 4_294_967_294
@@ -119,7 +118,8 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// Where there are others, each write has a savepoint around it, and one that fails is undone alone.
+  /// Does the work of the writes. If several share the transaction, each has a savepoint, and a failed one is undone
+  /// alone.
   private static func work(
     _ writes: [JoinedWrite], _ database: Database, _ run: String
   ) throws -> [@Sendable () -> Void] {
@@ -172,15 +172,15 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// Writes a copy of the ledger as it is now to a new file, while others go on writing. Throws `StoreError`.
+  /// Writes a copy of the present content to a new file, while other writes continue. Throws `StoreError`.
   public func backup(to path: String) async throws {
     do {
       try await database.vacuum(into: path)
     } catch { throw StoreError(error, path: path) }
   }
 
-  /// Closes the file, after the transactions that are under way; later calls throw. The file is the whole database then,
-  /// unless another process reads it.
+  /// Closes the file after the running transactions. Later calls throw. The file is the whole database then, unless
+  /// another process reads it.
   public func close() throws {
     try health?.close()
     try searches?.close()
@@ -192,7 +192,7 @@ public final class SQLiteLedger: Ledger {
     try database.close()
   }
 
-  /// Ledger of the format: 1 — first version.
+  /// Creates the tables. Versions of the format: 1 — first version.
   private static func install(_ database: Database) throws -> String {
     try database.execute(
       sql: """

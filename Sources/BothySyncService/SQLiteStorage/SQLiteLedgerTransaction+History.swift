@@ -1,6 +1,6 @@
 import BothyStore
 
-/// What changed, by whom and when: appended with each change, dropped past a number.
+/// The history of changes with user and time, appended with each change and dropped beyond a number.
 extension SQLiteLedgerTransaction {
   func put(_ entries: [HistoryEntry], keeping limit: Int) throws {
     guard limit > 0 else { return }
@@ -19,7 +19,7 @@ extension SQLiteLedgerTransaction {
       insert.bind(entry.fields.joined(separator: "\u{1f}"), at: 10)
       try insert.run()
     }
-    // Now and then, not with each change: finding where to cut costs a walk over what is kept.
+    // It is cut occasionally, not with each change, because finding the limit scans the kept entries.
     let distance = Int64(max(256, limit / 8))
     if entries.contains(where: { $0.position % distance == 0 }) { try cut(to: limit) }
   }

@@ -1,15 +1,15 @@
 import BothyStore
 import GRDB
 
-/// Tells a database that was restored from a backup, although its epoch is that of before.
+/// Detection of a database that was restored from a backup with an unchanged epoch.
 ///
-/// Each start of a server leaves a gap of positions behind what was written before it. A device that was told of changes
-/// which the backup does not have is then at a position that the history never was at, however much was written since.
+/// Each start of a server leaves a gap of positions after earlier changes. A device with changes that the backup lacks
+/// is then at a position that the history never had, after any number of later writes.
 extension SQLiteLedgerTransaction {
-  /// The positions that one start has: the same number that a new epoch skips.
+  /// The number of positions of one start, equal to the number that a new epoch skips.
   private static let gap: Int64 = 4_294_967_296
 
-  /// Leaves the gap with the first write after a start. One look-up for every further one.
+  /// Leaves the gap with the first write after a start. Each further write costs one look-up.
   func begin(_ run: String) throws {
     let last = try PreparedStatement(
       "SELECT mark FROM run WHERE space = ? ORDER BY first DESC, mark DESC LIMIT 1", in: database)
@@ -39,7 +39,7 @@ extension SQLiteLedgerTransaction {
 }
 
 extension SQLiteLedger {
-  /// Where the history was when a start first wrote (`after`), and where it went on (`first`).
+  /// The position of the history when a start first wrote (`after`), and the first position after the gap (`first`).
   static let runTables = """
     CREATE TABLE IF NOT EXISTS run (
       space TEXT NOT NULL, first INTEGER NOT NULL, after INTEGER NOT NULL, mark TEXT NOT NULL,

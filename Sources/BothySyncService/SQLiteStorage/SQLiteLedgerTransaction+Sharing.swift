@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Lists, what is shared with them, and notices.
+/// Lists, the records that are shared with them, and notices.
 extension SQLiteLedgerTransaction {
   func lists(of principal: String) throws -> Set<String> {
     try texts("SELECT list FROM member WHERE space = ? AND principal = ?", principal)
@@ -78,7 +78,7 @@ extension SQLiteLedgerTransaction {
     try moveHead(to: last)
   }
 
-  /// The first parameter is the space.
+  /// Runs a statement whose first parameter is the space.
   private func run(_ sql: String, _ arguments: String...) throws {
     let statement = try PreparedStatement(sql, in: database)
     statement.bind(space, at: 1)

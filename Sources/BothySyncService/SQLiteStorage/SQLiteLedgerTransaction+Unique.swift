@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Who has which values of unique fields.
+/// The records that have values of unique fields.
 extension SQLiteLedger {
   static let uniqueTables = """
     CREATE TABLE IF NOT EXISTS unique_value (

@@ -1,7 +1,7 @@
 import BothyStore
 import GRDB
 
-/// One transaction of a `SQLiteLedger`: kept statements, direct binds.
+/// One transaction of a `SQLiteLedger`, with prepared statements and direct binds.
 final class SQLiteLedgerTransaction: LedgerTransaction {
   let database: Database
   let space: String
@@ -9,8 +9,8 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
   private(set) var head: Int64 = 0
   private(set) var floor: Int64 = 0
 
-  /// - Parameter run: names who writes: another process than the one before, or the same one after it was started anew.
-  ///   Nil for a transaction that reads.
+  /// - Parameter run: the name of the writer, which differs after a restart and between processes; `nil` for a
+  ///   transaction that reads.
   init(_ database: Database, space: String, run: String?) throws {
     let forWriting = run != nil
     self.database = database
@@ -81,7 +81,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return found
   }
 
-  /// A walk by position, which ends as soon as it has found enough.
+  /// Scans by position, and ends as soon as enough changes are found.
   private static func changes(in scope: PullScope) -> String {
     """
     SELECT \(columns) FROM record
@@ -89,7 +89,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     """
   }
 
-  /// The index's two ranges of a container and of those below it, sorted by position.
+  /// Reads the index's two ranges of a container and of those below it, sorted by position.
   private static let changesOfSmallTree = """
     SELECT \(columns) FROM record WHERE space = ?1 AND position IN (
       SELECT position FROM record WHERE space = ?1 AND container = ?3 AND position > ?2
@@ -100,8 +100,8 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     ORDER BY position
     """
 
-  /// Whether all of a tree is read faster by the index than enough of it is found by a walk, which passes all changes of
-  /// the space. A tree of n records among s changes is: n below the root of s × limit, about.
+  /// Returns true if reading the whole tree by the index is faster than scanning the changes of the space. That holds
+  /// for a tree of n records among s changes if n is less than about the root of s × limit.
   private func isSmall(_ scope: PullScope, after position: Int64, limit: Int) throws -> Bool {
     guard scope.includesChildren, !scope.container.isEmpty else { return false }
     let span = Double(head) - Double(position)
@@ -164,8 +164,8 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     while try select.step() { try body(record(select)) }
   }
 
-  /// The condition on the container, whose path is parameter 3. Children are found by the range of paths that
-  /// begin with the path and a slash; `0` is the character after `/`.
+  /// Returns the condition on the container, whose path is parameter 3. Children are found by the range of paths that
+  /// begin with the path and a slash. `0` is the character after `/`.
   static func filter(_ scope: PullScope) -> String {
     if scope.includesChildren && scope.container.isEmpty { return "?3 IS NOT NULL" }
     if !scope.includesChildren { return "container = ?3" }
@@ -193,7 +193,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return found
   }
 
-  /// Whether anything is remembered under a device's name.
+  /// Returns true if outcomes are remembered under a device's name.
   private func remembers(_ device: String) throws -> Bool {
     let select = try PreparedStatement(
       "SELECT 1 FROM operation WHERE space = ? AND device = ? LIMIT 1", in: database)
@@ -217,7 +217,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return try select.step() ? Int(select.int(at: 0)) : 0
   }
 
-  /// Not kept: queries are of endless variety, and what is kept of each would fill the memory.
+  /// Prepares a statement without caching it. Queries vary endlessly, and caching each fills the memory.
   private func prepared(_ sql: String, _ arguments: [FieldValue]) throws -> PreparedStatement {
     let select = try PreparedStatement(unkept: sql, in: database)
     select.bind(space, at: 1)
@@ -294,8 +294,8 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     }
   }
 
-  /// Looks at a thousand at a time: more than a request brings, so that what is remembered does not pile up.
-  /// Ids sort by age, so where the first is too young to be forgotten the look ends with it.
+  /// Forgets at most a thousand outcomes at a time. That is more than a request has, so they don't accumulate. Ids sort
+  /// by age, so the search ends if the first outcome is too recent.
   func forget(device: String, before operation: String, rememberedBefore time: Int64) throws {
     let oldest = try PreparedStatement(
       "SELECT at FROM operation WHERE space = ? AND device = ? ORDER BY id LIMIT 1", in: database)

@@ -1,10 +1,10 @@
 import BothyStore
 
-/// What the pages of one answer may still bring: changes, and bytes of records.
+/// The changes and bytes of records that the pages of one answer may still have.
 struct PageBudget {
   private(set) var changes: Int
   private(set) var bytes: Int
-  /// Whether a page was made: the first of an answer always brings something.
+  /// True if a page was made. The first page of an answer is never empty for lack of room.
   private var isBegun = false
 
   init(changes: Int, bytes: Int) {
@@ -12,7 +12,7 @@ struct PageBudget {
     self.bytes = max(1, bytes)
   }
 
-  /// Whether nothing more goes into the answer.
+  /// True if the answer has no more room.
   var isSpent: Bool { isBegun && (changes == 0 || bytes == 0) }
 
   mutating func spend(_ page: SyncResponse.Page) {
@@ -21,13 +21,13 @@ struct PageBudget {
     bytes = max(0, bytes - page.changes.reduce(0) { $0 + $1.fields.bytes.count })
   }
 
-  /// Whether the records take all of the bytes: others may follow that the ledger did not give.
+  /// Returns true if the records use all of the bytes. The storage may have left out others after them.
   func isReached(by records: [LedgerRecord]) -> Bool {
     records.reduce(0) { $0 + $1.record.fields.bytes.count } >= bytes
   }
 }
 
-/// The bytes of records that the outcomes of one answer may still bring.
+/// The bytes of records that the outcomes of one answer may still have.
 struct OutcomeBudget {
   private var left: Int
   /// The operation whose record was the last to fit.
@@ -35,8 +35,8 @@ struct OutcomeBudget {
 
   init(bytes: Int) { left = max(1, bytes) }
 
-  /// The verdict, or, where its record does not fit any more and nothing was changed, that the operation waits: the
-  /// device sends it again.
+  /// Returns the verdict, or `waiting` if its record doesn't fit and the operation changed nothing. The device then
+  /// sends the operation again.
   mutating func bounded(_ verdict: Outcome.Verdict, of operation: String) -> Outcome.Verdict {
     switch verdict {
     case .conflict(let current?):
@@ -55,7 +55,7 @@ struct OutcomeBudget {
 }
 
 extension Outcome.Verdict {
-  /// The same of a repetition, without what the record is.
+  /// The verdict on a repetition, without its record.
   var withoutRecord: Outcome.Verdict {
     switch self {
     case .applied(let version, let modified, _), .duplicate(let version, let modified, _):

@@ -1,10 +1,10 @@
 import BothyStore
 
-/// What the server tells of one container without its records.
+/// The server's summary of one container, without its records.
 public struct ContainerSummary: Sendable, Hashable {
   /// The container's path.
   public var container: String
-  /// The live records that the principal may see.
+  /// The number of live records that the user may see.
   public var count: Int
   /// The position of the last change among them.
   public var position: Int64
@@ -17,8 +17,8 @@ public struct ContainerSummary: Sendable, Hashable {
 }
 
 extension Authority {
-  /// The containers of a scope that hold a live record the principal may see, by name. Reads all of them, in
-  /// one transaction.
+  /// Returns the containers of a scope with a live record that the user may see, by name. Reads all records of the
+  /// scope, in one transaction.
   public func containers(space: String, principal: Principal, _ scope: PullScope) async throws
     -> [ContainerSummary]
   {

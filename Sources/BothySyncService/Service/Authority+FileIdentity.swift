@@ -1,8 +1,8 @@
 import BothyProtocol
 
 extension Authority {
-  /// Throws `AuthorityError` `.otherServer` or `.wrongPrincipal` for a question from a file of another server, space or
-  /// principal. Reads nothing.
+  /// Throws `AuthorityError` `.otherServer` or `.wrongPrincipal` for a request from a file of another server, space or
+  /// user. Reads nothing.
   package func check(
     _ file: FileIdentity, space: String, principal: Principal
   ) throws(AuthorityError) {

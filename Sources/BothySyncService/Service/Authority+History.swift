@@ -4,8 +4,8 @@ extension Authority {
   /// The most changes in one answer.
   public static let historyPageLimit = 1000
 
-  /// Who changed what and when, newest first, of records that the principal may see now. A page may hold fewer entries
-  /// than asked for, and more follow all the same. Reads one page and the records in it.
+  /// Returns the last changes with user and time, newest first, of records that the user may see now. A page may have
+  /// fewer entries than requested although more follow. Reads one page and the records in it.
   public func history(space: String, principal: Principal, _ query: HistoryQuery) async throws
     -> ChangeHistory
   {
@@ -18,7 +18,7 @@ extension Authority {
       let records = try ledger.records(found.map(\.record))
       let shown = found.filter { entry in
         guard let record = records[entry.record]?.record else {
-          // Forgotten, tombstone and all: told where everybody may read the type.
+          // The record and its tombstone are forgotten. The change is returned if every user may read the type.
           let unknown = ServerRecord(id: entry.record, version: "", modified: 0)
           return rules.shows(unknown, to: viewer)
         }
@@ -29,14 +29,14 @@ extension Authority {
   }
 }
 
-/// The history that a space has, and the one that a device expects.
+/// The history of a space, and the one that a device expects.
 extension Authority {
   func history(of space: String, _ snapshot: any LedgerSnapshot) -> ServerHistory {
     ServerHistory(
       server: ledger.identity, space: space, epoch: snapshot.epoch, position: snapshot.head)
   }
 
-  /// True if what is here goes on from what a device knows.
+  /// Returns true if the present history continues the one that a device knows.
   func goesOn(_ known: ServerHistory, _ here: ServerHistory, _ snapshot: any LedgerSnapshot) throws -> Bool {
     try known.isContinued(by: here) && snapshot.has(known.position)
   }
@@ -46,9 +46,9 @@ extension Authority {
     response.principal = principal.name
   }
 
-  /// Throws `AuthorityError` `.otherServer` for a request that is meant for another server or space, and `.otherHistory`
-  /// for operations of a device that has to compare what it has first. Pulls alone are answered: they bring what to
-  /// compare with.
+  /// Throws `AuthorityError` `.otherServer` for a request to another server or space. Throws `.otherHistory` for
+  /// operations of a device that must compare its records first. Requests with pulls alone are answered, because the
+  /// device needs their pages for that.
   func check(_ request: SyncRequest, _ space: String, _ snapshot: any LedgerSnapshot) throws {
     guard let known = request.history else { return }
     let here = history(of: space, snapshot)

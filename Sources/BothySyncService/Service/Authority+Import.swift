@@ -1,26 +1,26 @@
 public import BothyStore
 
-/// What an import of records did.
+/// The result of an import of records.
 public struct LedgerImport: Sendable, Hashable {
-  /// Records that were not there, or deleted.
+  /// The number of records that did not exist or were deleted.
   public var inserted = 0
-  /// Records that took the place of other content under the same id.
+  /// The number of records that replaced other content with their id.
   public var updated = 0
-  /// Records that were there just so: nothing was written for them.
+  /// The number of records that existed with equal content. Nothing was written for them.
   public var unchanged = 0
-  /// Records that were left out, because no device could read them, and why.
+  /// The records that were left out because devices could not read them, with the reasons.
   public var refused: [RecordID: Rejection] = [:]
 
-  /// Nothing done yet, to add up those of several batches.
+  /// Makes an empty result, to add up those of several batches.
   public init() {}
 }
 
 extension Authority {
-  /// Stores records just as they are, owner, sharing and time of change included, past the permissions: what an export
-  /// of a space brings back. Versions are given anew. Records that are there are replaced; no other record is touched.
-  /// One with a value that is nested too deep is left out and told.
+  /// Stores records unchanged, with owner, audience and time of change, and without checking permissions. Meant for
+  /// records of an export. Versions are assigned again. Existing records are replaced, and no others are changed. A
+  /// record with a value that is nested too deeply is left out and reported.
   ///
-  /// One transaction on the ledger; callers bring some hundred at a time.
+  /// Uses one transaction. Callers send a few hundred at a time.
   public func restore(_ records: [ServerRecord], into space: String) async throws -> LedgerImport {
     var last = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     var refused: [RecordID: Rejection] = [:]
@@ -69,8 +69,8 @@ extension Authority {
     }
   }
 
-  /// The live records of a space, lists included, as the ledger keeps them: one consistent state, in the order of their
-  /// changes. `body` is called for each; memory stays small. Throws what `body` throws, and ends there.
+  /// Reads the live records of a space, lists included: one consistent state, in the order of their changes. Calls
+  /// `body` for each, and uses little memory. Rethrows an error of `body` and ends there.
   public func export(space: String, _ body: @escaping @Sendable (ServerRecord) throws -> Void) async throws {
     try await ledger.read(space: space) { ledger in
       var position: Int64 = 0
@@ -83,21 +83,21 @@ extension Authority {
   }
 }
 
-/// What a look at everything in a space found.
+/// The result of a check of all data in a space.
 public struct SpaceCheck: Sendable, Hashable {
-  /// The digest of all live records, whoever may see them.
+  /// The digest of all live records, including those with a restricted audience.
   public var digest: ScopeDigest
-  /// The blobs that records name and that are not there, by name, the damaged ones among them.
+  /// The names of blobs that records refer to and that are missing, including damaged ones.
   public var missingBlobs: [String]
-  /// Those that were there and had another checksum than their name says. They were put aside.
+  /// The names of blobs that had another checksum than their name. They were quarantined.
   public var damagedBlobs: [String] = []
 }
 
 extension Authority {
-  /// Reads every record of a space and every blob they name. A damaged blob is put aside. Devices that hold what is missing
-  /// are asked for it at their next sync. Throws where a record cannot be read.
+  /// Reads every record of a space and every blob that they name. A damaged blob is quarantined. Devices that have
+  /// missing blobs receive a request for them at their next sync. Throws if a record cannot be read.
   ///
-  /// - Parameter readsBlobs: false looks only whether the blobs are there.
+  /// - Parameter readsBlobs: false checks only that the blobs exist.
   public func verify(space: String, readsBlobs: Bool = true) async throws -> SpaceCheck {
     let (digest, named) = try await ledger.read(space: space) { ledger in
       var sum = DigestSum(parts: 0)

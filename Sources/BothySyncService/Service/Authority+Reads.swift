@@ -1,8 +1,8 @@
 public import BothyStore
 
-/// The authority's answers to single questions: one record, a query, a digest, a validator.
+/// The answers to single requests: one record, a query, a digest, a validator.
 extension Authority {
-  /// The record, a tombstone, or nil when there is none that the principal may see. One look-up.
+  /// Returns the record or its tombstone, or `nil` if the user can't see either. Costs one look-up.
   public func record(space: String, principal: Principal, _ id: RecordID) async throws -> ServerRecord? {
     try await ledger.read(space: space) { ledger in
       let found = try ledger.records([id])[id]?.record
@@ -11,8 +11,8 @@ extension Authority {
     }
   }
 
-  /// Applies one operation with no device and no memory of its id: a person's request. Throws nothing for a conflict or
-  /// a refusal: those are verdicts.
+  /// Applies one operation without a device and without remembering its id. Conflicts and rejections are verdicts, not
+  /// errors.
   public func perform(space: String, principal: Principal, _ operation: SyncOperation) async throws
     -> Outcome.Verdict
   {
@@ -30,18 +30,18 @@ extension Authority {
     return verdict
   }
 
-  /// The most records that one query gives: a client may count on a thousand, whatever the page limit.
+  /// The most records of one query. Clients may rely on a thousand for any page limit.
   private var queryLimit: Int { max(rules.pageLimit, 1000) }
 
-  /// The live records that a query selects and the principal may see: a thousand at most, or the page limit where that
-  /// is more, and about as many bytes as one answer has. Where each record has its own readers, all that the query
-  /// selects are read, so that limit and offset count what may be seen. Throws `StoreError` for a query that does not fit
+  /// Returns the live records that a query selects and the user may see. They are at most a thousand, or the page limit
+  /// if that is larger, and limited to the bytes of one answer. If each record has its own readers, all selected
+  /// records are read, so that limit and offset count visible ones. Throws `StoreError` for a query that doesn't fit
   /// the schema.
   public func query(space: String, principal: Principal, _ query: AnyQuery) async throws -> [ServerRecord] {
     try await queryAnswer(space: space, principal: principal, query).records
   }
 
-  /// The same, and whether others follow that had no room: they are asked for by an offset.
+  /// Like `query(space:principal:_:)`, but also returns true if more records follow. An offset requests them.
   public func queryAnswer(
     space: String, principal: Principal, _ query: AnyQuery
   ) async throws -> (records: [ServerRecord], more: Bool) {
@@ -78,8 +78,8 @@ extension Authority {
     return access != .anyone && access != .authenticated
   }
 
-  /// The number of records that a query selects, with no regard to its limit. Where each record has its own readers,
-  /// all of them are read. Throws as `query`.
+  /// Returns the number of records that a query selects, without its limit. If each record has its own readers, all of
+  /// them are read. Throws like `query`.
   public func count(space: String, principal: Principal, _ query: AnyQuery) async throws -> Int {
     try query.checkSize()
     if readersDiffer(of: query.type) {
@@ -99,10 +99,11 @@ extension Authority {
     }
   }
 
-  /// The most parts that a scope is told apart in.
+  /// The most parts of a scope's digest.
   public static let partLimit = 4096
 
-  /// The digest of the records of a scope that the principal may see, and of each of so many parts. Reads all of them.
+  /// Returns the digest of the records of a scope that the user may see, and of each of `parts` parts. Reads all of
+  /// them.
   public func digest(
     space: String, principal: Principal, _ scope: PullScope, parts: Int = 0
   ) async throws -> ScopeDigest {
@@ -118,7 +119,7 @@ extension Authority {
     }
   }
 
-  /// The ids, versions and hashes of the records in some parts of a scope. Reads the scope.
+  /// Returns the ids, versions and hashes of the records in some parts of a scope. Reads the scope.
   public func stamps(
     space: String, principal: Principal, _ scope: PullScope, parts: Int, in chosen: [Int]
   ) async throws -> [RecordStamp] {
@@ -136,9 +137,9 @@ extension Authority {
     }
   }
 
-  /// A text that changes whenever a record of the scope does, or may be seen by the principal or no more: for
-  /// `ETag` and 304. Where some type hides records, the text changes whenever the space does: it tells nothing of a
-  /// container that the principal can't see.
+  /// Returns a text for `ETag` and 304. It changes with every record of the scope, and with the records that the user
+  /// may see. If the user can't see all records of a type, the text changes with the whole space, so that it reveals
+  /// nothing about hidden containers.
   public func validator(space: String, principal: Principal, _ scope: PullScope) async throws -> String {
     let hidesSome = rules.schema?.types.contains { readersDiffer(of: $0.name) } ?? false
     return try await ledger.read(space: space) { ledger in

@@ -1,8 +1,9 @@
 import BothyStore
 
-/// The values of sensitive fields, which are kept beside the ledger.
+/// The values of sensitive fields, which are stored apart from the records.
 extension Authority {
-  /// Hands over the secrets of what was applied, before the transaction ends: if that fails, all of it is sent again.
+  /// Passes on the secrets of applied operations before the transaction ends. If that fails, the device sends
+  /// everything again.
   func receiveSecrets(of request: SyncRequest, _ outcomes: [Outcome], _ space: String) throws {
     guard let receive = rules.receiveSecrets, request.operations.contains(where: { !$0.secrets.isEmpty })
     else {
@@ -11,13 +12,13 @@ extension Authority {
     let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     for outcome in outcomes {
       guard let operation = operations[outcome.operation], !operation.secrets.isEmpty else { continue }
-      // A repetition brings none: what was applied had its secrets with it.
+      // A repetition is skipped, because its secrets came with the first sending.
       if case .applied = outcome.verdict { try receive(space, operation.record, operation.secrets) }
     }
   }
 
-  /// Removes the secrets of those of these records that are deleted. Holds the space's lock, so that none that is just
-  /// being received for a new record is taken for one of the old. A failure here is made up for by `upkeep`.
+  /// Deletes the secrets of deleted records among these. Holds the space's lock, so that the secret of a new record
+  /// isn't taken for one of the old. A failure is corrected by `upkeep`.
   func removeSecrets(of records: [RecordID], in space: String) async {
     guard let vault = rules.secretVault else { return }
     let held = records.filter { vault.holds(space: space, $0) }
@@ -25,7 +26,7 @@ extension Authority {
     try? await sweep(held, vault, space)  // the next upkeep does it
   }
 
-  /// The same for all records of the space that secrets are kept of.
+  /// Deletes the secrets of all deleted records of the space.
   func sweepSecrets(space: String) async throws {
     guard let vault = rules.secretVault, case let held = try vault.records(of: space), !held.isEmpty else {
       return
@@ -44,7 +45,7 @@ extension Authority {
 }
 
 extension SyncRequest {
-  /// The records that the outcomes say are deleted.
+  /// Returns the records that were deleted according to the outcomes.
   func deleted(_ outcomes: [Outcome]) -> [RecordID] {
     let records = Dictionary(
       operations.filter { $0.kind == .delete }.map { ($0.id, $0.record) }, uniquingKeysWith: { $1 })

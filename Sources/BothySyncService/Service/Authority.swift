@@ -1,22 +1,22 @@
 import BothyStore
 
-/// The server's rule with no HTTP around it: who may do what, what is applied, what is a conflict, what a device
-/// is told. The same code runs behind `bothy serve` and inside tests.
+/// The server's rules without HTTP: permissions, the application of operations, conflicts, and the changes for a
+/// device. `bothy serve` and tests run this code.
 ///
-/// Each call is one transaction on the ledger, unless it says otherwise, and may be made from any task. What the ledger
-/// throws is thrown on, beside what a call names.
+/// Each call is one transaction, unless it states otherwise, and may be made from any task. Errors of the storage are
+/// rethrown, in addition to those that a call names.
 public struct Authority: Sendable {
-  /// Where records, lists and outcomes are kept.
+  /// The storage of records, lists and outcomes.
   public let ledger: any Ledger
-  /// What is accepted and who sees what. Setting it counts for later calls of this value, and for no copy of it.
+  /// The limits, schema and permissions. Setting them affects later calls of this value, and no copies of it.
   public var rules: AuthorityRules
-  /// What keeps the bytes of blobs; nil on a server that takes none.
+  /// The vault with the bytes of blobs; `nil` on a server without blobs.
   public let blobs: (any BlobVault)?
   /// The server's clock, in milliseconds since 1970.
   let now: @Sendable () -> Int64
 
   /// - Parameters:
-  ///   - blobs: nil for a server that refuses blobs.
+  ///   - blobs: `nil` for a server that refuses blobs.
   ///   - now: the server's clock, in milliseconds since 1970.
   public init(
     ledger: any Ledger, rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
@@ -28,11 +28,10 @@ public struct Authority: Sendable {
     self.now = now
   }
 
-  /// Answers one exchange: first the operations in their order, then a page for each pull, in one transaction.
+  /// Answers one exchange: first the operations in order, then a page for each pull, in one transaction.
   ///
-  /// An operation whose id was seen before is not applied again; its first outcome is given. Throws
-  /// `AuthorityError` for a request that is refused as a whole, the ledger's errors otherwise; either way nothing
-  /// was changed.
+  /// An operation with a known id isn't applied again, and gets its first outcome. Throws `AuthorityError` for a
+  /// request that is refused as a whole, and otherwise the storage's errors. In both cases nothing was changed.
   public func sync(space: String, principal: Principal, _ request: SyncRequest) async throws -> SyncResponse {
     try check(request, from: principal)
     let wanted = try await wantedBlobs(in: space)
@@ -125,13 +124,13 @@ public struct Authority: Sendable {
 
   // MARK: operations
 
-  /// How late a request may arrive after the device has given it up, in milliseconds. A network can hold one back, so
-  /// that it comes when the device has long sent it again, got the answer and gone on: it must be recognised, or it
-  /// would make again what was deleted since.
+  /// The longest delay of a request after the device has given it up, in milliseconds. The network may deliver it after
+  /// the device has repeated it and continued. The server must recognize it, because applying it again can recreate a
+  /// deleted record.
   private static let latest: Int64 = 600_000
 
-  /// Everything is read before and written after the decisions: three round trips to the ledger whatever the
-  /// number of operations.
+  /// Applies the operations. Reads everything before the decisions and writes everything after them: three round trips
+  /// to the storage for any number of operations.
   private func apply(
     _ request: SyncRequest, _ principal: Principal, _ now: Int64, _ ledger: any LedgerTransaction,
     told: inout Set<Int64>
@@ -170,16 +169,16 @@ public struct Authority: Sendable {
     told.formUnion(try store(batch, in: ledger, from: start))
     try ledger.remember(
       outcomes.compactMap { outcome in
-        // What is known from before outcomes had owners has no record, and stays where it is.
+        // An outcome without an owner, from an earlier format, has no record and isn't written again.
         if case .duplicate? = known[outcome.operation] { return nil }
         return keys[outcome.operation].flatMap { outcome.remembered(as: $0) }
       }, device: identity.device, at: now)
-    // A conflict that waits for room in an answer is remembered as what it is.
+    // A conflict that waits for room in an answer is remembered as a conflict.
     var budget = OutcomeBudget(bytes: rules.answerSize)
     return outcomes.map { Outcome(operation: $0.operation, budget.bounded($0.verdict, of: $0.operation)) }
   }
 
-  /// What is remembered of the operations, by their ids.
+  /// Returns the remembered outcomes of the operations, by their ids.
   private func known(
     _ operations: [SyncOperation], _ keys: [String: OperationKey], _ identity: OperationIdentity,
     _ ledger: any LedgerSnapshot
@@ -194,7 +193,7 @@ public struct Authority: Sendable {
     return known
   }
 
-  /// The verdicts on those operations of a group that were not seen before.
+  /// Returns the verdicts on the new operations of a group.
   private static func apply(
     _ operations: [SyncOperation], _ group: SyncOperation.Group, _ batch: inout OperationBatch
   ) throws -> [Outcome.Verdict] {
@@ -206,7 +205,7 @@ public struct Authority: Sendable {
     return operations.map { _ in .rejected(refusal) }
   }
 
-  /// A batch that knows all records that the operations may need.
+  /// Makes a batch with all records that the operations may need.
   func batch(
     of operations: [SyncOperation], _ principal: Principal, _ now: Int64, _ ledger: any LedgerTransaction
   ) throws -> OperationBatch {
@@ -226,9 +225,9 @@ public struct Authority: Sendable {
       records: try ledger.records(needed), unique: unique, holders: holders)
   }
 
-  /// The positions of what was stored.
+  /// Stores the batch and returns the positions of its records.
   ///
-  /// - Parameter start: the head before anything of the batch was stored.
+  /// - Parameter start: the head before any change of the batch was stored.
   @discardableResult
   func store(
     _ batch: OperationBatch, in ledger: any LedgerTransaction, from start: Int64
@@ -243,7 +242,7 @@ public struct Authority: Sendable {
     return written.map(\.position)
   }
 
-  /// Who asks; the lists are looked up only where something depends on them.
+  /// Returns the viewer for a user. Its lists are read only if a rule depends on them.
   func viewer(_ principal: Principal, in ledger: any LedgerSnapshot) throws -> Viewer {
     guard rules.usesSharing else { return Viewer(principal: principal) }
     var lists: Set<String> = []
@@ -251,7 +250,8 @@ public struct Authority: Sendable {
     return Viewer(principal: principal, lists: lists)
   }
 
-  /// A conflict stays one, so that a late copy makes nothing; it is told with what the server has now.
+  /// Returns the verdict on a repetition. A conflict stays one, with the server's present version, so that a late copy
+  /// changes nothing.
   private static func repeated(
     _ verdict: Outcome.Verdict, of operation: SyncOperation, _ batch: OperationBatch, _ told: inout Set<Int64>
   ) -> Outcome.Verdict {
@@ -278,7 +278,7 @@ public struct Authority: Sendable {
     }
   }
 
-  /// A page with no more than the budget allows. What it has no room for follows: `more` is set then.
+  /// Makes a page within the budget. `more` is set if it has no room for all changes.
   private func page(
     _ pull: SyncRequest.Pull, of known: ServerHistory?, _ viewer: Viewer, _ ledger: any LedgerSnapshot,
     _ budget: PageBudget, leavingOut told: Set<Int64>
@@ -291,8 +291,7 @@ public struct Authority: Sendable {
     var isOther = try known.map { try !goesOn($0, history(of: $0.space, ledger), ledger) } ?? false
     var began: Int64? = ledger.head
     if let cursor = pull.cursor.flatMap(Cursor.init(token:)) {
-      // A space that was never written to has no epoch yet; its cursors hold in the first, and in no other that came
-      // after what the device knows.
+      // A space without writes has no epoch yet. Its cursors are valid in the first epoch, and in no later one.
       let isFirst = cursor.epoch.isEmpty && cursor.position == 0 && !isOther
       let isSameHistory = cursor.epoch == ledger.epoch || isFirst
       let isKnown = try ledger.has(cursor.position)
@@ -332,7 +331,7 @@ public struct Authority: Sendable {
     changes.reserveCapacity(found.count)
     for entry in found {
       guard entry.position <= position else { break }
-      // Tombstones tell a device of another history what was deleted from what was lost.
+      // Tombstones let a device of another history distinguish deleted records from lost ones.
       let isLeftOut = reset && !isOther ? entry.record.isDeleted : told.contains(entry.position)
       if !isLeftOut && rules.shows(entry.record, to: viewer) { changes.append(entry.record) }
     }
@@ -353,8 +352,8 @@ public struct Authority: Sendable {
 }
 
 extension Outcome {
-  /// What is remembered of the outcome: it holds for every later copy of the operation. Devices send what is to be
-  /// decided anew under a new id. Nil where nothing was decided, because a part of the group was missing.
+  /// Returns the outcome to remember, which is valid for every later copy of the operation. Devices send a new id for a
+  /// new decision. Returns `nil` if nothing was decided because a part of the group was missing.
   fileprivate func remembered(as key: OperationKey) -> Outcome? {
     let kept: Verdict
     switch verdict {
@@ -371,7 +370,7 @@ extension Outcome {
 }
 
 extension SyncRequest {
-  /// The operations in their order: runs of one group, and each other operation for itself.
+  /// The operations in order: the operations of a group together, and each other one alone.
   fileprivate var units: [ArraySlice<SyncOperation>] {
     var units: [ArraySlice<SyncOperation>] = []
     units.reserveCapacity(operations.count)

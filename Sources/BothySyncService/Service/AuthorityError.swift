@@ -1,33 +1,33 @@
-/// Why the authority refused a whole request; nothing of it was carried out.
+/// The reason why the server refused a whole request. None of it was carried out.
 public struct AuthorityError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What was wrong. The raw value is the word that the answer has as its code.
+  /// The kind of problem. The raw value is the code of the answer.
   public enum Code: String, Sendable, Hashable {
-    /// A cursor that this server did not give out.
+    /// This server did not issue the cursor.
     case badCursor
-    /// More operations than `AuthorityRules.operationLimit`.
+    /// The request has more operations than `AuthorityRules.operationLimit`.
     case tooManyOperations
-    /// More places to pull from than `AuthorityRules.pullLimit`.
+    /// The request has more scopes to pull than `AuthorityRules.pullLimit`.
     case tooManyPulls
-    /// A query, or another reading of many records, that took longer than it may.
+    /// A query, or another read of many records, took longer than allowed.
     case tooExpensive
-    /// Two operations with the same id, or another malformed request.
+    /// Two operations have one id, or the request is malformed otherwise.
     case badRequest
-    /// The device's schema version is below the minimum: the app must be updated.
+    /// The device's schema version is below the minimum, and the app must be updated.
     case updateRequired
-    /// The request is the work of another principal than the one who sends it.
+    /// The request has the changes of another user than its sender.
     case wrongPrincipal
-    /// The request is meant for another server, or another space.
+    /// The request belongs to another server, or another space.
     case otherServer
-    /// The device has followed a history that this one does not go on from: it has to compare before it sends.
+    /// The device's history isn't continued by this one. It must compare its records before it sends changes.
     case otherHistory
   }
 
-  /// What callers branch on; over HTTP it decides the status of the answer.
+  /// The code that callers branch on. Over HTTP it decides the status of the answer.
   public var code: Code
-  /// What was wrong and what to do, for people; goes out with the answer.
+  /// A message for people, with what was wrong and what to do. It is sent with the answer.
   public var message: String
 
-  /// - Parameter message: a sentence that may be told to whoever sent the request.
+  /// - Parameter message: a sentence that the sender of the request may read.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

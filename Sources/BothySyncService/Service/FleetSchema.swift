@@ -1,24 +1,24 @@
 public import BothyStore
 
 extension StoreSchema {
-  /// One schema for a server whose devices have different versions of the app, as the wire has it.
+  /// Returns one schema, with wire names, for a server whose devices have different versions of the app.
   ///
-  /// A field that was renamed is one field by its wire name and aliases. A field or type that the newest schema does not
-  /// have any more is taken from older devices, and kept. A new field that must have a value needs a default, which the
-  /// server gives to what older devices make or change.
+  /// A renamed field is one field by its wire name and aliases. A field or type that the newest schema lacks is
+  /// accepted from older devices, and kept. A new field that must have a value needs a default, which the server sets
+  /// in records that older devices insert or change.
   ///
   /// ```swift
   /// rules.schema = try StoreSchema.fleet(StoreSchema(json: new), besides: [StoreSchema(json: old)])
   /// ```
   ///
-  /// Throws `StoreError` `.schemaMismatch`: a sentence with a remedy for each difference that older devices could not live
-  /// with.
+  /// Throws `StoreError` `.schemaMismatch` with a sentence and a remedy for each difference that older devices can't
+  /// handle.
   ///
   /// - Parameters:
   ///   - newest: the schema of the newest app.
-  ///   - older: those of the apps that are still in use.
-  ///   - removed: fields of `older` that are gone on purpose, as `type.field`; needed where a new field might be the same
-  ///     one under another name.
+  ///   - older: the schemas of the older apps that are still in use.
+  ///   - removed: fields of `older` that were removed deliberately, as `type.field`. Needed if a new field may be a
+  ///     renamed one.
   public static func fleet(
     _ newest: StoreSchema, besides older: [StoreSchema], removed: Set<String> = []
   ) throws(StoreError) -> StoreSchema {
@@ -34,7 +34,7 @@ extension StoreSchema {
   }
 }
 
-/// The union of schemas by wire names, with what stands against it.
+/// The union of schemas by wire names, with the problems found.
 private struct FleetSchema {
   var schema: StoreSchema
   var problems: [String] = []
@@ -70,7 +70,7 @@ private struct FleetSchema {
     guard
       let position = fields.firstIndex(where: { $0.name == field.name || $0.aliases.contains(field.name) })
     else {
-      // Newer devices neither send it nor look at it.
+      // Newer devices neither send nor read the field.
       var kept = field
       kept.isOptional = true
       kept.isUnique = false
@@ -91,7 +91,7 @@ private struct FleetSchema {
     }
   }
 
-  /// A field that went and one of the same kind that came may be one field that was renamed.
+  /// Reports a removed field and a new one of its kind, which may be one renamed field.
   private mutating func lookForRenames(from old: TypeSchema, to new: TypeSchema, _ version: Int) {
     let gone = old.fields.filter { new.field(like: $0) == nil && !removed.contains("\(old.name).\($0.name)") }
     for field in gone {
@@ -106,7 +106,7 @@ private struct FleetSchema {
 }
 
 extension TypeSchema {
-  /// The field that the wire calls as `other`, by name or alias of either.
+  /// Returns the field with the wire name of `other`, by name or alias of either.
   fileprivate func field(like other: FieldSchema) -> FieldSchema? {
     let names = Set([other.name] + other.aliases)
     return fields.first { names.contains($0.name) || !names.isDisjoint(with: $0.aliases) }
@@ -114,8 +114,8 @@ extension TypeSchema {
 }
 
 extension AuthorityRules {
-  /// The operation with the fields' wire names in place of aliases, and each value in the one form in which devices write
-  /// it: else a query would not find it and no digest would be equal.
+  /// Returns the operation with wire names in place of aliases, and each value in the form in which devices write it.
+  /// Otherwise queries miss it and digests differ.
   func canonical(_ operation: SyncOperation) -> SyncOperation {
     var operation = operation
     if let names = aliases[operation.record.type] {
@@ -124,7 +124,7 @@ extension AuthorityRules {
     guard let declared = schema?[operation.record.type] else { return operation }
     for field in declared.fields where field.kind.hasManyForms {
       guard let value = operation.fields[field.name], !field.kind.isWritten(as: value),
-        // The rules refuse a value that does not fit.
+        // The rules reject a value that does not fit.
         let read = try? FieldValue(json: value, kind: field.kind)
       else { continue }
       operation.fields[field.name] = read.json
@@ -132,7 +132,7 @@ extension AuthorityRules {
     return operation
   }
 
-  /// The fields of a record of a type with the wire names in place of aliases.
+  /// Returns the fields of a record of a type with wire names in place of aliases.
   func canonical(_ fields: [String: JSONValue], of type: String) -> [String: JSONValue] {
     aliases[type].map { Self.canonical(fields, $0) } ?? fields
   }
@@ -151,7 +151,7 @@ extension AuthorityRules {
     return fields
   }
 
-  /// The wire names by aliases of a schema, by type; none in most.
+  /// Returns the wire names by aliases of a schema, by type. Most schemas have none.
   static func aliases(of schema: StoreSchema?) -> [String: [String: String]] {
     var found: [String: [String: String]] = [:]
     for type in schema?.types ?? [] {
@@ -164,7 +164,7 @@ extension AuthorityRules {
 }
 
 extension FieldKind {
-  /// True for a kind whose values can be written in JSON in more than one way.
+  /// True for a kind whose values have more than one JSON form.
   fileprivate var hasManyForms: Bool {
     switch self {
     case .uuid, .date, .double, .int, .coordinate, .data: true
@@ -172,7 +172,7 @@ extension FieldKind {
     }
   }
 
-  /// True for null, and for the number that devices write for the kind.
+  /// Returns true for null, and for the number that devices write for the kind.
   fileprivate func isWritten(as value: JSONValue) -> Bool {
     if case .int = value { return self == .int || self == .date }
     return value.isNull

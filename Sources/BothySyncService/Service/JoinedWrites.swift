@@ -3,7 +3,7 @@ import Synchronization
 /// One caller's part of a transaction that several callers share.
 package struct JoinedWrite: Sendable {
   package let space: String
-  /// Does the caller's work and gives what answers the caller, to be called once the transaction is committed.
+  /// Does the caller's work and returns a closure that answers the caller, to call after the commit.
   package let work: @Sendable (any LedgerTransaction) throws -> @Sendable () -> Void
   /// Answers the caller that nothing was written.
   package let fail: @Sendable (any Error) -> Void
@@ -25,18 +25,18 @@ package struct JoinedWrite: Sendable {
   }
 }
 
-/// Group commit: the writes of a lane that come while another is committed wait together and share the next commit.
+/// Group commit: writes of a queue that arrive during a commit wait together and share the next commit.
 ///
-/// A lane is what one writer at a time may change: a file of SQLite, a space in PostgreSQL.
+/// A queue covers the data of one writer at a time: a file of SQLite, or a space in PostgreSQL.
 package final class WriteLanes: Sendable {
-  /// The most writes in one transaction: the last of them waits for the work of all.
+  /// The most writes in one transaction. The last of them waits for the work of all.
   private let limit: Int
-  /// The waiting writes of the lanes at work; a lane that is not in it is idle.
+  /// The waiting writes of the active queues. A queue that isn't in it is idle.
   private let waiting = Mutex<[String: [JoinedWrite]]>([:])
 
   package init(limit: Int = 32) { self.limit = max(1, limit) }
 
-  /// Adds a write. True when the lane was idle: the caller sees to it that `take` is called.
+  /// Adds a write. Returns true if the queue was idle, so that the caller must call `take`.
   package func add(_ write: JoinedWrite, to lane: String) -> Bool {
     waiting.withLock { waiting in
       let wasIdle = waiting[lane] == nil
@@ -45,7 +45,8 @@ package final class WriteLanes: Sendable {
     }
   }
 
-  /// The writes of the lane's next transaction; none ends the lane's work. The caller calls again when they are done.
+  /// Returns the writes of the queue's next transaction. An empty result ends the queue's work. The caller calls again
+  /// when they are done.
   package func take(from lane: String) -> [JoinedWrite] {
     waiting.withLock { waiting in
       let writes = waiting[lane] ?? []

@@ -1,13 +1,13 @@
 import BothyStore
 
-/// Decides what becomes of one operation, given what the server has. Pure: no input but its arguments.
+/// Decides one operation from the server's record. Pure: its arguments are its only input.
 package struct Judgement {
   let rules: AuthorityRules
   let viewer: Viewer
   /// The server's clock.
   let now: Int64
 
-  /// - Parameter lists: The lists that the principal is a member of.
+  /// - Parameter lists: The lists that the user is a member of.
   package init(rules: AuthorityRules, principal: Principal, lists: Set<String> = [], now: Int64) {
     self.rules = rules
     viewer = Viewer(principal: principal, lists: lists)
@@ -15,13 +15,13 @@ package struct Judgement {
   }
 
   package enum Decision: Equatable {
-    /// Store this; its version and position are for the caller to give.
+    /// The record is stored. The caller assigns its version and position.
     case store(ServerRecord, fieldsDiffer: Bool)
-    /// The server has just this already.
+    /// The server has an equal record already.
     case unchanged(ServerRecord)
     case conflict(ServerRecord?)
     case reject(Rejection)
-    /// The id is that of a record which the principal may not see; this would be stored if it were free.
+    /// The id belongs to a record that the user may not see. The record is valid except for its id.
     case taken(ServerRecord)
   }
 
@@ -32,18 +32,17 @@ package struct Judgement {
   /// | the base version  | (no base) conflict | store            | tombstone |
   /// | another version   | conflict           | conflict         | conflict  |
   ///
-  /// An insert with a base gives back what the server had lost when it was there: a deletion after that position is a
-  /// conflict.
+  /// An insert with a base restores a record that the server had lost. A deletion after that position is a conflict.
   ///
-  /// Sharing is part of an operation and changes with it; by itself it is an update with no fields. A record that is
-  /// made again over its tombstone keeps its owner and those whom it was shared with.
+  /// The audience is part of an operation and changes with it. A change of the audience alone is an update without
+  /// fields. A record that is recreated over its tombstone keeps its owner and audience.
   ///
-  /// A record that is hidden from the principal is as good as none: what is answered tells nobody that it is there. Only
-  /// its id can't be given twice, so an insert that would else be stored is refused. An update of none is refused where
-  /// the type has records that are hidden, since the principal may just have been shut out of one.
+  /// A record that is hidden from the user counts as missing, and answers don't reveal it. Only its id can't be used
+  /// twice, so an otherwise valid insert is rejected. An update of a missing record is rejected if the type has hidden
+  /// records, because the user may have lost access to it.
   ///
-  /// An update of the base version that would change nothing is `unchanged`. One of another version is a conflict
-  /// even then: two devices that each counted one up send the same number.
+  /// An update of the base version without an effect is `unchanged`. An update of another version is a conflict even
+  /// then, because two devices that each counted up send equal numbers.
   package func decide(_ operation: SyncOperation, current: ServerRecord?) throws -> Decision {
     let isHidden = current.map { !rules.shows($0, to: viewer) } ?? false
     let current = isHidden ? nil : current
@@ -78,7 +77,7 @@ package struct Judgement {
       id: operation.record, container: operation.container, version: "", modified: time(operation),
       created: time(operation), owner: current?.owner ?? viewer.principal.name, fields: document,
       sharing: shared(operation, current?.sharing ?? .nobody))
-    // What the device can't know of a record that was deleted before is told.
+    // The device receives the fields that it can't know of a record that was deleted before.
     let isOthers = record.owner != viewer.principal.name
     return .store(
       record, fieldsDiffer: fields.count != sent.count || !(current?.sharing ?? .nobody).isEmpty || isOthers)
@@ -93,7 +92,7 @@ package struct Judgement {
     let before = try record.fields.members()
     var fields = rules.canonical(before, of: type)
     fields.merge(operation.fields) { $1 }
-    // A value from before the field was sensitive makes room for the secret.
+    // A value from before the field was sensitive is replaced by the secret.
     for name in operation.secrets.values.keys { fields[name] = nil }
     fields = rules.withDefaults(fields.filter { !$0.value.isNull }, of: type, isNew: false)
     let document = FieldsDocument(fields)
@@ -103,7 +102,7 @@ package struct Judgement {
     if !isEdited && sharing == record.sharing { return .unchanged(record) }
     if let problem = rules.problem(with: fields, of: type) { return .reject(problem) }
     if let tooLarge = tooLarge(document) { return .reject(tooLarge) }
-    // Where aliases gave way or a default came in, the device is told.
+    // The device receives the record if aliases were replaced or a default was filled in.
     let fieldsDiffer = fields.contains { name, value in (operation.fields[name] ?? before[name]) != value }
     if isEdited { record.modified = time(operation) }
     record.fields = document
@@ -122,7 +121,7 @@ package struct Judgement {
     return .store(record, fieldsDiffer: false)
   }
 
-  /// The answer to a later copy of an operation that was a conflict: what there is now, where it may be seen.
+  /// Returns the verdict on a later copy of a conflicting operation: the present version, if the user may see it.
   func conflict(of operation: SyncOperation, current: ServerRecord?) -> Outcome.Verdict {
     let seen = current.flatMap { rules.shows($0, to: viewer) ? $0 : nil }
     if let rejection = refusal(of: operation, seen: seen) { return .rejected(rejection) }
@@ -136,14 +135,14 @@ package struct Judgement {
       message: "You may not \(operation.kind.rawValue) this record of \(operation.record.type).")
   }
 
-  /// Whether records of a type may be there that the viewer does not see.
+  /// Returns true if a type may have records that the viewer can't see.
   private func hidesSome(_ type: String) -> Bool {
     !rules.allows(.read, type, viewer, owner: nil, sharing: .nobody)
   }
 
-  /// Why the principal may not make the change at all, whatever the versions say.
+  /// Returns the reason why the user may not make the change, whatever the versions are.
   ///
-  /// - Parameter current: what the server has, where the principal may see it.
+  /// - Parameter current: the server's record, if the user may see it.
   private func refusal(of operation: SyncOperation, seen current: ServerRecord?) -> Rejection? {
     let type = operation.record.type
     if let problem = Self.badName(operation) { return problem }
@@ -158,7 +157,7 @@ package struct Judgement {
       case .update: .update
       case .delete: .delete
       }
-    // A new record is its maker's; one that nobody owns is not anybody's who asks.
+    // A new record belongs to its creator. A record without an owner belongs to none.
     let owner = current.map(\.owner) ?? viewer.principal.name
     let sharing = current?.sharing ?? .nobody
     let isAbsent = operation.kind == .update && current == nil && hidesSome(type)
@@ -179,10 +178,10 @@ package struct Judgement {
     operation.sharing?.applied(to: sharing) ?? sharing
   }
 
-  /// The most principals and lists that one record is shared with.
+  /// The most users and lists in the audience of one record.
   private static let sharingLimit = 1000
 
-  /// Whoever a record is shared with may shut itself out, whatever the permissions are.
+  /// Checks a change of the audience. A user in it may always remove itself, whatever the permissions are.
   private func refusalOfSharing(_ operation: SyncOperation, owner: String?, _ sharing: Sharing) -> Rejection?
   {
     guard let change = operation.sharing, operation.kind != .delete else { return nil }
@@ -237,6 +236,6 @@ package struct Judgement {
         + "Keep large values in blobs.")
   }
 
-  /// The editor's time, never later than the server's own nor before 1970.
+  /// Returns the editor's time, never later than the server's own nor before 1970.
   private func time(_ operation: SyncOperation) -> Int64 { max(0, min(operation.modified ?? now, now)) }
 }

@@ -1,10 +1,10 @@
 import BothyStore
 
-/// The SQL of a query over a ledger's records, whose fields are one JSON document.
+/// The SQL of a query over a storage's records, whose fields are one JSON document.
 enum LedgerQuery {
-  /// The records of the query, in its order.
+  /// Returns the SQL that selects the records of the query, in its order.
   ///
-  /// Parameter 1 is the space; the returned arguments follow from parameter 2 on.
+  /// Parameter 1 is the space. The returned arguments begin at parameter 2.
   static func select(
     _ query: AnyQuery, schema: StoreSchema?, columns: String
   ) throws(StoreError) -> (sql: String, arguments: [FieldValue]) {
@@ -15,7 +15,7 @@ enum LedgerQuery {
     return (select.sql, select.arguments)
   }
 
-  /// Their number, with no regard to the limit.
+  /// Returns the SQL that counts the records, without the limit.
   static func count(
     _ query: AnyQuery, schema: StoreSchema?
   ) throws(StoreError) -> (sql: String, arguments: [FieldValue]) {

@@ -1,23 +1,23 @@
-/// A ledger cannot be used for now, and what was asked for was not done, or may be asked for again with the same
-/// operation ids: later it goes on.
+/// The error of a storage that cannot be used for now. The request wasn't carried out, or may be sent again later with
+/// equal operation ids.
 public struct LedgerUnavailable: Error, Sendable, CustomStringConvertible {
-  /// Why, in words that may be told to anybody.
+  /// The reason, in words that any client may read.
   public enum Reason: String, Sendable, Hashable {
-    /// No connection could be made, or it was lost.
+    /// A connection could not be made, or was lost.
     case unreachable = "The database does not answer."
-    /// It is starting or stopping, or has just crashed.
+    /// The database is starting or stopping, or has just crashed.
     case restarting = "The database is starting or stopping."
-    /// It was reached and takes no changes: a standby, say.
+    /// The database was reached and accepts no changes, such as a standby.
     case readOnly = "The database takes no changes."
-    /// Others hold all the connections that it allows.
+    /// Other clients hold all the connections that it allows.
     case crowded = "The database has no connection left."
-    /// Others were in the way each time, for as long as it was tried.
+    /// Other transactions interfered with every try.
     case busy = "The database is busy."
   }
 
-  /// What kind of failure it is; over HTTP its words go out with the status 503.
+  /// The reason of the failure. Over HTTP its words are sent with the status 503.
   public var reason: Reason
-  /// What the database said, for a log: it may name hosts and users.
+  /// The database's own message, for a log. It may name hosts and users.
   public var detail: String
 
   /// - Parameter detail: for a log alone.

@@ -1,22 +1,22 @@
 import BothyStore
 
-/// Decides the operations of one request one after another, each seeing what those before it did. Pure: the
-/// records it may need are given, what is to be stored is collected.
+/// Decides the operations of one request in order, each with the effects of those before it. Pure: its input is the
+/// records that it may need, and its output the records to store.
 struct OperationBatch {
   let judgement: Judgement
   private(set) var head: Int64
   private var records: [RecordID: LedgerRecord]
-  /// What the records were before the request.
+  /// The records before the request.
   private let originals: [RecordID: LedgerRecord]
   private var changed: [RecordID: Int] = [:]
   private var results: [LedgerRecord?] = []
-  /// Where records that were moved had been before the request.
+  /// The containers of moved records before the request.
   private var origins: [RecordID: String] = [:]
-  /// What was done, in order.
+  /// The changes, in order.
   private(set) var history: [HistoryEntry] = []
-  /// The operation of this request that failed to make a record, for those that refer to it.
+  /// The operation of this request that failed to insert a record, for operations that refer to the record.
   private var failures: [RecordID: String] = [:]
-  /// The unique fields of the schema; nil where there are none.
+  /// The unique fields of the schema, or `nil` if it has none.
   let unique: UniqueFields?
   /// The records that may have a value of a unique field.
   private var holders: [UniqueFieldValue: Set<String>]
@@ -33,12 +33,12 @@ struct OperationBatch {
     originals = records
   }
 
-  /// The records to store with what they were before.
+  /// Returns the stored records with their earlier versions.
   func changes(_ written: [LedgerRecord]) -> [(before: ServerRecord?, after: ServerRecord)] {
     written.map { (originals[$0.record.id]?.record, $0.record) }
   }
 
-  /// What to store: for each changed record its last state.
+  /// The records to store: the last version of each changed record.
   var written: [LedgerRecord] {
     results.compactMap { result in
       guard var entry = result else { return nil }
@@ -49,18 +49,18 @@ struct OperationBatch {
 
   mutating func apply(_ operation: SyncOperation) throws -> Outcome.Verdict {
     if let refusal = try missingReference(operation) {
-      // What refers to it waits for it, also where it waits itself.
+      // Operations that refer to the record wait for this one, also if it waits itself.
       failures[operation.record] = operation.id
       return refusal
     }
     return try decide(operation, isAlone: true)
   }
 
-  /// Decides anew about operations that were refused for a value that another of the request has freed since, or that
-  /// waited for one that was refused for such. Operations of groups are left alone.
+  /// Decides operations again that were rejected for a value that the request has freed since. Also decides those again
+  /// that waited for such an operation. Operations of groups are left alone.
   ///
-  /// The order of a request is that of references: what frees a value may come after what takes it. Those that trade
-  /// values are applied together.
+  /// The order of a request follows references, so an operation that frees a value may come after one that takes it.
+  /// Operations that swap values are applied together.
   mutating func reconsider(_ operations: [SyncOperation], _ outcomes: inout [Outcome]) throws {
     guard unique != nil, outcomes.contains(where: \.isUniqueViolation) else { return }
     let places = Dictionary(
@@ -93,14 +93,14 @@ struct OperationBatch {
     for (index, (place, _)) in left.enumerated() { outcomes[place].verdict = verdicts[index] }
   }
 
-  /// How often it is looked again whether a value has become free: each time costs a decision for each refused operation.
+  /// The number of times that rejected operations are decided again. Each time costs a decision for each of them.
   private static let rounds = 3
-  /// The most operations that may trade their values without being a group.
+  /// The most operations that may swap their values without being a group.
   private static let tradeLimit = 100
 
-  /// Applies all operations of a group or, when one of them cannot be applied, none: each such one is answered
-  /// with what stands against it, the others wait on the first of them. What the group's records refer to may be
-  /// made by any of them, and the values of unique fields are those at the end.
+  /// Applies all operations of a group, or none if one cannot be applied. Each such operation gets its problem as the
+  /// verdict, and the others wait for the first of them. The group's records may refer to any of each other, and the
+  /// values of unique fields are checked at the end.
   mutating func apply(together operations: [SyncOperation]) throws -> [Outcome.Verdict] {
     let before = self
     var verdicts = try operations.map { try decide($0, isAlone: false) }
@@ -120,12 +120,12 @@ struct OperationBatch {
     return verdicts.map { $0.isApplied ? .waiting(on: culprit.id) : $0 }
   }
 
-  /// The answer to a later copy of an operation that was a conflict: what the server has now, where it may be seen.
+  /// Returns the verdict on a later copy of a conflicting operation: the present version, if the user may see it.
   func conflict(of operation: SyncOperation) -> Outcome.Verdict {
     judgement.conflict(of: operation, current: records[operation.record]?.record)
   }
 
-  /// - Parameter isAlone: whether a value of a unique field must be free now, and not at the end of a group.
+  /// - Parameter isAlone: true if a value of a unique field must be free now, and not at the end of a group.
   private mutating func decide(_ operation: SyncOperation, isAlone: Bool) throws -> Outcome.Verdict {
     if let list = foreignList(operation) {
       failures[operation.record] = operation.id
@@ -149,7 +149,7 @@ struct OperationBatch {
     case .conflict(let current): return .conflict(current: current)
     case .taken(let record):
       failures[operation.record] = operation.id
-      // As it would be refused if the id were free.
+      // Returns the rejection that the user gets with a free id.
       let refusal = isAlone ? try takenValue(record, before: nil) : nil
       return .rejected(refusal ?? judgement.forbidden(operation))
     case .reject(let rejection):
@@ -181,7 +181,7 @@ struct OperationBatch {
     records[id] = record
   }
 
-  /// A list that the operation shares with and that is not the principal's own.
+  /// Returns a list in the operation's audience that the user doesn't own.
   private func foreignList(_ operation: SyncOperation) -> String? {
     guard let change = operation.sharing else { return nil }
     let known = records[operation.record]?.record.sharing.lists ?? []
@@ -191,7 +191,7 @@ struct OperationBatch {
     }
   }
 
-  /// What stands against an operation that refers to a record which is not there.
+  /// Returns the verdict on an operation that refers to a missing record, or `nil`.
   private func missingReference(_ operation: SyncOperation) throws -> Outcome.Verdict? {
     guard let missing = try firstMissing(operation) else { return nil }
     if let blocker = failures[missing.id] { return .waiting(on: blocker) }
@@ -208,7 +208,7 @@ struct OperationBatch {
         ]))
   }
 
-  /// A reference that leads nowhere the principal may look, and that the record did not have before.
+  /// Returns the first new reference to a record that is missing or hidden from the user.
   private func firstMissing(_ operation: SyncOperation) throws -> (field: String, id: RecordID)? {
     guard operation.kind != .delete else { return nil }
     let missing = judgement.rules.references(in: operation.fields, of: operation.record.type).filter {
@@ -228,8 +228,8 @@ struct OperationBatch {
 
   // MARK: unique values
 
-  /// What stands against a record that takes the value of a unique field from another one. A value that the record had
-  /// before is not looked at: one that collides already takes edits of its other fields.
+  /// Returns the rejection of a record that takes the value of a unique field from another one. A value that the record
+  /// had before isn't checked, so that a record with a duplicate accepts edits of its other fields.
   private func takenValue(_ record: ServerRecord, before: ServerRecord?) throws -> Rejection? {
     guard let unique else { return nil }
     let values = try unique.values(of: record)
@@ -246,7 +246,7 @@ struct OperationBatch {
     return nil
   }
 
-  /// The other record is named to those alone who may see it.
+  /// Makes the rejection. It names the other record only if the user may see it.
   private func refusal(of value: UniqueFieldValue, heldBy other: ServerRecord) -> Rejection {
     let isSeen = judgement.rules.shows(other, to: judgement.viewer)
     let name = isSeen ? "Another \(value.type) ('\(other.id.id)')" : "Another \(value.type)"

@@ -1,15 +1,15 @@
 import BothyStore
 
-/// Resolves operations that are made on top of others of the same request. Pure.
+/// Resolves operations that were made on top of others of one request. Pure.
 struct OperationChain {
-  /// The versions that operations of the request have made, by their ids; kept only where some operation names another.
+  /// The versions that operations of the request have made, by their ids. Kept only if an operation refers to another.
   private var versions: [String: String] = [:]
   private let isUsed: Bool
 
   init(_ operations: [SyncOperation]) { isUsed = operations.contains { $0.after != nil } }
 
-  /// The verdicts on operations that stand or fall together, where one of them is made on top of an operation that was not
-  /// applied before it in this request; nil where none is.
+  /// Returns the verdicts on a unit of operations if one was made on top of an operation that this request did not
+  /// apply before. Otherwise returns `nil`.
   func waiting(_ unit: [SyncOperation]) -> [Outcome.Verdict]? {
     guard isUsed, let missing = unit.lazy.compactMap(\.after).first(where: { versions[$0] == nil }) else {
       return nil
@@ -17,7 +17,7 @@ struct OperationChain {
     return unit.map { _ in .waiting(on: missing) }
   }
 
-  /// The operation against the version that the one before it has made.
+  /// Returns the operation against the version that the one before it has made.
   func resolved(_ operation: SyncOperation) -> SyncOperation {
     guard isUsed, let after = operation.after, operation.kind != .insert else { return operation }
     var resolved = operation

@@ -1,32 +1,32 @@
 import BothyStore
 import Crypto
 
-/// Where a ledger keeps the outcome of an operation.
+/// The key of the outcome of an operation in a storage.
 public struct OperationKey: Sendable, Hashable {
-  /// Whose operation it is, as `LedgerTransaction.remember` was told.
+  /// The device of the operation, as given to `LedgerTransaction.remember`.
   public var device: String
   /// The name of the outcome among those of the device.
   public var operation: String
 
-  /// What a ledger is asked for.
+  /// Makes a key, for requests to a storage.
   public init(device: String, operation: String) {
     self.device = device
     self.operation = operation
   }
 }
 
-/// Names under which outcomes are remembered: one for each principal, device, id, kind, record and base.
+/// The names under which outcomes are remembered: one for each user, device, id, kind, record and base.
 ///
-/// Another principal's operation, or one on another record under a known id, is another operation: it is judged for
-/// itself.
+/// The operation of another user, or on another record under a known id, is another operation. It is decided
+/// separately.
 struct OperationIdentity {
-  /// The device's name among those of all principals.
+  /// The device's name among those of all users.
   let device: String
   private let formerDevice: String
 
   init(_ device: String, of principal: Principal) {
     let name = principal.name ?? ""
-    // The length keeps `ab` + `c` from being `a` + `bc`.
+    // The length distinguishes `ab` + `c` from `a` + `bc`.
     self.device = "\(name.utf8.count):\(name)\(device)"
     formerDevice = device
   }
@@ -35,15 +35,15 @@ struct OperationIdentity {
     OperationKey(device: device, operation: operation.id + " " + Self.digest(operation))
   }
 
-  /// The name before outcomes were bound to principals. Such an outcome may be anybody's: it tells that the operation
-  /// was done, and never what the record is.
+  /// Returns the name from the time before outcomes were bound to users. Such an outcome may belong to any user. It
+  /// confirms the operation and never reveals the record.
   func formerKey(_ operation: SyncOperation) -> OperationKey {
     OperationKey(device: formerDevice, operation: operation.id)
   }
 
-  /// 128 bits of SHA-256 over what the operation does to which record. Fields and the type's name are left out: an update
-  /// of the app rewrites both between two sendings, and the second must be known for what the first was. Group and time
-  /// may differ too. Secrets are left out, so that they can't be guessed from the ledger.
+  /// Returns 128 bits of SHA-256 over the operation's kind, record and base. Fields and the type's name are left out,
+  /// because an update of the app may rewrite both between two sendings of one operation. Group and time may differ
+  /// too. Secrets are left out, so that they can't be guessed from the storage.
   private static func digest(_ operation: SyncOperation) -> String {
     var writer = JSONWriter(reserving: 256)
     writer.beginObject()

@@ -1,12 +1,11 @@
 import BothyStore
 
-/// The bounds of what one query may ask of a server: each condition and each sort key may need as much memory as the largest
-/// record.
+/// The limits of one query to a server. Each condition and each sort key may need as much memory as the largest record.
 extension AnyQuery {
   static let mostConditions = 100
   static let mostKeys = 8
 
-  /// Throws `StoreError` `.invalidQuery`, which says how to ask in another way.
+  /// Throws `StoreError` `.invalidQuery`, with another way to make the query.
   func checkSize() throws(StoreError) {
     let conditions = filter.conditions
     guard conditions <= Self.mostConditions else {
@@ -24,7 +23,7 @@ extension AnyQuery {
 }
 
 extension Condition {
-  /// The number of conditions; a list of values is one.
+  /// The number of conditions; a list of values counts as one.
   fileprivate var conditions: Int {
     switch self {
     case .and(let parts), .or(let parts): parts.reduce(0) { $0.addingClamped($1.conditions) }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The end of a search: by its time, or because the task that wants it is cancelled.
+/// The end of a search, by its time limit or because its task is cancelled.
 package final class SearchWatch: Sendable {
   private let limit: Duration
   private let end: ContinuousClock.Instant
@@ -16,14 +16,15 @@ package final class SearchWatch: Sendable {
     end = .now + limit
   }
 
-  /// Whether the search is to stop.
+  /// True if the search must stop.
   package var isOver: Bool { isCancelled || ContinuousClock.now >= end }
   private var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-  /// Throws when the search is to stop: for ledgers that work on the rows themselves.
+  /// Throws if the search must stop, for storages that process the rows themselves.
   package func check() throws { if isOver { throw CancellationError() } }
 
-  /// What stops the statement under way, called from another thread when the task is cancelled; nil when there is none.
+  /// Sets the closure that stops the running statement, or `nil` without one. Another thread calls it when the task is
+  /// cancelled.
   package func setOnCancel(_ action: (@Sendable () -> Void)?) {
     let isLate = state.withLock { state in
       state.onCancel = action
@@ -32,10 +33,10 @@ package final class SearchWatch: Sendable {
     if isLate { action?() }
   }
 
-  /// What is left of the time, at least a millisecond.
+  /// The remaining time, at least a millisecond.
   package var left: Duration { max(.milliseconds(1), end - .now) }
 
-  /// Runs a search, and says in the ledger's words why it was stopped.
+  /// Runs a search, and throws the storage's error for its end.
   package func ending<Result: Sendable>(
     _ body: () async throws -> Result, isInterruption: (any Error) -> Bool
   ) async throws -> Result {

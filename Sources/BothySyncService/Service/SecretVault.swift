@@ -2,28 +2,29 @@ public import BothyStore
 import Crypto
 import Foundation
 
-/// What a server keeps the values of sensitive fields in, as far as they have to go again: with their record, and with
+/// A server's storage of the values of sensitive fields, with the operations to delete them with their record and with
 /// their space.
 public protocol SecretVault: Sendable {
-  /// Whether there is something of the record.
+  /// Returns true if the vault has a value of the record.
   func holds(space: String, _ record: RecordID) -> Bool
-  /// Removes all of the record's; there may be none.
+  /// Deletes all values of the record, if it has any.
   func remove(space: String, _ record: RecordID) throws
-  /// Removes all of the space's; there may be none.
+  /// Deletes all values of the space, if it has any.
   func remove(space: String) throws
-  /// The records of a space that something is kept of.
+  /// Returns the records of a space with values.
   func records(of space: String) throws -> [RecordID]
 }
 
-/// Secrets in a folder that only its owner may read: a folder for each space, in it one for each record, in it a file for
-/// each field. Folders are named by the SHA-256 of what they belong to; each file says in JSON of what it is.
+/// Secrets in a folder that only its owner may read. It has a folder for each space, with one for each record, and in
+/// that a file for each field. Folders are named by the SHA-256 of their space or record, and each file names its field
+/// in JSON.
 public struct FolderSecrets: SecretVault {
   private let folder: String
 
-  /// - Parameter folder: Made with the first secret.
+  /// - Parameter folder: The folder, created with the first secret.
   public init(folder: String) { self.folder = folder }
 
-  /// Keeps the values of a record, each in place of the one before.
+  /// Stores the values of a record, each in place of the one before.
   public func receive(space: String, _ record: RecordID, _ secrets: Secrets) throws {
     for path in [folder, self.path(space)] {
       try FileManager.default.createDirectory(
@@ -49,8 +50,8 @@ public struct FolderSecrets: SecretVault {
     }
   }
 
-  /// Moves what an earlier version kept side by side for all spaces. Of a name that may be of two of the spaces nothing is
-  /// moved. Several processes may do this at a time.
+  /// Moves secrets that an earlier version stored together for all spaces. A name that may belong to two of the spaces
+  /// isn't moved. Several processes may do this at a time.
   public func adopt(spaces: [String]) throws {
     let former = FileSecretStore(folder: folder)
     for key in try former.keys() {
@@ -64,13 +65,13 @@ public struct FolderSecrets: SecretVault {
       if try store.secret(SecretKey(record, field: key.field)) == nil {
         try receive(space: space, record, Secrets([key.field: value]))
       }
-      try? former.remove(key)  // gone already
+      try? former.remove(key)  // deleted already
     }
   }
 
   private func path(_ space: String) -> String { "\(folder)/\(Self.digest(space))" }
 
-  /// The length keeps `ab` + `c` from being `a` + `bc`.
+  /// The length distinguishes `ab` + `c` from `a` + `bc`.
   private func path(_ space: String, _ record: RecordID) -> String {
     path(space) + "/" + Self.digest("\(record.type.utf8.count):\(record.type)\(record.id)")
   }

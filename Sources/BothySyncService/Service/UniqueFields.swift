@@ -1,15 +1,15 @@
 import BothyStore
 
-/// A value of a unique field, by which a ledger finds the records that have it.
+/// A value of a unique field, by which a storage finds the records that have it.
 public struct UniqueFieldValue: Sendable, Hashable {
   /// The type of the records.
   public var type: String
   /// The unique field.
   public var field: String
-  /// Stands for the value: its canonical JSON, or a checksum of that where it is long. No two values have the same.
+  /// The text of the value, unique among values: its canonical JSON, or a checksum of that if it is long.
   public var value: String
 
-  /// What the server's rule makes, and ledgers of a stored row.
+  /// Makes a value, for the server and its storage.
   public init(type: String, field: String, value: String) {
     self.type = type
     self.field = field
@@ -24,39 +24,39 @@ public struct UniqueHolder: Sendable, Hashable {
   /// The record's id; its type is the value's.
   public var id: String
 
-  /// What the server's rule makes, and ledgers of a stored row.
+  /// Makes a holder, for the server and its storage.
   public init(value: UniqueFieldValue, id: String) {
     self.value = value
     self.id = id
   }
 }
 
-/// What a ledger has noted of unique values.
+/// A storage's notes of unique values.
 public struct UniqueHolders: Sendable, Hashable {
-  /// Up to which position of the space's changes they are noted; 0 where they never were.
+  /// The position of the space's changes up to which they are noted; 0 without notes.
   public var position: Int64
-  /// The ids by value; a value that no record had is left out.
+  /// The ids by value. A value without a record is left out.
   public var ids: [UniqueFieldValue: Set<String>]
 
-  /// What ledgers answer.
+  /// Makes notes, for storages.
   public init(position: Int64, ids: [UniqueFieldValue: Set<String>] = [:]) {
     self.position = position
     self.ids = ids
   }
 }
 
-/// The unique fields of a schema, and the notes of who has which of their values.
+/// The unique fields of a schema, and the notes of records that have their values.
 ///
-/// A note says where to look, and the record says whether it holds. So notes that are old harm nothing, and those that are
-/// missing are made up for by position: a ledger that an earlier version of the server wrote to, that was restored or had
-/// other unique fields is read on from where the notes end, by the next change of such a field.
+/// A note names a record to check, and the record decides. So old notes are harmless, and missing ones are completed by
+/// position. After an older server wrote to the storage, after a restore or a change of the unique fields, the next
+/// change of such a field reads the changes since the notes end.
 struct UniqueFields: Sendable {
-  /// By type.
+  /// The unique fields by type.
   private let fields: [String: [FieldSchema]]
-  /// Names these fields; others begin their own notes.
+  /// The name of these fields. Other fields begin their own notes.
   private let mark: String
 
-  /// Nil where no synced type has a unique field.
+  /// Returns `nil` if no synced type has a unique field.
   init?(_ schema: StoreSchema?) {
     var fields: [String: [FieldSchema]] = [:]
     for type in schema?.types ?? [] where type.isSynced {
@@ -69,7 +69,7 @@ struct UniqueFields: Sendable {
     mark = String(ContentFile.sha256(of: Array(names.sorted().joined(separator: "\n").utf8)).prefix(32))
   }
 
-  /// The values of a record that is there; none of a deleted one, and of one that can't be read.
+  /// Returns the values of a live record. Returns none for a deleted or unreadable one.
   func values(of record: ServerRecord?) throws -> [UniqueFieldValue] {
     guard let record, !record.isDeleted, fields[record.id.type] != nil else { return [] }
     return values(in: try record.fields.members(), of: record.id.type)
@@ -77,7 +77,7 @@ struct UniqueFields: Sendable {
 
   private func values(in members: [String: JSONValue], of type: String) -> [UniqueFieldValue] {
     (fields[type] ?? []).compactMap { field in
-      // A value of another kind is refused by the schema, not for being taken.
+      // The schema rejects a value of another kind, not this check.
       guard let json = members[field.name], !json.isNull,
         let value = try? FieldValue(json: json, kind: field.kind)
       else { return nil }
@@ -91,13 +91,14 @@ struct UniqueFields: Sendable {
     }
   }
 
-  /// Indexes have a limit on the length of their entries. No JSON begins as the name of a longer value does.
+  /// The longest text, because indexes limit the length of entries. JSON never begins like the checksum of a longer
+  /// value.
   private static let longest = 256
 
   // MARK: the ledger's notes
 
-  /// Who may have the values that operations set. One look-up in the ledger; the notes are completed first where they end
-  /// before the last change.
+  /// Returns the records that may have the values that operations set. Costs one look-up, after completing the notes if
+  /// they end before the last change.
   func holders(
     of operations: [SyncOperation], _ rules: AuthorityRules, in ledger: any LedgerTransaction
   ) throws -> [UniqueFieldValue: Set<String>] {
@@ -116,7 +117,7 @@ struct UniqueFields: Sendable {
     return try ledger.holders(of: asked, marked: mark).ids
   }
 
-  /// Reads the changes after `start`, some hundred at a time.
+  /// Reads the changes after `start`, a few hundred at a time.
   private func complete(from start: Int64, in ledger: any LedgerTransaction) throws {
     var position = start
     while case let page = try ledger.changes(after: position, in: .space, limit: 500), let last = page.last {
@@ -131,7 +132,7 @@ struct UniqueFields: Sendable {
     try ledger.setNoted(upTo: ledger.head, from: start, marked: mark)
   }
 
-  /// Call when the changes are put, all others of the transaction too.
+  /// Updates the notes. Call it after all changes of the transaction are stored.
   ///
   /// - Parameter start: the head before them.
   func follow(

@@ -1,8 +1,9 @@
 import BothyStore
 
-/// What left a scope or came into sight without a change of its own.
+/// The records that left a scope or became visible without a change of their own.
 extension Authority {
-  /// Those for the principal and its groups, in position order; of several about one record the last. Nil gives all.
+  /// Returns the notices for the user and its groups, in position order, and of several about one record the last. With
+  /// `nil` it returns all.
   func notices(
     for principal: Principal, after position: Int64, _ ledger: any LedgerSnapshot, limit: Int?
   ) throws -> [SightNotice] {
@@ -19,7 +20,7 @@ extension Authority {
     return limit.map { Array(ordered.prefix($0)) } ?? ordered
   }
 
-  /// A record that came into sight is told of as it is, unless it changed since: then it comes by its own position.
+  /// Adds the records of notices to a page. A record that changed since comes by its own position instead.
   func tell(
     _ notices: ArraySlice<SightNotice>, after start: Int64, _ viewer: Viewer, _ ledger: any LedgerSnapshot,
     in page: inout SyncResponse.Page
@@ -37,7 +38,7 @@ extension Authority {
     }
   }
 
-  /// Where a page ends so that the records which notices bring into it have so many bytes; nil where all fit.
+  /// Returns the position at which a page ends so that the records of notices fit in `bytes`, or `nil` if all fit.
   func end(
     of notices: [SightNotice], after start: Int64, _ ledger: any LedgerSnapshot, bytes: Int
   ) throws -> Int64? {
@@ -54,8 +55,8 @@ extension Authority {
     return nil
   }
 
-  /// The records among those that left which are not in the scope now. Of one that is out of the principal's sight
-  /// nothing is told here: where it was not always, there is a notice.
+  /// Returns the departed records that are not in the scope now. A record that the user can't see is left out here,
+  /// because it has a notice if the user could ever see it.
   func gone(
     _ departures: [LedgerDeparture], from scope: PullScope, _ viewer: Viewer, _ ledger: any LedgerSnapshot
   ) throws -> [RecordID] {

@@ -1,15 +1,15 @@
 import BothyProtocol
 import BothyStore
 
-/// What decides which records of a scope a principal sees, as a part of its cursors: who asks for what, and how each type
-/// is read that not everybody reads. A cursor that was given out under other rights says by it which types they are of.
+/// The mark of visibility in cursors: the user, the scope, and the readers of each type with restricted reading. A
+/// cursor of other rights thereby names the affected types.
 struct ScopeMark: Equatable {
-  /// For whom, and what: a cursor with another one is not continued.
+  /// The hash of user and scope. A cursor with another one isn't continued.
   private var base: String
-  /// By the types' hashes.
+  /// The readers by the types' hashes.
   private var types: [String: String] = [:]
   private var names: [String: String] = [:]
-  /// What was made of all of it before types were told apart.
+  /// The hash of everything, from the time before types were distinguished.
   private var former: String
 
   var text: String {
@@ -32,8 +32,8 @@ struct ScopeMark: Equatable {
     }
   }
 
-  /// The types of which the principal sees others than when a mark was given out; nil where the cursor it belongs to can't
-  /// be continued. What the schema has gained since, for everybody to read, is no change: nothing of it was hidden.
+  /// Returns the types whose visible records differ from those at the time of a mark. Returns `nil` if its cursor can't
+  /// be continued. New types that every user can read don't count, because nothing of them was hidden.
   func changed(since mark: String) -> [String]? {
     if mark == former { return [] }
     let parts = mark.split(separator: "-").map(String.init)
@@ -51,10 +51,10 @@ struct ScopeMark: Equatable {
     return changed.sorted()
   }
 
-  /// What a mark says of whom and what alone.
+  /// Returns the part of a mark for user and scope alone.
   static func base(of mark: String) -> String { mark.split(separator: "-").first.map(String.init) ?? mark }
 
-  /// Nil for what everybody reads.
+  /// Returns `nil` for types that every user can read.
   private static func letter(_ access: Permissions.Access?) -> String? {
     switch access {
     case nil, .anyone?: nil
@@ -65,7 +65,7 @@ struct ScopeMark: Equatable {
     }
   }
 
-  /// FNV-1a, 64 bits.
+  /// Returns the FNV-1a hash, in 64 bits.
   private static func hash(_ texts: [String]) -> String {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in texts.joined(separator: "\u{0}").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

@@ -1,19 +1,19 @@
 public import BothyStore
 
-/// That a principal may have come to see a record, or to lose sight of it, by something else than a change of the
-/// record: another member in a list, a name taken out of its sharing.
+/// A notice that a user may have gained or lost the right to see a record, without a change of the record itself.
+/// Causes are a new member of a list, or a name removed from its audience.
 ///
-/// What is told is decided when the principal pulls: the record if it may be seen by then, else that it is out of
-/// scope. A ledger keeps the last notice for each principal and record.
+/// The answer is decided when the user pulls: the record if the user may see it then, or else that it is out of scope.
+/// A storage keeps the last notice for each user and record.
 public struct SightNotice: Sendable, Hashable {
-  /// Handed out like those of changes, from the same counter.
+  /// The position, from the counter of changes.
   public var position: Int64
-  /// Who is to be told.
+  /// The user to notify.
   public var principal: String
-  /// What may have come in sight or gone out of it.
+  /// The record that may have become visible or hidden.
   public var record: RecordID
 
-  /// What the server's rule makes, and ledgers of a stored row.
+  /// Makes a notice, for the server and its storage.
   public init(position: Int64, principal: String, record: RecordID) {
     self.position = position
     self.principal = principal
@@ -21,8 +21,8 @@ public struct SightNotice: Sendable, Hashable {
   }
 }
 
-/// What the writes of one transaction mean for who sees what: the members of lists, which records are shared with
-/// them, and notices.
+/// The effect of one transaction's writes on visibility: the members of lists, the records that are shared with them,
+/// and notices.
 ///
 /// A list whose members change costs a row for each of these and each record shared with it.
 struct SightChange {
@@ -40,7 +40,7 @@ struct SightChange {
     self.ledger = ledger
   }
 
-  /// Call when the records are put. The notices get the positions after the ledger's head.
+  /// Updates visibility. Call it after the records are stored. The notices get the positions after the storage's head.
   mutating func follow(_ changes: [(before: ServerRecord?, after: ServerRecord)]) throws {
     for (before, after) in changes {
       if after.id.type == PrincipalList.typeName {
@@ -78,7 +78,8 @@ struct SightChange {
     return Set(PrincipalList.members(in: try list.fields.members()))
   }
 
-  /// Whoever is let in hears of the record by its new position; who is shut out needs a notice.
+  /// Notes a change of the audience. Added users receive the record by its new position, and removed ones need a
+  /// notice.
   private mutating func followSharing(_ old: Sharing, _ after: ServerRecord) throws {
     guard old != after.sharing else { return }
     if old.lists != after.sharing.lists { try ledger.setLists(after.sharing.lists, of: after.id) }

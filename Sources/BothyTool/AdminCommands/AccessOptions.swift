@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyServer
 import Foundation
 
-/// Who may enter a server, how often, and by which certificate: the options of `bothy serve` for it.
+/// The options of `bothy serve` for access: authentication, request rates and the certificate.
 struct AccessOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -71,10 +71,10 @@ struct AccessOptions: ParsableArguments {
     return .milliseconds(milliseconds)
   }
 
-  /// Whether anybody is asked who they are.
+  /// True if callers are authenticated.
   var asks: Bool { tokens != nil || jwtKeys != nil || jwtSecret != nil }
 
-  /// Nil when everybody may enter. Says so when tokens stand in clear in the file.
+  /// Returns the access control, or `nil` without authentication. Prints a note if the file has tokens in clear text.
   func control() async throws -> AccessControl? {
     guard asks else { return nil }
     let rules = JWTRules(

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bothy admin`: what whoever runs a server does beside running it.
+/// `bothy admin`: the administration of a server.
 struct AdminCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "admin",

@@ -3,7 +3,7 @@ import BothySync
 import BothySyncService
 import Foundation
 
-/// The database of a server, as `bothy serve --database` names it.
+/// The database of a server, as in `bothy serve --database`.
 struct ServedOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -15,25 +15,25 @@ struct ServedOptions: ParsableArguments {
     completion: .directory)
   var blobs: String?
 
-  /// Where the blobs are; nil when nobody has said so.
+  /// The folder of the blobs, or `nil` if it isn't given.
   var blobFolder: String? {
     blobs ?? (ServedLedger.isPostgres(database) ? nil : ServedLedger.blobFolder(of: database))
   }
 }
 
-/// What the commands of `bothy admin` work with: a server's ledger and blobs, without the server.
+/// The session of the commands of `bothy admin`: a server's ledger and blobs, without the server.
 struct AdminSession {
   let ledger: any LedgerUpkeep
-  /// The bytes of blobs; nil when it is not known where they are.
+  /// The bytes of blobs, or `nil` if their folder isn't known.
   let blobs: (any BlobVault)?
-  /// The values of sensitive fields; nil when it is not known where they are.
+  /// The values of sensitive fields, or `nil` if their folder isn't known.
   let secrets: FolderSecrets?
   let authority: Authority
-  /// Writes a copy of the database; nil where the database's own tools do that.
+  /// Writes a copy of the database, or `nil` if the database's own tools do that.
   let backup: (@Sendable (String) async throws -> Void)?
   let clock: ToolClock
 
-  /// Opens the database, which has to be there, runs `body` and closes it.
+  /// Opens the database, which must exist, runs `body` and closes it.
   static func with<Result>(
     _ options: ServedOptions, _ body: (AdminSession) async throws -> Result
   ) async throws -> Result {
@@ -49,17 +49,17 @@ struct AdminSession {
       try served.closeAll()
       return result
     } catch {
-      try? served.closeAll()  // the first error is the one to tell
+      try? served.closeAll()  // the first error is the one to report
       throw error
     }
   }
 
-  /// The kept blobs of a space with their sizes; none when it is not known where they are.
+  /// Returns the stored blobs of a space with their sizes, or none if their folder isn't known.
   func keptBlobs(in space: String) async throws -> [String: Int64] {
     try await blobs?.kept(in: space) ?? [:]
   }
 
-  /// The spaces that a command is about: those named, all of which have to be there, or all there are.
+  /// Returns the spaces of a command: the named ones, all of which must exist, or all spaces.
   func spaces(_ named: [String]) async throws -> [String] {
     let known = try await ledger.spaces()
     if let unknown = named.first(where: { !known.contains($0) }) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothySync
 import BothySyncService
 
-/// What one request may cost a server.
+/// The limits for the cost of one request to a server.
 struct BoundsOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("How long one query may take: longer ones are ended with 503.", valueName: "time"))

@@ -4,7 +4,7 @@ import BothySync
 import BothySyncService
 import Foundation
 
-/// `bothy admin epoch`: telling devices that the server's history is another one.
+/// `bothy admin epoch`: reports to devices that the server's history was replaced.
 struct EpochCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "epoch", abstract: "Begins a new history after a restore.",
@@ -55,7 +55,7 @@ struct BumpEpochCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy admin verify`: whether what is kept is whole, and what it is.
+/// `bothy admin verify`: verifies and counts the contents of a server.
 struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Reads everything, checks it, and prints a digest of each space.",
@@ -134,7 +134,7 @@ struct VerifyCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy admin compact`: what the server does by itself once an hour, now.
+/// `bothy admin compact`: runs the server's hourly maintenance now.
 struct CompactCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact", abstract: "Forgets tombstones and removes blobs that nobody needs, by their age.",
@@ -175,7 +175,7 @@ struct CompactCommand: AsyncParsableCommand {
   }
 }
 
-/// How long what nobody needs any more is kept: by a server that runs, and by `bothy admin compact`.
+/// The retention times of data that is no longer needed, for a running server and for `bothy admin compact`.
 struct KeepingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How long tombstones are kept.", valueName: "time")) var keepTombstones = "90d"
   @Option(help: ArgumentHelp("How long they are kept where every device in use has them.", valueName: "time"))
@@ -196,7 +196,7 @@ struct KeepingOptions: ParsableArguments {
   }
 }
 
-/// `bothy admin backup`: a copy of the database of one moment.
+/// `bothy admin backup`: copies the database at one moment.
 struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Copies the database as it is at one moment, while the server goes on.",

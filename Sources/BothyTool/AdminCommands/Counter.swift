@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts from one.
+/// A counter that starts at one.
 final class Counter: Sendable {
   private let count = Atomic(0)
 

@@ -3,7 +3,7 @@ import BothyStore
 import BothySync
 import BothySyncService
 
-/// `bothy admin spaces`: what there is, space by space.
+/// `bothy admin spaces`: lists the spaces with their contents.
 struct SpacesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "spaces", abstract: "Lists the spaces with what they hold.",
@@ -54,7 +54,7 @@ extension JSONWriter {
   }
 }
 
-/// `bothy admin stats`: all spaces together.
+/// `bothy admin stats`: totals all spaces.
 struct StatsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stats", abstract: "Counts what all spaces hold together.",
@@ -97,7 +97,7 @@ struct StatsCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy admin remove-space`: a space and all that belongs to it, for good.
+/// `bothy admin remove-space`: permanently deletes a space and everything that belongs to it.
 struct RemoveSpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove-space",
@@ -122,7 +122,7 @@ struct RemoveSpaceCommand: AsyncParsableCommand {
     try await AdminSession.with(served) { session in
       _ = try await session.spaces([space])
       let held = try await session.ledger.statistics(of: space)
-      // Before the name is gone: what an earlier version kept is told apart by the names of spaces.
+      // Runs before the name is deleted: the names of spaces separate the secrets of an earlier version.
       try session.secrets?.adopt(spaces: await session.ledger.spaces())
       try await session.ledger.remove(space: space)
       try await session.blobs?.remove(space: space)
@@ -137,7 +137,7 @@ struct RemoveSpaceCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy admin principals`: who has something in a space.
+/// `bothy admin principals`: lists the users with data in a space.
 struct PrincipalsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "principals", abstract: "Lists who owns records of a space or is in its lists.",

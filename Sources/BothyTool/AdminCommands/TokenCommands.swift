@@ -3,7 +3,7 @@ import BothyServer
 import BothyStore
 import Foundation
 
-/// `bothy admin token`: the tokens file, which a running server reads again within a second of a change.
+/// `bothy admin token`: edits the tokens file, which a running server reads again within a second of a change.
 struct TokenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",
@@ -154,7 +154,7 @@ struct HashTokensCommand: AsyncParsableCommand {
   }
 }
 
-/// The tokens file on disk: replaced as a whole by renaming, by one writer at a time, for its owner's eyes alone.
+/// The tokens file on disk. One writer at a time replaces it completely by renaming, and only its owner can read it.
 struct TokenStore {
   let path: String
 

@@ -3,7 +3,7 @@ import BothyStore
 import BothySync
 import BothySyncService
 
-/// `bothy admin export`: a space as text.
+/// `bothy admin export`: prints a space as text.
 struct ExportSpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Prints the records of a space, one JSON document a line.",
@@ -29,7 +29,7 @@ struct ExportSpaceCommand: AsyncParsableCommand {
     }
   }
 
-  /// Writes records as they come; the one consistent state is read on one thread.
+  /// Writes records as they come. One thread reads the one consistent state.
   private final class Lines: Sendable {
     private let isDocument: Bool
     private let count = Counter()
@@ -46,7 +46,7 @@ struct ExportSpaceCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy admin import`: what an export printed, into a space.
+/// `bothy admin import`: reads the output of an export into a space.
 struct ImportSpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Brings the records of an export into a space.",

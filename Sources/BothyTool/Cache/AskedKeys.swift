@@ -1,7 +1,7 @@
 import BothyCache
 import BothyStore
 
-/// Turns words of a command line into keys: addresses, or a source with its paths or tiles.
+/// Converts words of a command line to keys: addresses, or a source with its paths or tiles.
 struct AskedKeys {
   private let list: SourceList
   private let sources: [ResourceSource]
@@ -13,7 +13,7 @@ struct AskedKeys {
     web = try SourceRecord.ofAddresses()
   }
 
-  /// The keys that the words name, in their order. Throws `ToolError` or `CacheError` with what is wrong.
+  /// Returns the keys that the words name, in their order. Throws `ToolError` or `CacheError` for invalid words.
   func keys(_ words: [String]) throws -> [AskedKey] {
     guard let first = words.first else { return [] }
     if first.contains("://") { return try words.map { try address($0) } }
@@ -30,7 +30,7 @@ struct AskedKeys {
     return try rest.map { AskedKey(key: try source.key(path: $0), source: source) }
   }
 
-  /// The keys that each line of a file names: as the words of a command line, with spaces between them.
+  /// Returns the keys that each line of a file names, written like the words of a command line.
   func keys(inLinesOf path: String) throws -> [AskedKey] {
     let reader = try LineReader(path)
     var keys: [AskedKey] = []
@@ -43,7 +43,8 @@ struct AskedKeys {
     return keys
   }
 
-  /// An address belongs to the source below whose own it is, else to the one that has them all.
+  /// Returns the key of an address. It belongs to the source with the address's base, else to the source of all
+  /// addresses.
   private func address(_ text: String) throws -> AskedKey {
     for source in sources {
       if case .base = source.address, let key = try? source.key(url: text) {
@@ -53,7 +54,7 @@ struct AskedKeys {
     return AskedKey(key: try web.key(url: text), source: web)
   }
 
-  /// Words in threes, or each `zoom/x/y`.
+  /// Parses words in groups of three, or each as `zoom/x/y`.
   private func tiles(_ words: [String], _ source: ResourceSource) throws -> [ResourceKey] {
     let isSlashed = words.contains { $0.contains("/") }
     let groups: [[Substring]] =
@@ -72,7 +73,7 @@ struct AskedKeys {
   }
 }
 
-/// A key, and the source that has it.
+/// A key, with its source.
 struct AskedKey: Sendable {
   let key: ResourceKey
   let source: ResourceSource

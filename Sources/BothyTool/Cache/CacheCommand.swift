@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bothy cache`: copies of what is on the network, kept on disk.
+/// `bothy cache`: manages copies of network resources on disk.
 struct CacheCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cache",

@@ -3,7 +3,7 @@ import BothyCache
 import BothyStore
 import Foundation
 
-/// `bothy cache get`: resources, from the cache or the network.
+/// `bothy cache get`: reads resources from the cache or the network.
 struct CacheGetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
@@ -35,7 +35,7 @@ struct CacheGetCommand: AsyncParsableCommand {
   func run() async throws { try await request.run() }
 }
 
-/// `bothy tile get`: a tile of a source, from the cache or the network.
+/// `bothy tile get`: reads a tile of a source from the cache or the network.
 struct TileGetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
@@ -50,7 +50,7 @@ struct TileGetCommand: AsyncParsableCommand {
   func run() async throws { try await request.run() }
 }
 
-/// What is to be got, and how: the same for both commands.
+/// The options that both commands share: the resources, and the way to read them.
 struct CacheRequest: ParsableArguments {
   @Argument(help: "Addresses; or a source, then paths, or zoom, column and row of tiles.")
   var what: [String] = []
@@ -95,7 +95,7 @@ struct CacheRequest: ParsableArguments {
       failures.count == 1 ? first : "\(failures.count) of \(results.count) failed; first: \(first)")
   }
 
-  /// All of them, in their order, so many at a time. Bytes are held of one alone.
+  /// Reads all keys in their order, with a limited number at a time. Memory has the bytes of one only.
   private func get(_ keys: [AskedKey], from cache: ResourceCache) async throws -> [GetResult] {
     let (mode, line) = (mode, ProgressLine())
     defer { line.clear() }
@@ -128,7 +128,7 @@ struct CacheRequest: ParsableArguments {
   }
 
   private func show(_ results: [GetResult]) throws {
-    // Standard output is the bytes' when they go there.
+    // If standard output receives the bytes, it has no other text.
     if output == "-" { return results.forEach { Standard.note($0.text) } }
     try options.print {
       results.map(\.text).joined(separator: "\n")

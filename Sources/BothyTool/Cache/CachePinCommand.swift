@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyCache
 import BothyStore
 
-/// `bothy cache pin`: keeps resources whatever the limits say.
+/// `bothy cache pin`: protects resources from the cache's limits.
 struct CachePinCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pin",
@@ -46,7 +46,7 @@ struct CachePinCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy cache unpin`: lets the limits hold again.
+/// `bothy cache unpin`: applies the limits to resources again.
 struct CacheUnpinCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "unpin",
@@ -86,7 +86,7 @@ struct CacheUnpinCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy cache pins`: what is pinned, and by whom.
+/// `bothy cache pins`: lists the pinned resources and their holders.
 struct CachePinsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pins",
@@ -122,7 +122,7 @@ struct CachePinsCommand: AsyncParsableCommand {
   }
 }
 
-/// What is to be pinned or not, and by whom.
+/// The resources to pin or unpin, and the holder.
 struct PinnedWords: ParsableArguments {
   @Argument(help: "Addresses; or a source, then paths, or zoom, column and row of tiles.")
   var words: [String] = []

@@ -53,7 +53,7 @@ struct CacheProxyCommand: AsyncParsableCommand {
     let (output, origin) = (output, origin)
     let running = RunningService(host: host, port: listen, portOption: "--listen", logger: logger())
     try await running.run(proxy) {
-      // A proxy that never becomes ready says why from its own task.
+      // If the proxy fails to start, its own task reports why.
       guard let address = try? await proxy.ready() else { return }
       try output.print {
         "Serving \(origin) on \(address.url)"

@@ -3,7 +3,7 @@ import BothyCache
 import BothyStore
 import Foundation
 
-/// `bothy cache stat`: how much is kept of which source.
+/// `bothy cache stat`: reports the stored size of each source.
 struct CacheStatCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stat",
@@ -53,7 +53,7 @@ struct CacheStatCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy cache limits`: how much may be kept.
+/// `bothy cache limits`: shows or sets the limits of the cache.
 struct CacheLimitsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "limits",

@@ -2,21 +2,21 @@ import ArgumentParser
 import BothyCache
 import Foundation
 
-/// The folder of a cache: which one it is, and what is opened in it.
+/// The option for the folder of a cache, and functions that open it.
 struct CacheStoreOptions: ParsableArguments {
   @Option(
     name: .customLong("store"),
     help: ArgumentHelp("The folder that keeps the copies.", valueName: "dir"), completion: .directory)
   var folder = "./bothy-cache"
 
-  /// What the folder's list of sources and limits says; an empty one when there is none yet.
+  /// Returns the folder's list of sources and limits, or an empty one if it doesn't exist yet.
   func sources() throws -> SourceList { try SourceList.load(folder: folder) }
 
-  /// Opens the cache with its sources, runs `body` and closes it, whatever happens.
+  /// Opens the cache with its sources, runs `body` and closes the cache in any case.
   ///
   /// - Parameters:
-  ///   - mayAsk: whether there is a way to the network.
-  ///   - makes: whether a cache that is not there is made; else that is an error.
+  ///   - mayAsk: true if the cache may use the network.
+  ///   - makes: true if a missing cache is created. Otherwise it is an error.
   func withCache<Result>(
     mayAsk: Bool, makes: Bool, _ body: (ResourceCache, SourceList) async throws -> Result
   ) async throws -> Result {
@@ -25,7 +25,7 @@ struct CacheStoreOptions: ParsableArguments {
     let cache = try open(list, loader: mayAsk ? Loaders.make() : nil)
     let result: Result
     do { result = try await body(cache, list) } catch {
-      // The first error is the one to tell of.
+      // The first error is the one to report.
       try? await cache.close()
       throw error
     }
@@ -33,14 +33,15 @@ struct CacheStoreOptions: ParsableArguments {
     return result
   }
 
-  /// The cache that is in the folder, with no way to the network, and its list of sources. To be closed by the caller.
+  /// Returns the existing cache of the folder without network access, and its list of sources. The caller must close
+  /// it.
   func existing() throws -> (SourceList, ResourceCache) {
     try requireStore()
     let list = try sources()
     return (list, try open(list, loader: nil))
   }
 
-  /// The cache in the folder, which is made if need be, under the limits set for it.
+  /// Returns the cache of the folder with its limits, and creates it if needed.
   func open(_ list: SourceList, loader: (any ResourceLoader)?) throws -> ResourceCache {
     let clock = try ToolClock()
     return try ResourceCache(
@@ -49,14 +50,14 @@ struct CacheStoreOptions: ParsableArguments {
       clock: LoadClock(ContinuousClock(), wall: { clock.now() }))
   }
 
-  /// Opens what keeps the entries of that cache, without a cache in front of it, runs `body` and closes it.
+  /// Opens the disk store of the cache without the cache, runs `body` and closes the store.
   func withDisk<Result>(
     _ list: SourceList, _ body: (FileBlobStore) async throws -> Result
   ) async throws -> Result {
     let disk = try FileBlobStore(folder: folder, options: BlobStoreOptions(limits: list.diskLimits))
     let result: Result
     do { result = try await body(disk) } catch {
-      // The first error is the one to tell of.
+      // The first error is the one to report.
       try? disk.close()
       throw error
     }
@@ -65,7 +66,7 @@ struct CacheStoreOptions: ParsableArguments {
   }
 
   private func requireStore() throws {
-    // A lost index is made anew from the copies, and what regions hold from their own list.
+    // A lost index is recreated from the copies, and the pins of regions from their own list.
     let signs = ["index.sqlite", "regions.sqlite", "tiledb"]
     guard signs.contains(where: { FileManager.default.fileExists(atPath: "\(folder)/\($0)") }) else {
       throw ToolError("There is no cache in \(folder). Give its folder with --store, or fill one with get.")

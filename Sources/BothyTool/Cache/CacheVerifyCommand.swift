@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyCache
 import BothyStore
 
-/// `bothy cache verify`: reads every copy and holds it against its checksum.
+/// `bothy cache verify`: reads every copy and compares it with its checksum.
 struct CacheVerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -41,7 +41,7 @@ struct CacheVerifyCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy cache gc`: removes what nobody names any more.
+/// `bothy cache gc`: deletes files that no entry names.
 struct CacheGarbageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "gc",

@@ -1,20 +1,20 @@
 import BothyCache
 
-/// How long what a source brings counts as fresh, in words: `http`, `manual`, `immutable`, or a time like `7d`.
+/// The freshness rule of a source in words: `http`, `manual`, `immutable`, or a time such as `7d`.
 struct FreshnessRecord: Codable, Equatable {
   var rule = "http"
-  /// Bounds of what the server says, and what counts when it says nothing; under `http` alone.
+  /// The bounds of the server's freshness lifetimes, and the default without one. They apply to `http` alone.
   var min: String?
   var max: String?
   var otherwise: String?
-  /// How long it is remembered that there is nothing.
+  /// The time for which the absence of a resource is cached.
   var negative: String?
-  /// `always`, `never`, or how long what is stale may stand in for a server that fails.
+  /// The value `always`, `never`, or the time for which a stale resource may replace the response of a failing server.
   var stale: String?
-  /// `receipt` or `lastModified`: what a fixed time is counted from.
+  /// The value `receipt` or `lastModified`, from which a fixed time is counted.
   var stamp: String?
 
-  /// The rule for the cache. Throws `ToolError` with the words there are.
+  /// Returns the rule for the cache. Throws `ToolError`, which lists the valid words.
   func made() throws -> FreshnessRule {
     let times = [min, max, otherwise]
     guard rule == "http" || times.allSatisfy({ $0 == nil }) else {
@@ -50,7 +50,7 @@ struct FreshnessRecord: Codable, Equatable {
     return result
   }
 
-  /// What people read.
+  /// The text for people.
   var text: String {
     var parts = [rule]
     if let min { parts.append("at least \(min)") }

@@ -2,16 +2,16 @@ import BothyCache
 import BothyStore
 import Foundation
 
-/// What came of asking for one resource, as it is shown.
+/// The result of reading one resource, as printed.
 struct GetResult: Sendable {
   let asked: AskedKey
-  /// With its bytes where one was asked for; else without, so that many take no room.
+  /// The resource, with its bytes only if it is the only one, to save memory.
   let resource: CachedResource?
   let size: Int
   let shown: Shown?
   let error: CacheError?
 
-  /// What is told of a resource.
+  /// The printed properties of a resource.
   struct Shown: Sendable {
     var origin: ResourceOrigin
     var freshness: ResourceFreshness
@@ -21,11 +21,10 @@ struct GetResult: Sendable {
     var storage: StorageOutcome
   }
 
-  /// How long the refresh behind a stale answer is waited for: the process ends after this.
+  /// The time to wait for the refresh of a stale resource before the process ends.
   private static let patience = Duration.milliseconds(500)
 
-  /// Reads it, and waits a little for the refresh behind it if the mode begins one; to its end where the mode is to show the
-  /// last there is.
+  /// Reads a resource. If the mode starts a refresh, waits for it briefly, or to its end in the mode `staleThenFresh`.
   static func of(_ asked: AskedKey, _ mode: ReadMode, _ cache: ResourceCache, holdsBytes: Bool) async
     -> GetResult
   {
@@ -48,7 +47,7 @@ struct GetResult: Sendable {
       }
       guard timer == nil, mode != .staleThenFresh else { continue }
       timer = Task {
-        // Cancelled when the refresh has come to its end.
+        // Cancelled when the refresh has ended.
         guard (try? await Task.sleep(for: patience)) != nil else { return }
         continuation.finish()
         work.cancel()
@@ -66,7 +65,7 @@ struct GetResult: Sendable {
       asked: asked, resource: holdsBytes ? last : nil, size: last.bytes?.count ?? 0, shown: shown, error: nil)
   }
 
-  /// Why there is nothing to use; nil when there is something.
+  /// The reason if no usable resource was read, otherwise `nil`.
   var failure: String? {
     if let error {
       let name = asked.key.description

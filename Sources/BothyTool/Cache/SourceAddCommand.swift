@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyCache
 import Foundation
 
-/// `bothy source add`: makes a source known to a cache.
+/// `bothy source add`: adds a source to a cache.
 struct SourceAddCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
@@ -54,7 +54,7 @@ struct SourceAddCommand: AsyncParsableCommand {
 
   func run() async throws {
     let record = try record()
-    _ = try record.source()  // says what is wrong
+    _ = try record.source()  // throws for invalid options
     try SourceList.change(folder: store.folder) { list in
       if let known = list[id] {
         guard replace else {

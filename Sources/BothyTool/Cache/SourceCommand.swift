@@ -3,7 +3,7 @@ import BothyCache
 import BothyStore
 import Foundation
 
-/// `bothy source`: where a cache's resources come from.
+/// `bothy source`: manages the sources of a cache.
 struct SourceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "source",
@@ -18,7 +18,7 @@ struct SourceCommand: AsyncParsableCommand {
     subcommands: [SourceAddCommand.self, SourceListCommand.self, SourceRemoveCommand.self])
 }
 
-/// `bothy source list`: what there is, without what is secret.
+/// `bothy source list`: lists the sources without their secrets.
 struct SourceListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -50,7 +50,7 @@ struct SourceListCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy source remove`: forgets a source and what is stored of it.
+/// `bothy source remove`: deletes a source and its stored resources.
 struct SourceRemoveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove",
@@ -85,7 +85,7 @@ struct SourceRemoveCommand: AsyncParsableCommand {
 }
 
 extension SourceList {
-  /// No source has the id: which there are.
+  /// Returns the error for an unknown id, which lists the existing sources.
   static func unknown(_ id: String, _ list: SourceList) -> ToolError {
     let known = list.sources.map(\.id).joined(separator: ", ")
     return ToolError(
@@ -95,7 +95,7 @@ extension SourceList {
 }
 
 extension SourceRecord {
-  /// All that may be seen of it.
+  /// Writes all public properties of a source.
   func write(to writer: inout JSONWriter) {
     writer.member("id", id)
     writer.member("template", template)
@@ -122,7 +122,7 @@ extension SourceRecord {
 }
 
 extension JSONWriter {
-  /// A member that is a list of texts.
+  /// Writes a member that is a list of texts.
   mutating func names(_ name: String, _ texts: [String]) {
     key(name)
     beginArray()

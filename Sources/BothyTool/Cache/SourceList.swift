@@ -1,7 +1,7 @@
 import BothyCache
 import Foundation
 
-/// The sources of a cache's folder and its limits: `sources.json`, which people may read and edit.
+/// The sources and limits of a cache's folder: `sources.json`, which people may read and edit.
 struct SourceList: Codable {
   static let fileName = "sources.json"
 
@@ -14,7 +14,7 @@ struct SourceList: Codable {
     var entries: Int?
   }
 
-  /// What the store on disk is opened with.
+  /// The limits of the store on disk.
   var diskLimits: BlobStoreLimits {
     guard let limits else { return BlobStoreLimits() }
     return BlobStoreLimits(bytes: limits.bytes, count: limits.entries)
@@ -22,7 +22,7 @@ struct SourceList: Codable {
 
   subscript(id: String) -> SourceRecord? { sources.first { $0.id == id } }
 
-  /// Reads the folder's list; an empty one when there is none.
+  /// Reads the folder's list, or returns an empty one if it doesn't exist.
   static func load(folder: String) throws -> SourceList {
     let path = folder + "/" + fileName
     guard FileManager.default.fileExists(atPath: path) else { return SourceList() }
@@ -38,9 +38,9 @@ struct SourceList: Codable {
     return list
   }
 
-  /// Changes the folder's list while no other process does; the folder is made if need be.
+  /// Changes the folder's list while other processes can't. Creates the folder if needed.
   ///
-  /// The file is replaced as a whole, and is its owner's alone: there may be secrets in it.
+  /// The file is replaced completely, and only its owner can read it, as it may have secrets.
   static func change<Result>(folder: String, _ body: (inout SourceList) throws -> Result) throws -> Result {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     return try PrivateFile.change(folder + "/" + fileName) {

@@ -3,7 +3,7 @@ import BothyCache
 import Foundation
 import HTTPTypes
 
-/// A source as the list keeps it. Its secrets and the values of its headers are for requests alone: never printed.
+/// A source as stored in the list. Its secrets and header values are used in requests and never printed.
 struct SourceRecord: Codable {
   var id: String
   var template: String
@@ -30,7 +30,7 @@ struct SourceRecord: Codable {
     self.template = template
   }
 
-  /// Members that are left out of the file have their defaults.
+  /// Decodes a source. Missing members have their defaults.
   init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     id = try values.decode(String.self, forKey: .id)
@@ -49,16 +49,16 @@ struct SourceRecord: Codable {
     ignoredQueryItems = try values.decodeIfPresent([String].self, forKey: .ignoredQueryItems) ?? []
   }
 
-  /// Who asks, where a source does not say.
+  /// The user agent of a source that has none of its own.
   static let defaultUserAgent = "bothy/\(BothyCommand.configuration.version)"
 
-  /// The source that addresses belong to which no other one has. It takes what the servers send, as a proxy does.
+  /// Returns the source of the addresses that belong to no other source. It accepts any content, like a proxy.
   static func ofAddresses() throws -> ResourceSource {
     try ResourceSource(
       SourceID("web"), address: .anywhere, userAgent: defaultUserAgent, content: ContentExpectation())
   }
 
-  /// The source for the cache. Throws `CacheError` or `ToolError` with what is wrong.
+  /// Returns the source for the cache. Throws `CacheError` or `ToolError` if the record isn't valid.
   func source() throws -> ResourceSource {
     guard id != "web" else {
       throw ToolError("The id web is taken: it stands for addresses without a source. Choose another.")
@@ -89,7 +89,7 @@ struct SourceRecord: Codable {
       names: SourceNames(short: name, attribution: attribution), allowsBulkDownload: allowsBulkDownload)
   }
 
-  /// Whether what is stored of the one is what the other would load.
+  /// True if resources that were stored under one record are valid for the other.
   func hasSameResources(as other: SourceRecord) -> Bool {
     template == other.template && highResolution == other.highResolution
       && Set(ignoredQueryItems) == Set(other.ignoredQueryItems)

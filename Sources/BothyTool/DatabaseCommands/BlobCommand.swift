@@ -3,7 +3,7 @@ import BothyStore
 import BothySync
 import Foundation
 
-/// `bothy db blob`: files that records name.
+/// `bothy db blob`: reads and writes files that records name.
 struct BlobCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "blob",
@@ -27,7 +27,7 @@ struct BlobFieldOptions: ParsableArguments {
 
   var record: RecordID { RecordID(type: type, id: id) }
 
-  /// Throws when the type has no such field, or one of another kind.
+  /// Throws if the type lacks the field or it has another kind.
   func check(in session: Session) throws {
     let schema = try session.type(type)
     guard let declared = schema[field] else {

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db changes`: what changed on the server, in the order it did.
+/// `bothy db changes`: lists the server's changes in order.
 struct ChangesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "changes",

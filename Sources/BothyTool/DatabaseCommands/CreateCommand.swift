@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db create`: a new database file, or an existing one brought to a newer schema.
+/// `bothy db create`: creates a database file, or migrates an existing one to a newer schema.
 struct CreateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",

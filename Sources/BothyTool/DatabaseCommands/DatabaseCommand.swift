@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bothy db`: records in a database file.
+/// `bothy db`: reads and writes records in a database file.
 struct DatabaseCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "db",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db export`: records as a file that `db import` reads back.
+/// `bothy db export`: writes records to a file that `db import` can read.
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
@@ -75,7 +75,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
   }
 
-  /// Quoted where RFC 4180 asks for it; empty text is quoted, to tell it from null.
+  /// Returns a cell, quoted as RFC 4180 requires. Empty text is quoted, to distinguish it from null.
   private static func cell(_ text: String) -> String {
     let needsQuotes = text.isEmpty || text.contains { $0 == "," || $0 == "\"" || $0.isNewline }
     return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db get`: one record by id.
+/// `bothy db get`: reads one record by id.
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
@@ -40,7 +40,7 @@ struct GetCommand: AsyncParsableCommand {
 }
 
 extension Session {
-  /// The policy asked for, else the configured one; without a server the local file answers.
+  /// Returns the requested policy, else the configured one. Without a server, it is the one for the local file.
   func fetchPolicy(_ asked: FetchPolicy?) -> FetchPolicy {
     asked ?? (address == nil ? .cacheOnly : store.fetchPolicy)
   }

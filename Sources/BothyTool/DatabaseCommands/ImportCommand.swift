@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db import`: many records from a file or a pipe.
+/// `bothy db import`: reads many records from a file or a pipe.
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
@@ -53,7 +53,7 @@ struct ImportCommand: AsyncParsableCommand {
   }
 }
 
-/// A line on a terminal that says how far something has come; nothing where nobody looks.
+/// A progress line on a terminal. Without a terminal, it prints nothing.
 struct ProgressLine: Sendable {
   private let isShown = Standard.hasTerminal
 
@@ -63,7 +63,7 @@ struct ProgressLine: Sendable {
 }
 
 extension Double {
-  /// With two decimals.
+  /// The number with two decimals.
   var shown: String {
     let hundredths = Int((self * 100).rounded())
     let rest = hundredths % 100

@@ -50,8 +50,10 @@ struct PutCommand: AsyncParsableCommand {
 }
 
 extension Session {
-  /// Waits for the server's word, if it is to be waited for. Returns what a person must hear: that the server refused
-  /// the change, or that the change gave way. Without a network the write stays pending, which is no failure.
+  /// Waits for the server's verdict if requested. Returns an error if the server rejected the change or another change
+  /// won.
+  ///
+  /// Without a network the write stays pending, which isn't an error.
   func problem(with receipt: SaveReceipt, waits: Bool) async throws -> ToolError? {
     guard waits && address != nil else { return try problem(receipt.state, receipt.record) }
     do { return try problem(try await receipt.outcome(), receipt.record) } catch let error as SyncError

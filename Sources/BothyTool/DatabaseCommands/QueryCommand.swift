@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db query`: the records that fit a condition, in order.
+/// `bothy db query`: reads the records that match a condition, in order.
 struct QueryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "query",
@@ -35,7 +35,7 @@ struct QueryCommand: AsyncParsableCommand {
   func run() async throws {
     try await Session.with(database) { session in
       let type = try session.type(query.type)
-      // A server without a schema finds nothing where a field is misspelt: the file's own schema is asked first.
+      // A server without a schema finds nothing for a misspelt field, so the file's own schema is checked first.
       let asked = try order.ordered(query.query(limit: limit, offset: offset), type).checked(for: type)
       let policy = session.fetchPolicy(fetch)
       let result = try await session.store.fetch(asked, options: RequestOptions(fetchPolicy: policy))
@@ -53,7 +53,7 @@ struct QueryCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy db count`: how many records fit a condition.
+/// `bothy db count`: counts the records that match a condition.
 struct CountCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "count",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db salvage`: gets what was never sent out of a damaged file that was set aside.
+/// `bothy db salvage`: copies unsent changes from a damaged file that was quarantined.
 struct SalvageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "salvage",
@@ -41,7 +41,7 @@ struct SalvageCommand: AsyncParsableCommand {
     let clock = try ToolClock()
     var options = StoreOptions()
     options.damagedFile = .leave
-    // The new file knows the schema where it is there; otherwise the old one has to.
+    // The schema comes from the new file if it exists, otherwise from the old one.
     let schema = try (try? Store.storedSchema(at: into)) ?? Store.storedSchema(at: old)
     let report = try SyncedStore.salvage(
       old, into: into, schema: schema, options: options, clock: SyncClock(now: { clock.now() }))

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db share`: lets principals and lists see a record, or shuts them out.
+/// `bothy db share`: allows or forbids principals and lists to see a record.
 struct ShareCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "share",
@@ -71,7 +71,7 @@ struct ShareCommand: AsyncParsableCommand {
 }
 
 extension Session {
-  /// The ids of lists named by id or by name. A name that no known list has counts as an id.
+  /// Returns the ids of lists given by id or name. A name of no known list counts as an id.
   fileprivate func listIDs(_ names: [String]) async throws -> [String] {
     guard !names.isEmpty else { return [] }
     let known = try await store.lists(options: RequestOptions(fetchPolicy: .cacheOnly))

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db sign-out`: ends the use of a database by its user, with or without what is pending.
+/// `bothy db sign-out`: signs the user of a database out, with or without pending changes.
 struct SignOutCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sign-out",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy db watch`: the answer to a query, each time it changes.
+/// `bothy db watch`: prints the result of a query each time it changes.
 struct WatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch",

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bothy debug`: what the project's own tests run; not listed.
+/// `bothy debug`: commands for the project's own tests, hidden in the help.
 struct DebugCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "debug", abstract: "For the project's own tests.", shouldDisplay: false,

@@ -2,10 +2,10 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy debug save-loop`: saves and syncs until it is killed, saying which saves were acknowledged.
+/// `bothy debug save-loop`: saves and syncs until it is killed, and prints the acknowledged saves.
 ///
-/// Prints `saved ID VALUE` when a save is durable, `deleted ID` likewise, and `synced SENT` after each sync:
-/// lines that are written before the next step begins, so that whoever kills the process knows what must be there.
+/// Prints `saved ID VALUE` when a save is durable, `deleted ID` likewise, and `synced SENT` after each sync. Each line
+/// is written before the next step begins, so a test that kills the process knows the expected records.
 struct SaveLoopCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "save-loop", abstract: "Saves and syncs until killed.", shouldDisplay: false)

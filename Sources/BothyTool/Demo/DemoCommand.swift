@@ -3,7 +3,7 @@ import BothyStore
 import BothySync
 import Foundation
 
-/// `bothy demo`: the main job, told step by step, on a real server and two real database files.
+/// `bothy demo`: shows sync step by step, with a real server and two real database files.
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",

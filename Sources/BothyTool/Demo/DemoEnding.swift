@@ -1,7 +1,7 @@
 import BothyStore
 import BothySync
 
-/// How the story ends: what A, B and the server hold, and whether it is the same.
+/// The end of the demo: the contents of A, B and the server, and if they are equal.
 struct DemoEnding {
   var a: ScopeDigest
   var b: ScopeDigest
@@ -14,7 +14,7 @@ struct DemoEnding {
       && pending == 0
   }
 
-  /// Compares the three and tells the result.
+  /// Compares the three and prints the result.
   static func compare(_ a: DemoDevice, _ b: DemoDevice, _ narrator: Narrator) async throws -> DemoEnding {
     let ending = DemoEnding(
       a: try a.store.digest(), b: try b.store.digest(), server: try await a.store.remoteDigest(),

@@ -1,15 +1,15 @@
 import BothyStore
 import Foundation
 
-/// The places that the demo works on.
+/// The places of the demo.
 struct DemoInput: Sendable {
   var features: [JSONValue]
-  /// Where they come from, for people.
+  /// The origin of the places, for people.
   var source: String
 
   static let fixture = "../shared/fixtures/soundscape-tiles/16_18109_23965.json"
 
-  /// The features of `path`; of the project's fixture where it is at hand; else made ones.
+  /// Returns the features of `path`, of the project's fixture if it exists, or generated ones.
   static func load(_ path: String?) throws -> DemoInput {
     guard let path = path ?? (FileManager.default.fileExists(atPath: fixture) ? fixture : nil) else {
       return DemoInput(features: made(), source: "made for the demo")
@@ -22,7 +22,7 @@ struct DemoInput: Sendable {
     return DemoInput(features: features, source: path)
   }
 
-  /// 600 places on a grid, the same each time.
+  /// Generates 600 places on a grid, equal each time.
   private static func made() -> [JSONValue] {
     let kinds: [(String, String)] = [
       ("amenity", "cafe"), ("amenity", "bench"), ("highway", "crossing"), ("tourism", "wilderness_hut"),
@@ -40,7 +40,7 @@ struct DemoInput: Sendable {
     }
   }
 
-  /// What a place is. Names follow the later edit, notes of both sides are kept, visits add up.
+  /// The type of a place. The later edit of a name wins, notes of both sides are kept, and visits are added.
   static let schema = StoreSchema(types: [
     TypeSchema(
       "Place",

@@ -7,7 +7,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// `bothy demo --open`: a server, two devices that sync by themselves, a page to play with them, and an inspector for each.
+/// The page of `bothy demo --open`: a server, two devices that sync automatically, and an inspector for each.
 struct DemoPage {
   let folder: String
   let port: Int
@@ -32,7 +32,7 @@ struct DemoPage {
       let running = RunningService(host: "127.0.0.1", port: port, portOption: "--port", logger: logger)
       try await running.run(services) {
         for device in devices { await device.learnAddress() }
-        // A page that never listens says why from its own task.
+        // If the page fails to listen, its own task reports why.
         guard let page = await playground.address() else { return }
         try output.print {
           """
@@ -68,7 +68,7 @@ private final class PagedDevice: Sendable {
     var configuration = SyncConfiguration()
     configuration.mergePolicies = MergePolicies(.fieldMerge)
     configuration.logger = logger
-    // Somebody looks on: a second is long.
+    // A person is watching, so retries are short.
     configuration.backoff = Backoff(first: .milliseconds(200), limit: .seconds(2))
     store = try SyncedStore(
       at: path, schema: Playground.schema(isStrict: false), remote: remote, configuration: configuration)
@@ -96,7 +96,7 @@ private final class PagedDevice: Sendable {
     address.withLock { $0 = found }
   }
 
-  /// Some trips to begin with.
+  /// Saves some initial trips.
   func plant() async throws {
     let huts = [("Kobberhaughytta", "Norway", 2), ("Corrour", "Scotland", 1), ("Lagazuoi", "Italy", 3)]
     for (title, country, nights) in huts {
@@ -108,7 +108,7 @@ private final class PagedDevice: Sendable {
   }
 }
 
-/// A device's own syncing, for as long as the page is there.
+/// The automatic sync of a device while the page runs.
 private struct Syncing: Service {
   let store: SyncedStore
   let feed: NetworkFeed

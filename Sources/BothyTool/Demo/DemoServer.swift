@@ -6,13 +6,13 @@ import Foundation
 import Logging
 import ServiceLifecycle
 
-/// The demo's server: real, on a loopback port, with its spaces in a file.
+/// The demo's server, a real one on a loopback port with its spaces in a file.
 struct DemoServer: Sendable {
   let path: String
-  /// What it checks records against.
+  /// The schema against which it validates records.
   var schema = DemoInput.schema
 
-  /// Serves while `body` runs, on `port` or, for 0, on a free one; then shuts down and closes the file.
+  /// Runs the server during `body`, on `port` or, for 0, on a free port. Then shuts it down and closes the file.
   func whileServing<Result>(
     on port: Int = 0, _ body: (BothyServer.Address) async throws -> Result
   ) async throws -> Result {

@@ -2,7 +2,7 @@ import BothyServer
 import BothyStore
 import BothySync
 
-/// The story itself: import, agreement, offline edits that collide, agreement again.
+/// The steps of the demo: import, agreement, conflicting offline edits, agreement again.
 struct DemoStory {
   let input: DemoInput
   let folder: String
@@ -60,7 +60,7 @@ struct DemoStory {
     try narrator.say("  A tries to sync: the server can't be reached, nothing is lost")
   }
 
-  /// Places with names where there are enough of them.
+  /// Returns places with names if enough exist.
   private func chosenPlaces(_ device: DemoDevice) throws -> [AnyRecord] {
     let named = AnyQuery("Place", where: .compare(field: "name", .notEqual, .null), limit: 6)
     let found = try device.store.store.fetch(named)

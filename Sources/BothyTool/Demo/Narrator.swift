@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells the story: titles with times, and what happened under each.
+/// Prints the progress of the demo: titles with times, and the events of each step.
 final class Narrator: Sendable {
   struct Step: Sendable {
     var title: String
@@ -9,24 +9,24 @@ final class Narrator: Sendable {
 
   private let told = Mutex<[Step]>([])
   private let start = ContinuousClock.now
-  /// Whether the story goes to standard error, because standard output carries a document.
+  /// True if the progress is printed on standard error, because standard output has a document.
   private let quiet: Bool
 
   init(quiet: Bool) { self.quiet = quiet }
 
   var steps: [Step] { told.withLock { $0 } }
 
-  /// Seconds since the story began.
+  /// The seconds since the start.
   var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
 
-  /// A line of the story.
+  /// Prints a line.
   func say(_ text: String) throws {
     if quiet { Standard.note(text) } else { try Standard.write(text) }
   }
 
   func chapter(_ title: String) throws { try say("\n\(title)") }
 
-  /// Does something and tells what came of it and how long it took.
+  /// Runs a step, and prints its result and duration.
   func step<Result>(
     _ title: String, _ body: () async throws -> Result, tell: (Result) -> String
   ) async throws -> Result {

@@ -1,7 +1,7 @@
 import BothyStore
 import BothySync
 
-/// What the two devices do to the same places while they can't hear of each other.
+/// The edits of both devices to some places while they are offline.
 struct OfflineEdits: Sendable {
   let places: [AnyRecord]
 
@@ -12,7 +12,7 @@ struct OfflineEdits: Sendable {
   private var reborn: AnyRecord { places[4] }
   private var deleted: AnyRecord { places[5] }
 
-  /// Throws when there are not six places.
+  /// Throws if fewer than six places exist.
   init(places: [AnyRecord]) throws {
     guard places.count == 6 else {
       throw ToolError("The demo needs six places with ids of their own; the file has \(places.count).")
@@ -20,7 +20,7 @@ struct OfflineEdits: Sendable {
     self.places = places
   }
 
-  /// Makes the edits, and tells how many changes wait then.
+  /// Makes the edits, and prints the number of pending changes.
   func make(_ a: DemoDevice, _ b: DemoDevice, _ narrator: Narrator) async throws -> OfflineEdits {
     _ = try await narrator.step("A edits") {
       try await a.edit(disjoint.id, ["name": "Renamed by A"])
@@ -54,7 +54,7 @@ struct OfflineEdits: Sendable {
     "pending now: \(counts.insert) new, \(counts.update) changed, \(counts.delete) deleted"
   }
 
-  /// What each device sees of each collision.
+  /// Prints the result of each conflict on both devices.
   func tellOutcome(_ a: DemoDevice, _ b: DemoDevice, _ narrator: Narrator) throws {
     try narrator.chapter("4. What became of the collisions")
     var table = TextTable(["what happened", "A sees", "B sees"])

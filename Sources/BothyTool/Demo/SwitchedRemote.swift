@@ -2,11 +2,11 @@ import BothyStore
 import BothySync
 import Synchronization
 
-/// The way to a server with a switch in it: off, nothing gets through, as without a network.
+/// A connection to a server with a switch. When it is off, all requests fail, as without a network.
 final class SwitchedRemote: RemoteStorage {
   private let remote: any RemoteStorage
   private let isOn = Mutex(true)
-  /// What the device hears of its network.
+  /// The network status that the device receives.
   let feed = NetworkFeed(.reachable)
 
   init(_ remote: any RemoteStorage) { self.remote = remote }
@@ -50,7 +50,7 @@ final class SwitchedRemote: RemoteStorage {
     return try await remote.history(query)
   }
 
-  /// While it is off the server's hints are not heard of; what came meanwhile is pulled when it is on again.
+  /// Drops the server's notifications while the switch is off. Changes of that time are pulled when it is on again.
   func hints() -> AsyncThrowingStream<Void, any Error> {
     let hints = remote.hints()
     return AsyncThrowingStream { continuation in

@@ -1,14 +1,14 @@
-/// Rows of comma-separated values as RFC 4180 has them: quotes around cells that hold commas, quotes or line
-/// ends, a quote inside doubled.
+/// Reads rows of comma-separated values (RFC 4180). Cells with commas, quotes or line ends are quoted, and a quote
+/// inside is doubled.
 struct CSVReader {
   private let lines: LineReader
 
   init(_ lines: LineReader) { self.lines = lines }
 
-  /// The line that the last row ended on.
+  /// The last line of the last row.
   var line: Int { lines.line }
 
-  /// The next row; nil after the last. A nil cell is empty and has no quotes.
+  /// Returns the next row, or `nil` after the last. A `nil` cell is empty and has no quotes.
   func next() throws -> [String?]? {
     guard var text = try lines.next() else { return nil }
     let first = lines.line
@@ -21,7 +21,7 @@ struct CSVReader {
     return Self.cells(text)
   }
 
-  /// Whether every quote is closed: their number is even.
+  /// Returns true if every quote is closed, so that their number is even.
   private static func isWhole(_ text: [UInt8]) -> Bool {
     text.count { $0 == UInt8(ascii: "\"") }.isMultiple(of: 2)
   }

@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Records from CSV: the first row names the fields, and `id` and `container` where they are given.
+/// Reads records from CSV. The first row has the names of the fields, and optionally `id` and `container`.
 final class CSVRecordReader {
   private let rows: CSVReader
   private let reader: RecordReader
@@ -55,8 +55,8 @@ final class CSVRecordReader {
     return record
   }
 
-  /// A cell as the JSON that its field takes. Text that is no such JSON stays text, and the field's check
-  /// says what is wrong with it.
+  /// Returns the JSON value of a cell for its field. Text that isn't valid JSON stays text, and the field's check
+  /// reports the error.
   static func json(_ cell: String, _ field: FieldSchema) -> JSONValue {
     switch field.kind {
     case .text, .uuid, .data, .reference: return .string(cell)
@@ -68,6 +68,6 @@ final class CSVRecordReader {
       }
     default: break
     }
-    return (try? JSONValue(parsing: cell)) ?? .string(cell)  // text where it is no JSON
+    return (try? JSONValue(parsing: cell)) ?? .string(cell)  // text if it isn't JSON
   }
 }

@@ -1,10 +1,10 @@
 import BothyStore
 
-/// Records from GeoJSON features (RFC 7946).
+/// Reads records from GeoJSON features (RFC 7946).
 struct FeatureReader {
   let records: RecordReader
 
-  /// The features of a document: a collection, or one feature. Throws `ToolError` for another document.
+  /// Returns the features of a document: a collection, or one feature. Throws `ToolError` for another document.
   static func features(of bytes: [UInt8]) throws -> [JSONValue] {
     let document: JSONValue
     do { document = try JSONValue(parsing: bytes) } catch {
@@ -23,7 +23,7 @@ struct FeatureReader {
     }
   }
 
-  /// The record of one feature: each field of the type from what the feature has under its name.
+  /// Returns the record of one feature. Each field of the type has the feature's value of that name.
   func record(_ feature: JSONValue) throws -> AnyRecord {
     let type = records.type
     let id = Self.id(of: feature)
@@ -41,14 +41,14 @@ struct FeatureReader {
     return feature[field.name] ?? feature["properties"]?[field.name]
   }
 
-  /// `id`, else the OpenStreetMap ids joined. Nil when the feature has neither.
+  /// Returns `id`, else the OpenStreetMap ids joined, or `nil` if the feature has neither.
   private static func id(of feature: JSONValue) -> String? {
     let parts = feature["id"].map { [$0] } ?? feature["osm_ids"]?.arrayValue ?? []
     let texts = parts.compactMap { $0.stringValue ?? $0.intValue.map(String.init) }
     return texts.isEmpty ? nil : texts.joined(separator: "_")
   }
 
-  /// The middle of the box around all positions of a geometry.
+  /// Returns the middle of the box around all positions of a geometry.
   private static func middle(of geometry: JSONValue) -> JSONValue? {
     var box: (west: Double, south: Double, east: Double, north: Double)?
     func visit(_ value: JSONValue) {

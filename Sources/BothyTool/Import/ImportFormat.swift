@@ -1,17 +1,17 @@
 import ArgumentParser
 import BothyStore
 
-/// The formats that records are read from.
+/// The formats of records to import.
 enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
   case jsonl, json, csv, geojson
 
-  /// By the end of the name; JSON lines where it says nothing.
+  /// Creates the format of a file extension, by default JSON lines.
   init(fileName: String) {
     let ending = fileName.split(separator: ".").last.map { $0.lowercased() } ?? ""
     self = ImportFormat(rawValue: ending) ?? (ending == "ndjson" ? .jsonl : .jsonl)
   }
 
-  /// The records of a file. JSON lines and CSV are read line by line, the other two whole.
+  /// Returns the records of a file. JSON lines and CSV are read line by line, the other two completely.
   func source(_ path: String, _ reader: RecordReader) throws -> RecordSource {
     switch self {
     case .jsonl: return RecordSource(try JSONLinesReader(LineReader(path), reader).next)
@@ -38,7 +38,7 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
   }
 }
 
-/// Records one after another as an asynchronous sequence, made when asked for.
+/// An asynchronous sequence of records, created on demand.
 struct RecordSource: AsyncSequence, AsyncIteratorProtocol {
   private let make: () throws -> AnyRecord?
 
@@ -54,7 +54,7 @@ struct RecordSource: AsyncSequence, AsyncIteratorProtocol {
   mutating func next() async throws -> AnyRecord? { try make() }
 }
 
-/// Says at which place of a file an error was found.
+/// Adds the position in a file to errors.
 enum Located {
   static func at<Result>(_ place: @autoclosure () -> String, _ body: () throws -> Result) throws -> Result {
     do { return try body() } catch { throw ToolError("\(place()): \(Reason(error).sentence)") }

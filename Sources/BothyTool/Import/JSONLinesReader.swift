@@ -1,6 +1,6 @@
 import BothyStore
 
-/// One JSON object a line; empty lines are skipped.
+/// Reads one JSON object on each line, and skips empty lines.
 struct JSONLinesReader {
   private let lines: LineReader
   private let reader: RecordReader

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The lines of a file or of standard input, one at a time, in bounded memory.
+/// Reads the lines of a file or of standard input, one at a time, in bounded memory.
 final class LineReader {
   private let handle: FileHandle
   private var buffer: [UInt8] = []
   private var start = 0
   private var isAtEnd = false
-  /// The number of the line that `next` gave last, from 1.
+  /// The number of the line that `next` returned last, from 1.
   private(set) var line = 0
 
-  /// Throws `ToolError` when the file can't be read.
+  /// Opens a file. Throws `ToolError` if it can't be read.
   init(_ path: String) throws {
     if path == "-" {
       handle = .standardInput
@@ -24,7 +24,7 @@ final class LineReader {
     }
   }
 
-  /// The next line without its end; nil after the last.
+  /// Returns the next line without its end, or `nil` after the last.
   func next() throws -> [UInt8]? {
     var searched = start
     while true {

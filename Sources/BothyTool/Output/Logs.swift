@@ -2,9 +2,9 @@ public import ArgumentParser
 import Foundation
 public import Logging
 
-/// Where the modules' logs go: standard error, from a level on.
+/// The output of the modules' logs: standard error, from a level on.
 enum Logs {
-  /// Sends all logs to standard error; called once, first. `BOTHY_LOG` names the level, else `warning`.
+  /// Sends all logs to standard error. Call it once, first. `BOTHY_LOG` sets the level, by default `warning`.
   static func start() {
     let level =
       ProcessInfo.processInfo.environment["BOTHY_LOG"].flatMap(Logger.Level.init(rawValue:)) ?? .warning

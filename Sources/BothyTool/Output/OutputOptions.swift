@@ -1,7 +1,7 @@
 import ArgumentParser
 import BothyStore
 
-/// The option of every command that says in which form results are printed.
+/// The option of every command for the format of its results.
 struct OutputOptions: ParsableArguments {
   @Flag(name: .long, help: "Print JSON on standard output instead of text.")
   var json = false

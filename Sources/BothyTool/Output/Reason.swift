@@ -5,7 +5,7 @@ import BothyStore
 import BothySync
 import Foundation
 
-/// Turns any error into what a person is told: what happened, and what to do about it.
+/// Converts any error to a message for people: what happened, and what to do about it.
 struct Reason {
   let sentence: String
 
@@ -24,7 +24,7 @@ struct Reason {
       }
   }
 
-  /// The error's message; a missing token and a missing network get their remedies.
+  /// Returns the error's message. Adds a remedy for a missing token or network.
   private static func sentence(of error: SyncError) -> String {
     let fields = error.rejection?.fields.map(\.message).joined(separator: " ")
     let message = [error.message, fields].compactMap { $0 }.joined(separator: " ")
@@ -50,7 +50,7 @@ struct Reason {
   }
 }
 
-/// Why a command failed, in a sentence with a remedy. Ends the process with status 1.
+/// The error of a command, as a sentence with a remedy. Ends the process with status 1.
 struct ToolError: Error, CustomStringConvertible {
   let message: String
 

@@ -3,7 +3,7 @@ import BothySync
 
 /// Records as text.
 extension ShownRecord {
-  /// One member a line.
+  /// Returns the record with one member on each line.
   func text(_ type: TypeSchema) -> String {
     let version = record.version.map { ", version \($0)" } ?? ""
     var lines = ["\(record.type) \(record.id) (\(state)\(version), container \(record.container))"]
@@ -27,7 +27,7 @@ extension ShownRecord {
 }
 
 extension FieldValue {
-  /// The value for people: text bare, dates as RFC 3339, null as nothing.
+  /// The value for people: plain text, dates as RFC 3339, and null as empty text.
   var shown: String {
     switch self {
     case .null: ""

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The two standard streams: results to one, everything said to people beside them to the other.
+/// The two standard streams: one for results, the other for notes to people.
 enum Standard {
-  /// Writes a result, unbuffered. Throws when standard output takes no more.
+  /// Writes a result, unbuffered. Throws if standard output is closed.
   static func write(_ text: String) throws { try write(Array((text + "\n").utf8)) }
 
   static func write(_ bytes: [UInt8]) throws {
@@ -12,22 +12,22 @@ enum Standard {
     }
   }
 
-  /// Says something beside the results.
+  /// Prints a note on standard error.
   static func note(_ text: String) {
-    // Nobody left to tell when standard error is closed.
+    // If standard error is closed, the note is lost.
     try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
   }
 
   /// Replaces the last line of a terminal.
   static func status(_ text: String) {
-    // Nobody left to tell when standard error is closed.
+    // If standard error is closed, the line is lost.
     try? FileHandle.standardError.write(contentsOf: Data("\r\u{1B}[K\(text)".utf8))
   }
 
-  /// Whether a person looks at standard error.
+  /// True if standard error is a terminal.
   static var hasTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// All of a file, or of standard input for `-`.
+  /// Reads a whole file, or standard input for `-`.
   static func read(_ path: String) throws -> [UInt8] {
     if path == "-" { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }
     guard FileManager.default.fileExists(atPath: path) else {

@@ -7,7 +7,7 @@ struct TextTable {
 
   mutating func add(_ row: [String]) { rows.append(row) }
 
-  /// The lines; `empty` where there are no rows. Cells are cut at 48 characters.
+  /// Returns the lines, or `empty` without rows. Cells are cut at 48 characters.
   func text(empty: String) -> String {
     guard !rows.isEmpty else { return empty }
     let all = [header] + rows.map { $0.map(Self.cell) }

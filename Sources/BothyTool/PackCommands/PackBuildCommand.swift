@@ -3,7 +3,7 @@ import BothyPacks
 import BothyStore
 import Foundation
 
-/// `bothy pack build`: a pack from files of rows.
+/// `bothy pack build`: builds a pack from files of rows.
 struct PackBuildCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "build",

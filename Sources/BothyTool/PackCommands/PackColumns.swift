@@ -17,7 +17,7 @@ struct ColumnChoice {
     }
   }
 
-  /// Whether these columns of the type are meant.
+  /// Returns true if these columns belong to the type.
   func isMeant(_ type: String, has names: some Sequence<String>) -> Bool {
     if let own = self.type { return own == type }
     let names = Set(names)
@@ -33,28 +33,28 @@ extension String {
   }
 }
 
-/// How the rows of one input become records of one type: which columns are the id, a place, or a field.
+/// The mapping from the columns of one input to records of one type: the id, a place, or a field.
 struct PackColumns {
   let input: PackInput
-  /// The columns whose values are the id, in this order; none: the number of the row.
+  /// The columns whose values are the id, in this order. Without any, it is the number of the row.
   var id: [String] = []
-  /// Two columns, latitude and longitude, that are one field.
+  /// The columns of latitude and longitude, and the field that they become.
   var place: (latitude: String, longitude: String, field: String)?
   var type: TypeSchema
 
-  /// The columns that are no fields of their own.
+  /// The columns that don't become fields of their own.
   var consumed: Set<String> {
     var names = Set(place.map { [$0.latitude, $0.longitude] } ?? [])
     names.insert("id")
     return names
   }
 
-  /// Turns rows into records, one after another.
+  /// Returns a closure that converts rows to records, one after another.
   func reader() -> (InputRow) throws -> AnyRecord {
     let records = RecordReader(type: type)
     let (consumed, isText, id, place) = (consumed, input.isText, id, place)
     var number = 0
-    // What each column is, found out once.
+    // The use of each column, determined once.
     var fields: [String: (name: String, schema: FieldSchema?)] = [:]
     return { row in
       number += 1

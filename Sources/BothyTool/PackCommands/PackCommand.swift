@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyPacks
 import Foundation
 
-/// `bothy pack`: read-only records that ship with an app.
+/// `bothy pack`: builds, installs and reads packs of read-only records that ship with an app.
 struct PackCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pack",
@@ -24,7 +24,7 @@ struct PackCommand: AsyncParsableCommand {
     ])
 }
 
-/// Which pack: a folder with a manifest, or one that packs are installed in.
+/// The pack of a command: a folder with a manifest, or one in which packs are installed.
 struct PackArgument: ParsableArguments {
   @Argument(help: ArgumentHelp("The folder of the pack.", valueName: "pack"), completion: .directory)
   var folder: String

@@ -3,11 +3,11 @@ import BothyPacks
 import BothyStore
 import Foundation
 
-/// The forms that the rows of a pack are read from.
+/// The formats of the rows of a pack.
 enum PackFormat: String, CaseIterable, ExpressibleByArgument {
   case csv, json, jsonl, sqlite
 
-  /// By the end of the name. Nil where it says nothing.
+  /// Creates the format of a file extension, or `nil` if it isn't known.
   init?(fileName: String) {
     switch fileName.split(separator: ".").last.map({ $0.lowercased() }) {
     case "csv": self = .csv
@@ -19,14 +19,14 @@ enum PackFormat: String, CaseIterable, ExpressibleByArgument {
   }
 }
 
-/// One file of rows, read as often as need be: once to see what its columns hold, once to take them in.
+/// One file of rows. It is read several times: first to infer the kinds of its columns, then to add its rows.
 struct PackInput {
   let type: String
   let path: String
   let format: PackFormat
   let table: String?
 
-  /// From `[Type=]FILE`; without a type the file's name is the type's.
+  /// Parses `[Type=]FILE`. Without a type, the name of the file is the type.
   init(_ argument: String, format: PackFormat?, table: String?) throws {
     let parts = argument.split(separator: "=", maxSplits: 1).map { String($0) }
     let hasType = parts.count == 2 && !parts[0].contains("/") && !parts[0].contains(".")
@@ -44,10 +44,10 @@ struct PackInput {
     self.table = table
   }
 
-  /// Whether values are texts that may stand for numbers and the like.
+  /// True if values are texts that may represent numbers and other kinds.
   var isText: Bool { format == .csv }
 
-  /// Runs `body` with each row; what it throws is told with the place of the row.
+  /// Runs `body` with each row. Adds the position of the row to errors.
   func forEach(_ body: (InputRow) throws -> Void) throws {
     switch format {
     case .csv: try forEachInCSV(body)
@@ -105,7 +105,7 @@ struct PackInput {
     do { return try JSONValue(parsing: bytes) } catch { throw ToolError("It is not JSON. \(error)") }
   }
 
-  /// The members in the order of their names: JSON gives them none.
+  /// Returns the members in the order of their names, as JSON objects have no order.
   private static func row(_ json: JSONValue) throws -> InputRow {
     guard let members = json.objectValue else {
       throw ToolError("A record is a JSON object, such as {\"title\": …}.")
@@ -114,9 +114,9 @@ struct PackInput {
   }
 }
 
-/// The name of a column as that of a field.
+/// Converts names of columns to names of fields.
 enum ColumnName {
-  /// Letters, digits and `_`, a letter first; everything else becomes `_`.
+  /// Returns letters, digits and `_`, a letter first. Replaces all other characters by `_`.
   static func identifier(_ name: String) -> String {
     let safe = String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     return safe.first?.isLetter == true ? safe : "c_" + String(safe.drop { $0 == "_" })

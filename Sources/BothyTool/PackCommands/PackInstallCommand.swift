@@ -4,7 +4,7 @@ import BothyPacks
 import BothyStore
 import Foundation
 
-/// `bothy pack install`: a pack takes the place of the one before, whole or not at all.
+/// `bothy pack install`: replaces the installed pack, completely or not at all.
 struct PackInstallCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "install",

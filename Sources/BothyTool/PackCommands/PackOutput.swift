@@ -1,9 +1,9 @@
 import BothyPacks
 import BothyStore
 
-/// What is shown of a pack.
+/// The printed description of a pack.
 enum PackOutput {
-  /// A line for each type with its fields.
+  /// Returns a line for each type with its fields.
   static func types(_ manifest: PackManifest) -> String {
     zip(manifest.contents, manifest.schema.types).map { content, type in
       let split = content.shardedBy.map { ", split by \($0)" } ?? ""

@@ -3,14 +3,14 @@ import BothyPacks
 import BothyStore
 import Foundation
 
-/// What the options of `bothy pack build` make of its inputs: a schema, given or found out, and how rows become records.
+/// The plan of `bothy pack build`: a given or inferred schema, and the mapping from rows to records.
 struct PackPlan {
   var inputs: [PackColumns] = []
   var shardBy: [String: String] = [:]
 
   var schema: StoreSchema { StoreSchema(version: version, types: types) }
   private var version = 1
-  /// The types of a given schema that have no rows, too.
+  /// The types of a given schema, including those without rows.
   private var types: [TypeSchema] = []
 
   init(_ options: PackBuildCommand) throws {
@@ -98,7 +98,7 @@ struct PackPlan {
     return type
   }
 
-  /// The id's columns: those named, else `id` if there is one.
+  /// Returns the columns of the id: the named ones, else `id` if it exists.
   private static func id(_ texts: [String], _ type: String, _ names: [String]) throws -> [String] {
     for choice in texts.map(ColumnChoice.init) where choice.isMeant(type, has: names) {
       guard choice.columns.allSatisfy(names.contains) else {
@@ -109,7 +109,7 @@ struct PackPlan {
     return names.contains("id") ? ["id"] : []
   }
 
-  /// Two columns of `--geo [field=]lat,lon`.
+  /// Returns the two columns of `--geo [field=]lat,lon`.
   private static func place(
     _ texts: [String], _ type: String, _ names: [String]
   ) -> (latitude: String, longitude: String, field: String)? {

@@ -4,7 +4,7 @@ import BothyStore
 import Foundation
 import Synchronization
 
-/// `bothy pack info`: what a pack says of itself.
+/// `bothy pack info`: prints the manifest of a pack.
 struct PackInfoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "info", abstract: "Prints what a pack has: types, rows, files, checksums.",
@@ -30,7 +30,7 @@ struct PackInfoCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy pack query`: records of a pack.
+/// `bothy pack query`: reads records of a pack.
 struct PackQueryCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "query", abstract: "Prints the records of a pack that fit a condition.",
@@ -91,7 +91,7 @@ private final class OpenedFiles: Sendable {
   var names: [String] { files.withLock { $0 } }
 }
 
-/// `bothy pack verify`: whether a pack is as it was built.
+/// `bothy pack verify`: checks that a pack is unchanged since it was built.
 struct PackVerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -121,7 +121,7 @@ struct PackVerifyCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy pack diff`: how two packs differ.
+/// `bothy pack diff`: compares two packs.
 struct PackDiffCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "diff", abstract: "Says how the second pack differs from the first.",

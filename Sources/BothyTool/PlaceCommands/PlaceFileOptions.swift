@@ -3,7 +3,7 @@ import BothyGeo
 import BothyStore
 import Foundation
 
-/// The file of places that a command is about.
+/// The file of places of a command.
 struct PlacesFile: ParsableArguments {
   @Argument(help: "The file of places.", completion: .file()) var file: String
   @Option(
@@ -11,7 +11,7 @@ struct PlacesFile: ParsableArguments {
     completion: .file())
   var categories: String?
 
-  /// Opens the file, runs `body` and closes it. `makes`: whether a file that is not there is made.
+  /// Opens the file, runs `body` and closes it. If `makes` is true, a missing file is created.
   func withPlaces<Result>(makes: Bool = false, _ body: (Places) async throws -> Result) async throws -> Result
   {
     guard makes || FileManager.default.fileExists(atPath: file) else {
@@ -21,7 +21,7 @@ struct PlacesFile: ParsableArguments {
     let places = try Places(path: file, categories: table)
     let result: Result
     do { result = try await body(places) } catch {
-      // The first error is the one to tell of.
+      // The first error is the one to report.
       try? places.close()
       throw error
     }
@@ -30,7 +30,7 @@ struct PlacesFile: ParsableArguments {
   }
 }
 
-/// Which features a command is about.
+/// The features of a command.
 struct PlaceFilterOptions: ParsableArguments {
   @Option(
     name: .customLong("category"),
@@ -65,7 +65,7 @@ struct PlaceFilterOptions: ParsableArguments {
   }
 }
 
-/// An area: what is around a place, or a box.
+/// An area, given by a place and a radius, or by a box.
 struct AreaOptions: ParsableArguments {
   @Option(name: .customLong("lat"), parsing: .unconditional, help: "The latitude in degrees, south negative.")
   var latitude: Double?
@@ -101,7 +101,7 @@ struct AreaOptions: ParsableArguments {
     return try GeoBox(around: center, radius: radius ?? 500)
   }
 
-  /// The tiles of the area, with the one in its middle first.
+  /// Returns the tiles of the area, first the one in its middle.
   func tiles(zoom: Int, limit: Int) throws -> [Tile] {
     let grid: TileGrid
     if let center {

@@ -1,7 +1,7 @@
 import BothyGeo
 import BothyStore
 
-/// Features as results show them: members of JSON, rows of a table.
+/// Features in results: members of JSON, rows of a table.
 extension MapFeature {
   func write(to writer: inout JSONWriter, language: String? = nil) {
     writer.member("layer", layer.rawValue)
@@ -15,7 +15,7 @@ extension MapFeature {
     writer.member("lon", center.longitude)
   }
 
-  /// What people call it by.
+  /// Returns the text that identifies the feature for people.
   func title(_ language: String? = nil) -> String {
     let own = language.map { name(in: $0) } ?? name
     return own ?? nameTag ?? "\(type) \(value)"
@@ -35,7 +35,7 @@ extension NearbyPlace {
   }
 }
 
-/// Lists of places, printed.
+/// Prints lists of places.
 enum PlaceList {
   static func print(_ places: [NearbyPlace], _ language: String?, _ output: OutputOptions) throws {
     try output.print {

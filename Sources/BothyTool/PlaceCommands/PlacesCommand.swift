@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bothy places`: what is around, from tiles in GeoJSON.
+/// `bothy places`: finds nearby places from tiles in GeoJSON.
 struct PlacesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "places",

@@ -4,7 +4,7 @@ import BothyGeo
 import BothyStore
 import Foundation
 
-/// `bothy places load`: tiles into a file of places.
+/// `bothy places load`: loads tiles into a file of places.
 struct PlacesLoadCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "load",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyGeo
 import BothyStore
 
-/// `bothy places near`: what is around a position.
+/// `bothy places near`: finds the places around a position.
 struct PlacesNearCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "near",
@@ -46,7 +46,7 @@ struct PlacesNearCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy places in`: what is in a box.
+/// `bothy places in`: finds the places in a box.
 struct PlacesInCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "in",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyGeo
 import BothyStore
 
-/// `bothy places search`: by name.
+/// `bothy places search`: finds places by name.
 struct PlacesSearchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "search",
@@ -28,7 +28,8 @@ struct PlacesSearchCommand: AsyncParsableCommand {
   @OptionGroup var filter: PlaceFilterOptions
   @OptionGroup var output: OutputOptions
 
-  /// So many are looked at where the nearest are wanted, as names are found by how well they fit.
+  /// The number of matches to read when the nearest are requested, as a search orders names by match and not by
+  /// distance.
   private static let searched = 1000
 
   func validate() throws {
@@ -45,7 +46,7 @@ struct PlacesSearchCommand: AsyncParsableCommand {
     let place = latitude.flatMap { latitude in
       longitude.map { Coordinate(latitude: latitude, longitude: $0) }
     }
-    if let place { _ = try Tile(containing: place, zoom: 0) }  // told of when it is no place
+    if let place { _ = try Tile(containing: place, zoom: 0) }  // throws for an invalid place
     let found = try await places.withPlaces {
       try $0.search(text, limit: place == nil ? limit : Self.searched, filter)
     }
@@ -56,7 +57,7 @@ struct PlacesSearchCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy places road`: where a road meets others.
+/// `bothy places road`: lists the intersections of a road.
 struct PlacesRoadCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "road",
@@ -152,7 +153,7 @@ struct PlacesRoadCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy places get`: one thing with all that is known of it.
+/// `bothy places get`: prints one feature with all of its data.
 struct PlacesGetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",

@@ -4,7 +4,7 @@ import BothyStore
 import Foundation
 import HTTPTypes
 
-/// Takes tiles into a file of places and counts what became of them.
+/// Adds tiles to a file of places and counts the outcomes.
 struct TileIntake {
   let places: Places
   let clock: ToolClock
@@ -13,12 +13,12 @@ struct TileIntake {
   private(set) var added = 0
   private(set) var updated = 0
   private(set) var unchanged = 0
-  /// Young enough not to be asked for.
+  /// The number of tiles that are fresh and need no request.
   private(set) var current = 0
-  /// Tiles that the source does not have.
+  /// The number of tiles that the source doesn't have.
   private(set) var absent = 0
   private(set) var failures: [String] = []
-  /// Whose data it is, as archives and sources say.
+  /// The attributions that archives and sources state.
   private(set) var attributions: Set<String> = []
 
   init(places: Places, clock: ToolClock, line: ProgressLine) {
@@ -29,7 +29,7 @@ struct TileIntake {
 
   // MARK: files
 
-  /// Takes a file, a folder or an archive. Throws `ToolError` for what is none of these.
+  /// Adds a file, a folder or an archive. Throws `ToolError` for anything else.
   mutating func take(_ path: String, as tile: Tile?) async throws {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -45,14 +45,14 @@ struct TileIntake {
     take(PlaceTile(tile, payload: Data(try Standard.read(path)), receivedAt: clock.now()), path)
   }
 
-  /// All files below a folder whose names are those of tiles; others are passed over.
+  /// Adds all files below a folder that are named like tiles, and skips others.
   private mutating func takeFolder(_ path: String) throws {
     let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
     let files = names.filter { $0.hasSuffix(".json") || $0.hasSuffix(".geojson") }.sorted()
       .compactMap { name in Tile(filePath: name).map { (name: name, tile: $0) } }
     guard !files.isEmpty else { throw ToolError("There are no GeoJSON tiles in \(path).") }
     for name in ["tiles.json", "metadata.json"] {
-      // What is no JSON says nothing.
+      // Files that aren't JSON are skipped.
       if let data = FileManager.default.contents(atPath: "\(path)/\(name)"),
         let text = (try? JSONValue(parsing: data))?["attribution"]?.stringValue, !text.isEmpty
       {
@@ -81,7 +81,7 @@ struct TileIntake {
     }
   }
 
-  /// What is wrong with one tile costs that tile only.
+  /// Adds a tile. An error in one tile loses only that tile.
   private mutating func take(_ tile: PlaceTile, _ name: String) {
     do { note(try places.replace(tile)) } catch { failures.append("\(name): \(Reason(error).sentence)") }
   }
@@ -96,7 +96,7 @@ struct TileIntake {
 
   // MARK: a source
 
-  /// Takes the tiles that are missing or older than `lifetime`, eight at a time.
+  /// Requests the tiles that are missing or older than `lifetime`, eight at a time.
   mutating func take(
     _ tiles: [Tile], from source: ResourceSource, _ cache: ResourceCache, lifetime: Int64
   ) async throws {
@@ -110,7 +110,7 @@ struct TileIntake {
       func begin() throws {
         guard let tile = rest.next() else { return }
         let key = try source.key(tile)
-        // What is held is asked about, whatever the cache thinks of its age.
+        // A stored tile is validated, even if it is fresh in the cache.
         let options = ReadOptions(mode: held[tile] == nil ? .cacheElseNetwork : .networkElseCache)
         group.addTask {
           do { return (tile, .success(try await cache.value(key, options))) } catch {
@@ -169,7 +169,7 @@ struct TileIntake {
     writer.member("failed", failures.count)
   }
 
-  /// Remembers in a file beside the places whose data they are: maps have to say so.
+  /// Writes the attributions to a file beside the places, as maps must show them.
   func noteAttribution(beside path: String) throws {
     let known = Attribution.of(path)
     let all = known.union(attributions)
@@ -177,10 +177,10 @@ struct TileIntake {
   }
 }
 
-/// Whose data a file of places holds, one a line in `{file}.attribution`.
+/// The attributions of a file of places, one on each line of `{file}.attribution`.
 enum Attribution {
   static func of(_ path: String) -> Set<String> {
-    // Without the file nobody is known.
+    // Without the file, no attribution is known.
     let text = (try? String(contentsOfFile: path + ".attribution", encoding: .utf8)) ?? ""
     return Set(text.split(separator: "\n").map(String.init))
   }

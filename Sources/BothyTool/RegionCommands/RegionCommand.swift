@@ -3,7 +3,7 @@ import BothyCache
 import BothyGeo
 import Foundation
 
-/// `bothy region`: parts of the map that are there without a network.
+/// `bothy region`: manages parts of the map for use without a network.
 struct RegionCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "region",
@@ -40,7 +40,7 @@ extension CacheStoreOptions {
         policy: PrefetchPolicy(concurrentLoads: parallel))
       let result: Result
       do { result = try await body(regions) } catch {
-        // The first error is the one to tell of.
+        // The first error is the one to report.
         try? regions.close()
         throw error
       }
@@ -51,7 +51,7 @@ extension CacheStoreOptions {
 }
 
 extension OfflineRegions {
-  /// The region of a name. Throws `ToolError` with those that there are.
+  /// Returns the region with a name. Throws `ToolError`, which lists the existing regions.
   func required(_ name: String) async throws -> Region {
     let all = try await all()
     guard let region = all.first(where: { $0.name == name }) else {
@@ -63,7 +63,7 @@ extension OfflineRegions {
     return region
   }
 
-  /// Loads a region with progress on a terminal; an interrupt pauses it.
+  /// Loads a region with progress on a terminal. An interrupt pauses it.
   func load(_ region: Region, isRefresh: Bool, removingGone: Bool = false) async throws -> Region {
     let line = ProgressLine()
     defer { line.clear() }

@@ -4,7 +4,7 @@ import BothyGeo
 import BothyStore
 import Foundation
 
-/// `bothy region create`: names a part of the map, and loads it.
+/// `bothy region create`: creates a region and loads it.
 struct RegionCreateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "create",

@@ -3,7 +3,7 @@ import BothyGeo
 import BothyStore
 import Foundation
 
-/// `bothy region export`: a region as one file.
+/// `bothy region export`: writes a region to one file.
 struct RegionExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
@@ -16,7 +16,7 @@ struct RegionExportCommand: AsyncParsableCommand {
                 bothy region export Oslo oslo.mbtiles --json
       """)
 
-  /// The kinds of archives that are written.
+  /// The formats of archives that can be written.
   enum Format: String, CaseIterable, ExpressibleByArgument {
     case mbtiles, pmtiles
 

@@ -3,7 +3,7 @@ import BothyCache
 import BothyGeo
 import BothyStore
 
-/// `bothy region list`: what regions there are, and how far they are.
+/// `bothy region list`: lists the regions with their progress.
 struct RegionListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",

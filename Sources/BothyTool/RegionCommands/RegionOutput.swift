@@ -41,7 +41,7 @@ extension RegionEstimate {
   }
 }
 
-/// How the loading of a region ended, as it is shown.
+/// The printed result of loading a region.
 struct RegionResult {
   let region: Region
   let stored: StoreTotals
@@ -55,7 +55,7 @@ struct RegionResult {
     failures = try await regions.failures(of: region.id)
   }
 
-  /// Prints it. Throws when something of the region is still lacking that was to come.
+  /// Prints the result. Throws if the region must be complete and isn't.
   func show(_ output: OutputOptions, mustBeComplete: Bool) throws {
     try output.print {
       region.text(stored: stored)

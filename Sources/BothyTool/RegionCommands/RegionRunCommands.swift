@@ -3,14 +3,14 @@ import BothyCache
 import BothyGeo
 import BothyStore
 
-/// What the commands have in common that are about one region.
+/// The options that commands about one region share.
 struct RegionOptions: ParsableArguments {
   @Argument(help: "The region's name.") var name: String
   @OptionGroup var store: CacheStoreOptions
   @OptionGroup var output: OutputOptions
 }
 
-/// `bothy region resume`: loads what a region lacks.
+/// `bothy region resume`: loads the missing tiles of a region.
 struct RegionResumeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "resume",
@@ -31,7 +31,7 @@ struct RegionResumeCommand: AsyncParsableCommand {
   func run() async throws { try await region.load(isRefresh: false, parallel: parallel) }
 }
 
-/// `bothy region refresh`: asks whether a region has changed.
+/// `bothy region refresh`: checks if a region has changed.
 struct RegionRefreshCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "refresh",
@@ -91,7 +91,7 @@ struct RegionPauseCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy region delete`: lets a region go.
+/// `bothy region delete`: deletes a region.
 struct RegionDeleteCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",

@@ -22,7 +22,7 @@ enum MergeChoice: String, CaseIterable, ExpressibleByArgument {
   }
 }
 
-/// The behaviour of an older system as a whole.
+/// The complete behaviour of an older system.
 enum PresetChoice: String, CaseIterable, ExpressibleByArgument {
   case stackMob, ntiBridge
 
@@ -34,7 +34,7 @@ enum PresetChoice: String, CaseIterable, ExpressibleByArgument {
   }
 }
 
-/// Which records: the options that `query`, `count`, `watch` and `export` share.
+/// The options that select records, shared by `query`, `count`, `watch` and `export`.
 struct QueryOptions: ParsableArguments {
   @Argument(help: "The type of the records.")
   var type: String
@@ -53,7 +53,7 @@ struct QueryOptions: ParsableArguments {
   }
 }
 
-/// In which order: the options that `query` and `watch` share.
+/// The options for the order, shared by `query` and `watch`.
 struct OrderOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
@@ -67,7 +67,7 @@ struct OrderOptions: ParsableArguments {
       valueName: "lat,lon"))
   var nearest: String?
 
-  /// The query with the order, and with the condition that there is a place to measure from.
+  /// Returns the query with the order, and with the condition that a place to measure from exists.
   func ordered(_ query: AnyQuery, _ type: TypeSchema) throws -> AnyQuery {
     var query = query
     query.order = try SortKey.parse(order)

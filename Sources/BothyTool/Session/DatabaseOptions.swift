@@ -2,7 +2,7 @@ import ArgumentParser
 import BothySync
 import Foundation
 
-/// Which server, space and token; each overrides what the database file remembers.
+/// The server, space and token. Each overrides the value that the database file has stored.
 struct RemoteOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -31,7 +31,7 @@ struct RemoteOptions: ParsableArguments {
     if let space, space.isEmpty { throw ValidationError("--space needs a name.") }
   }
 
-  /// The address that these options and the stored one make together; nil when no server is known.
+  /// Returns the address from these options and the stored one, or `nil` if no server is known.
   ///
   /// - Parameter synced: the space that the database was synced with.
   func address(over stored: RemoteAddress? = nil, synced: String? = nil) throws -> RemoteAddress? {
@@ -58,7 +58,7 @@ struct RemoteOptions: ParsableArguments {
   }
 }
 
-/// The database that a command works on.
+/// The database that a command uses.
 struct DatabaseOptions: ParsableArguments {
   @Argument(help: ArgumentHelp("The database file.", valueName: "db"), completion: .file())
   var path: String

@@ -1,9 +1,9 @@
 import Dispatch
 import Foundation
 
-/// Turns SIGINT and SIGTERM into something that can be awaited.
+/// Converts SIGINT and SIGTERM to asynchronous values.
 enum Interrupts {
-  /// An element for each signal; from now on they do not end the process by themselves.
+  /// Returns an element for each signal. From now on, signals don't end the process by themselves.
   static func signals() -> AsyncStream<Int32> {
     AsyncStream { continuation in
       let sources = [SIGINT, SIGTERM].map { number in
@@ -17,7 +17,7 @@ enum Interrupts {
     }
   }
 
-  /// Runs `body` until it ends or a signal comes, which cancels it. True if it ended by itself.
+  /// Runs `body` until it ends or a signal cancels it. Returns true if it ended by itself.
   @discardableResult
   static func running(_ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
     let signals = signals()
@@ -32,12 +32,12 @@ enum Interrupts {
       }
       let ended = try await group.next() ?? true
       group.cancelAll()
-      while let _ = try? await group.next() {}  // cancelled on purpose: how it ends is of no interest
+      while let _ = try? await group.next() {}  // cancelled on purpose, so its result is ignored
       return ended
     }
   }
 
-  /// Keeps a source alive. Dispatch sources may be used from any thread.
+  /// Keeps a source alive. Dispatch sources are safe from any thread.
   private final class Held: @unchecked Sendable {
     private let source: any DispatchSourceSignal
     init(_ source: any DispatchSourceSignal) { self.source = source }

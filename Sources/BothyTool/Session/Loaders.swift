@@ -1,7 +1,7 @@
 import BothyCache
 import BothyHTTP
 
-/// The way to the network for what is cached: the platform's own.
+/// The loader of the cache: the network stack of the platform.
 enum Loaders {
   #if canImport(Darwin)
     static func make() -> any ResourceLoader { URLSessionLoader() }

@@ -1,9 +1,9 @@
 import BothyStore
 import Foundation
 
-/// Files that only their owner may read: databases hold tokens and people's data.
+/// Files that only their owner may read, as databases hold tokens and personal data.
 enum PrivateFile {
-  /// Makes an empty file of mode 0600. False, and nothing done, when there is one already.
+  /// Creates an empty file of mode 0600. Returns false and does nothing if it exists.
   static func create(at path: String) throws -> Bool {
     let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
@@ -26,15 +26,17 @@ enum PrivateFile {
     }
   }
 
-  /// Removes a database with what SQLite keeps beside it.
+  /// Deletes a database with SQLite's files beside it.
   static func remove(_ path: String) {
     for suffix in ["", "-wal", "-shm", "-signals"] {
-      try? FileManager.default.removeItem(atPath: path + suffix)  // most are not there
+      try? FileManager.default.removeItem(atPath: path + suffix)  // most don't exist
     }
   }
 
-  /// Changes a file that other processes change too: under a lock beside it, replaced as a whole by renaming, so that a
-  /// reader, or a crash, meets the old bytes or the new. `body` runs under the lock and gives the new bytes.
+  /// Changes a file that other processes change too, under a lock beside it.
+  ///
+  /// The file is replaced completely by renaming, so that a reader or a crash sees either the old bytes or the new
+  /// ones. `body` runs under the lock and returns the new bytes.
   static func change<Result>(_ path: String, _ body: () throws -> (Result, bytes: Data)) throws -> Result {
     let lock = open(path + ".lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     guard lock >= 0 else { throw ToolError("\(path) can't be written. Check the rights of its folder.") }

@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Makes records of a type from JSON objects: the fields alone, or the form that `db get` prints.
+/// Creates records of a type from JSON objects: either the fields alone, or the format that `db get` prints.
 struct RecordReader {
   let type: TypeSchema
   var container: String?
@@ -22,7 +22,7 @@ struct RecordReader {
     return (record, id != nil)
   }
 
-  /// Reads text that holds one object.
+  /// Reads a text of one object.
   func record(parsing bytes: [UInt8]) throws -> (record: AnyRecord, hasID: Bool) {
     let json: JSONValue
     do { json = try JSONValue(parsing: bytes) } catch {
@@ -32,7 +32,7 @@ struct RecordReader {
     return try record(json)
   }
 
-  /// One field's value. Throws `StoreError` `.unknownField` or `.invalidValue`, naming the field.
+  /// Returns the value of one field. Throws `StoreError` `.unknownField` or `.invalidValue`, which names the field.
   func value(_ json: JSONValue, of name: String) throws -> FieldValue {
     guard let field = type[name] else {
       let known = type.fields.map(\.name).joined(separator: ", ")

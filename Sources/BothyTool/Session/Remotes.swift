@@ -2,13 +2,13 @@ import BothyHTTP
 import BothyStore
 import BothySync
 
-/// A database's server, or none: the place where the tool picks its remote and its network stack.
+/// The connection to a database's server, if it has one. It selects the tool's remote and its network stack.
 struct RemoteConnection: Sendable {
   let remote: any RemoteStorage
   private let address: RemoteAddress?
   private let transport: (any HTTPTransport)?
 
-  /// Makes no connection yet. `schema` is what a server that keeps none answers queries by.
+  /// Creates the value without connecting. A server without a schema uses `schema` for queries.
   init(to address: RemoteAddress?, schema: StoreSchema? = nil) {
     self.address = address
     guard let address else {
@@ -44,7 +44,7 @@ struct RemoteConnection: Sendable {
       options: options)
   }
 
-  /// Whether the server answers now; nil when there is none. One round trip of at most two seconds.
+  /// Returns true if the server responds now, or `nil` without a server. Takes one round trip of at most two seconds.
   func isReachable() async -> Bool? {
     guard let address, let transport else { return nil }
     if let url = address.kintoURL { return await KintoRemote.isReachable(url: url, transport: transport) }
@@ -59,14 +59,14 @@ struct RemoteConnection: Sendable {
 }
 
 extension RemoteAddress {
-  /// The address of a Kinto server, written with `kinto+` before it; nil for one of Bothy's own.
+  /// The address of a Kinto server, which is written with the prefix `kinto+`, or `nil` for a Bothy server.
   fileprivate var kintoURL: String? {
     let prefix = "kinto+"
     return url.lowercased().hasPrefix(prefix) ? String(url.dropFirst(prefix.count)) : nil
   }
 }
 
-/// Says in each failure which server it was.
+/// A remote that adds the name of the server to each error.
 private struct NamedRemote: RemoteStorage {
   let address: RemoteAddress
   let remote: any RemoteStorage
@@ -115,7 +115,7 @@ private struct NamedRemote: RemoteStorage {
   }
 }
 
-/// Stands where a database has no server: everything is unreachable.
+/// The remote of a database without a server. All of its requests fail as unreachable.
 struct NoRemote: RemoteStorage {
   private static let error = RemoteError(.unreachable, "This database has no server; give one with --server.")
 

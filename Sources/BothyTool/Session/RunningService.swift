@@ -1,15 +1,17 @@
 import Logging
 import ServiceLifecycle
 
-/// One service in the foreground: it runs until it ends, or until a signal asks it to end in peace.
+/// One service in the foreground. It runs until it ends, or until a signal requests a graceful shutdown.
 struct RunningService {
   let host: String
   let port: Int
-  /// The option that chooses the port, for the error when it is taken.
+  /// The option for the port, for the error if the port is in use.
   let portOption: String
   let logger: Logger
 
-  /// - Parameter whenReady: runs beside the service; prints its address once it has one.
+  /// Runs the service.
+  ///
+  /// - Parameter whenReady: runs beside the service, and prints its address once it has one.
   func run(_ service: some Service, whenReady: @escaping @Sendable () async throws -> Void) async throws {
     let signals = Interrupts.signals()
     var group = ServiceGroupConfiguration(services: [service], logger: logger)

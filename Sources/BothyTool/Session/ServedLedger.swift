@@ -5,8 +5,9 @@ import BothySync
 import BothySyncService
 import Foundation
 
-/// Where a server keeps its spaces, blobs and the secrets it is handed: one SQLite file and folders beside it, or
-/// PostgreSQL and a folder that all its processes share.
+/// The storage of a server for spaces, blobs and received secrets.
+///
+/// It is one SQLite file and folders beside it, or PostgreSQL and a folder that all server processes share.
 struct ServedLedger {
   let ledger: any LedgerUpkeep
   let blobs: (any BlobVault)?
@@ -18,10 +19,13 @@ struct ServedLedger {
     ["postgres://", "postgresql://"].contains { database.hasPrefix($0) }
   }
 
-  /// Where the blobs of a file are when nothing else is said.
+  /// Returns the default folder of the blobs of a file.
   static func blobFolder(of path: String) -> String { path + "-blobs" }
 
-  /// - Parameter blobs: the folder of the blobs; nil keeps them beside the file, or refuses them with PostgreSQL.
+  /// Opens the storage of a server.
+  ///
+  /// - Parameter blobs: the folder of the blobs. By default it is beside the file; with PostgreSQL, blobs are then
+  ///   rejected.
   static func open(
     _ database: String, blobs: String?, now: @escaping @Sendable () -> Int64
   ) async throws -> ServedLedger {
@@ -41,8 +45,8 @@ struct ServedLedger {
     return try open(file: database, blobs: blobs, now: now)
   }
 
-  /// What a server keeps, for those who look after it: a file has to be there. Where the blobs in PostgreSQL's company are
-  /// only `blobs` says.
+  /// Opens an existing storage for administration. A file must exist. With PostgreSQL, only `blobs` names the folder of
+  /// the blobs.
   static func open(
     existing database: String, blobs: String?, now: @escaping @Sendable () -> Int64
   ) async throws -> ServedLedger {
@@ -77,32 +81,33 @@ struct ServedLedger {
       secrets: blobs.map { FolderSecrets(folder: $0 + "-secrets") }, sqlite: nil, postgres: ledger)
   }
 
-  /// What a server does with the secret values of applied operations; nil refuses them, and the device keeps them.
+  /// The closure that receives the secret values of applied operations. With `nil`, they are rejected and stay on the
+  /// device.
   var secretReceiver: (@Sendable (String, RecordID, Secrets) throws -> Void)? {
     guard let secrets else { return nil }
     return { try secrets.receive(space: $0, $1, $2) }
   }
 
-  /// Brings secrets that an earlier version kept to where they are kept now.
+  /// Moves the secrets of an earlier version to their current place.
   func adoptSecrets() async throws {
     if let secrets { try secrets.adopt(spaces: await ledger.spaces()) }
   }
 
-  /// Lets the streams of this process hear of what other processes write.
+  /// Forwards the writes of other processes to the streams of this process.
   func passNews(to hints: HintHub) {
     postgres?.passNews(of: { hints.spaces }, to: { hints.publish(space: $0) })
   }
 
-  /// Writes a copy of the database; nil where the database's own tools do that.
+  /// Writes a copy of the database, or `nil` if the database's own tools do that.
   var backup: (@Sendable (String) async throws -> Void)? {
     guard let sqlite else { return nil }
     return { path in try await sqlite.backup(to: path) }
   }
 
-  /// Lets go of PostgreSQL when nothing is under way any more.
+  /// Closes PostgreSQL after its last running operation.
   func close() { postgres?.close() }
 
-  /// Closes either database; nothing may be under way.
+  /// Closes either database. No operation may be running.
   func closeAll() throws {
     close()
     try sqlite?.close()

@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import Foundation
 
-/// A database opened for one command: the synced store, and the server it knows.
+/// A database opened for one command: the synced store, and its server.
 struct Session {
   let store: SyncedStore
   let address: RemoteAddress?
@@ -40,14 +40,14 @@ struct Session {
       try store.store.close()
       return result
     } catch {
-      try? store.store.close()  // the first error is the one to tell
+      try? store.store.close()  // the first error is the one to report
       throw error
     }
   }
 
   var remote: any RemoteStorage { connection.remote }
 
-  /// The declared type. Throws `StoreError` `.unknownType` naming those there are.
+  /// Returns the declared type. Throws `StoreError` `.unknownType`, which names the existing types.
   func type(_ name: String) throws -> TypeSchema {
     guard let type = store.store.schema[name] else {
       let known = store.store.schema.types.map(\.name).joined(separator: ", ")
@@ -56,7 +56,7 @@ struct Session {
     return type
   }
 
-  /// Throws when the database has no server.
+  /// Throws if the database has no server.
   func requireServer() throws {
     guard address == nil else { return }
     throw ToolError(

@@ -2,12 +2,12 @@ import ArgumentParser
 import BothyStore
 import Foundation
 
-/// The tool's clock: the system's, moved by `BOTHY_NOW` for rehearsals.
+/// The clock of the tool: the system's clock, moved by `BOTHY_NOW` for tests.
 struct ToolClock: Sendable {
-  /// Milliseconds added to the system's clock.
+  /// The milliseconds that are added to the system's clock.
   let shift: Int64
 
-  /// Reads `BOTHY_NOW`. Throws a usage error when it is no time.
+  /// Reads `BOTHY_NOW`. Throws a usage error if it isn't a time.
   init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     guard let text = environment["BOTHY_NOW"], !text.isEmpty else {
       shift = 0
@@ -23,12 +23,12 @@ struct ToolClock: Sendable {
     }
   }
 
-  /// Milliseconds since 1970.
+  /// Returns the milliseconds since 1970.
   func now() -> Int64 { Self.system() &+ shift }
 
   private static func system() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
-  /// `+7d1s`, `-2h`: a sign, then numbers with w, d, h, m, s or ms. Nil for anything else.
+  /// Parses `+7d1s` or `-2h`: a sign, then numbers with w, d, h, m, s or ms. Returns `nil` for other texts.
   static func offset(_ text: String) -> Int64? {
     guard let sign: Int64 = text.first == "+" ? 1 : text.first == "-" ? -1 : nil else { return nil }
     var rest = text.dropFirst()

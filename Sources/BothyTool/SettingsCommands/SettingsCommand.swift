@@ -2,7 +2,7 @@ import ArgumentParser
 import BothySettings
 import BothyStore
 
-/// `bothy settings`: groups of settings that apps keep in a file.
+/// `bothy settings`: reads and writes groups of settings that apps store in a file.
 struct SettingsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "settings",
@@ -20,7 +20,7 @@ struct SettingsCommand: AsyncParsableCommand {
       """,
     subcommands: [SettingsGetCommand.self, SettingsSetCommand.self, SettingsWatchCommand.self])
 
-  /// Opens an existing file. Nothing is made, and a damaged file is left as it is.
+  /// Opens an existing file. Creates nothing, and leaves a damaged file unchanged.
   static func open(_ path: String) throws -> Store {
     var options = StoreOptions(readers: 1, cacheSize: 1 << 20)
     options.damagedFile = .leave
@@ -40,15 +40,15 @@ struct SettingsCommand: AsyncParsableCommand {
       try store.close()
       return result
     } catch {
-      try? store.close()  // the first error is the one to tell
+      try? store.close()  // the first error is the one to report
       throw error
     }
   }
 }
 
-/// How groups and values are shown.
+/// The printed form of groups and values.
 extension SettingsRow {
-  /// One line for the group, one for each value.
+  /// One line for the group, and one for each value.
   var text: String {
     let width = fields.map(\.name.count).max() ?? 0
     let lines = fields.map { field in
@@ -60,7 +60,7 @@ extension SettingsRow {
 }
 
 extension FieldValue {
-  /// Texts as they are, everything else as JSON.
+  /// Texts unquoted, everything else as JSON.
   var plainText: String {
     if case .text(let text) = self { return text }
     var writer = JSONWriter()

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothySettings
 import BothyStore
 
-/// `bothy settings get`: all groups, one group, or one value.
+/// `bothy settings get`: prints all groups, one group, or one value.
 struct SettingsGetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothySettings
 import BothyStore
 
-/// `bothy settings set`: one value, or its default again.
+/// `bothy settings set`: sets one value, or resets it to its default.
 struct SettingsSetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "set",
@@ -47,7 +47,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
     }
   }
 
-  /// Reads what was typed as a value of the field.
+  /// Returns a closure that parses the typed text as a value of the field.
   private static func read(_ field: FieldSchema) -> (String) throws -> FieldValue {
     { text in
       let refused = SettingsError(

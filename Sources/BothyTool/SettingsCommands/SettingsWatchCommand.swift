@@ -2,7 +2,7 @@ import ArgumentParser
 import BothySettings
 import BothyStore
 
-/// `bothy settings watch`: a group, each time it changes.
+/// `bothy settings watch`: prints a group each time it changes.
 struct SettingsWatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy digest`: a short text that is equal where the records are equal.
+/// `bothy digest`: prints a short text that is equal for equal records.
 struct DigestCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "digest",
@@ -57,7 +57,7 @@ struct DigestCommand: AsyncParsableCommand {
     }
   }
 
-  /// Ends with status 1 when something still differs.
+  /// Repairs differences. Ends with status 1 if some remain.
   private func repair(_ session: Session) async throws {
     try session.requireServer()
     var reports: [RepairReport] = []

@@ -38,7 +38,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
   }
 
-  /// A file too damaged to open is examined from outside.
+  /// Examines a file that is too damaged to open from outside.
   private func examine() async throws -> [StoreDiagnosis.Finding] {
     do {
       return try await Session.with(database) { session in

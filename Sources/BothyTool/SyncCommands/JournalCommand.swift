@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy journal`: what became of local writes, and what was lost.
+/// `bothy journal`: shows decisions about local writes, and their lost content.
 struct JournalCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "journal",
@@ -16,7 +16,7 @@ struct JournalCommand: AsyncParsableCommand {
     defaultSubcommand: JournalShowCommand.self)
 }
 
-/// `bothy journal show`, which is the command without a word too.
+/// `bothy journal show`, which is also the default command.
 struct JournalShowCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Prints the newest decisions about local writes, the newest first.")
@@ -48,14 +48,14 @@ struct JournalShowCommand: AsyncParsableCommand {
     }
   }
 
-  /// Ids may have slashes, types have none.
+  /// Parses an id. Ids may have slashes, types can't.
   private static func parsed(_ text: String) -> RecordID? {
     let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
     return parts.count == 2 ? RecordID(type: parts[0], id: parts[1]) : nil
   }
 }
 
-/// `bothy journal restore`: brings back what a decision took.
+/// `bothy journal restore`: restores the content that a decision replaced.
 struct JournalRestoreCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
@@ -82,7 +82,7 @@ struct JournalRestoreCommand: AsyncParsableCommand {
 }
 
 extension JournalEntry {
-  /// The decision in a line, and a line for each field that it took.
+  /// The decision on one line, and a line for each field that it replaced.
   fileprivate var text: String {
     let time = Timestamp(milliseconds: decided).rfc3339
     let reason = if case .rejected(let reason) = outcome { " \(reason.message)" } else { "" }

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy lists`: one's own lists of principals, which live on the server.
+/// `bothy lists`: manages the user's own lists of principals, which are on the server.
 struct ListsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lists",
@@ -105,7 +105,7 @@ struct DeleteListCommand: AsyncParsableCommand {
 }
 
 extension Session {
-  /// The lists on the server.
+  /// Returns the lists on the server.
   fileprivate func lists() async throws -> [PrincipalList] {
     do {
       return try await store.lists(options: RequestOptions(fetchPolicy: .networkOnly))

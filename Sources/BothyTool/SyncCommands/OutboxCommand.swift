@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy outbox`: the changes that the server does not have yet.
+/// `bothy outbox`: lists the changes that the server doesn't have yet.
 struct OutboxCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "outbox",
@@ -27,7 +27,7 @@ struct OutboxCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy inbox`: the changes that the server refused.
+/// `bothy inbox`: lists the changes that the server rejected.
 struct InboxCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "inbox",
@@ -45,7 +45,9 @@ struct InboxCommand: AsyncParsableCommand {
 }
 
 extension OutputOptions {
-  /// - Parameter standing: how syncing goes, where what is printed may wait for that.
+  /// Prints entries.
+  ///
+  /// - Parameter standing: the sync status, if the entries may be waiting for it.
   fileprivate func print(
     _ entries: [OutboxEntry], of session: Session, empty: String, standing: SyncStanding? = nil
   ) throws {

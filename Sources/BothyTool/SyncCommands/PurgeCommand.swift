@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy purge`: removes records from this device, not from the server.
+/// `bothy purge`: deletes records from this device, not from the server.
 struct PurgeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "purge",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy resolve`: decides about a change that is pending or was refused.
+/// `bothy resolve`: decides about a pending or rejected change.
 struct ResolveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "resolve",

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy status`: what waits, how syncing goes, where each container stands, whether the server answers.
+/// `bothy status`: reports pending changes, the sync status, the state of each container, and if the server responds.
 struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",

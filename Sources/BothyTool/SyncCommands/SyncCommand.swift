@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyStore
 import BothySync
 
-/// `bothy sync`: brings a database and its server into agreement.
+/// `bothy sync`: syncs a database with its server.
 struct SyncCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
@@ -66,7 +66,7 @@ struct SyncCommand: AsyncParsableCommand {
     }
   }
 
-  /// The sync that carries a decision out; nil where none is given.
+  /// Runs the sync that applies a given decision, or returns `nil` without one.
   private func decide(_ store: SyncedStore) async throws -> SyncReport? {
     if adopt { return try await store.adoptServer() }
     return uploadMine ? try await store.uploadMine() : nil
@@ -113,7 +113,7 @@ struct SyncCommand: AsyncParsableCommand {
             } json: {
               report.writeMembers(to: &$0)
             }
-          } catch { break }  // nobody reads any more
+          } catch { break }  // standard output is closed
           if let reason = report.skipped { Standard.note("Not finished: \(reason.message)") }
         }
         group.cancelAll()

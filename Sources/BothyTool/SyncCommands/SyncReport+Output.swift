@@ -3,7 +3,7 @@ import BothySync
 
 /// A sync report as text.
 extension SyncReport {
-  /// What was done in a line, what needs attention in a line each.
+  /// The work of the sync on one line, and each problem on another.
   var text: String {
     var lines = ["Sent \(pushed), received \(pulled), \(requests) request\(requests == 1 ? "" : "s")."]
     if uploadedBlobs > 0 { lines.append("Uploaded \(uploadedBlobs) blob\(uploadedBlobs == 1 ? "" : "s").") }
@@ -31,7 +31,7 @@ extension SyncReport {
 }
 
 extension SyncStanding.Failing {
-  /// Since when, how often, why, and what to do.
+  /// The start, number, cause and remedy of the failures.
   var text: String {
     let begin = Timestamp(milliseconds: since).rfc3339
     let often =
@@ -41,7 +41,7 @@ extension SyncStanding.Failing {
 }
 
 extension SkipReason {
-  /// What happened and what to do.
+  /// The event and the remedy.
   var message: String {
     switch self {
     case .unreachable(let message): "\(message) \(Reason.network)"

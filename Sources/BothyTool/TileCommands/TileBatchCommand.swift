@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyGeo
 import BothyStore
 
-/// `bothy tile batch`: many questions about tiles in one process.
+/// `bothy tile batch`: runs many queries about tiles in one process.
 struct TileBatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "batch",

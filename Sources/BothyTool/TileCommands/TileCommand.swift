@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `bothy tile`: which tile a place is in, which tiles an area touches, what a tile shows.
+/// `bothy tile`: finds the tile of a place, the tiles of an area, and the contents of a tile.
 struct TileCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tile",

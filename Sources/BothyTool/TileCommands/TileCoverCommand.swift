@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyGeo
 import BothyStore
 
-/// `bothy tile cover`: the tiles around a place, or those of a box.
+/// `bothy tile cover`: lists the tiles around a place, or those of a box.
 struct TileCoverCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cover",

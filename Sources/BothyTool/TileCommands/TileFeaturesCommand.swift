@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyGeo
 import BothyStore
 
-/// `bothy tile features`: what a tile in GeoJSON holds, as it is understood here.
+/// `bothy tile features`: prints the decoded features of a GeoJSON tile.
 struct TileFeaturesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "features",

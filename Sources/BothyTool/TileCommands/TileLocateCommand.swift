@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyGeo
 import BothyStore
 
-/// `bothy tile locate`: the tile that a place is in.
+/// `bothy tile locate`: finds the tile that contains a place.
 struct TileLocateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "locate",
@@ -17,7 +17,7 @@ struct TileLocateCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy tile quadkey`: the tile that a quadkey names.
+/// `bothy tile quadkey`: finds the tile of a quadkey.
 struct TileQuadkeyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quadkey",
@@ -30,7 +30,7 @@ struct TileQuadkeyCommand: AsyncParsableCommand {
   func run() async throws { try Tile(quadkey: key).print(output) }
 }
 
-/// `bothy tile bounds`: the edges of a tile.
+/// `bothy tile bounds`: prints the edges of a tile.
 struct TileBoundsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bounds",

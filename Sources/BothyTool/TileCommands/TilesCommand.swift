@@ -1,7 +1,7 @@
 import ArgumentParser
 import BothyGeo
 
-/// `bothy tiles`: archives of tiles.
+/// `bothy tiles`: reads and writes archives of tiles.
 struct TilesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "tiles",
@@ -20,7 +20,7 @@ struct TilesCommand: AsyncParsableCommand {
     subcommands: [TilesInfoCommand.self, TilesImportCommand.self, TilesExportCommand.self])
 }
 
-/// An archive that is read: a file, or PMTiles at an address.
+/// An archive for reading: a file, or PMTiles at an address.
 enum ReadArchive {
   static func open(_ place: String) async throws -> any TileArchive {
     guard place.hasPrefix("http://") || place.hasPrefix("https://") else {

@@ -3,7 +3,7 @@ import BothyGeo
 import BothyStore
 import Foundation
 
-/// `bothy tiles info`: what an archive says of itself, and whether that is so.
+/// `bothy tiles info`: prints and optionally verifies the metadata of an archive.
 struct TilesInfoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "info",

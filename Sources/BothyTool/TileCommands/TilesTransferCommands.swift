@@ -5,7 +5,7 @@ import BothyStore
 import Foundation
 import HTTPTypes
 
-/// `bothy tiles import`: an archive's tiles into the cache.
+/// `bothy tiles import`: copies an archive's tiles into the cache.
 struct TilesImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
@@ -52,7 +52,7 @@ struct TilesImportCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy tiles export`: tiles as one file.
+/// `bothy tiles export`: writes tiles to one file.
 struct TilesExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
@@ -132,7 +132,7 @@ struct TilesExportCommand: AsyncParsableCommand {
     }
   }
 
-  /// What archives call a media type.
+  /// Returns the name that archives use for a media type.
   private static func format(_ entry: CacheEntry) throws -> String? {
     switch entry.metadata.fields[.contentType]?.prefix(while: { $0 != ";" }).lowercased() {
     case "image/png": "png"

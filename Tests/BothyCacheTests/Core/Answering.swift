@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The status that a scripted server answers with, as a test sets it.
+/// The status of a scripted server's responses, which a test sets.
 final class Answering: Sendable {
   private let status: Atomic<Int>
   init(_ status: Int) { self.status = Atomic(status) }

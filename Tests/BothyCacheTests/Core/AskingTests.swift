@@ -6,10 +6,10 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("Asking the server", .timeLimit(.minutes(5)))
+@Suite("Requests to the server", .timeLimit(.minutes(5)))
 struct AskingTests {
   /// Promises: T-24
-  @Test("A 304 renews what is stored: the bytes stay, the fields and the time are new, nothing has changed")
+  @Test("A 304 renews fields and times of an entry without a change event")
   func notModified() async throws {
     let rig = try CacheRig { request in
       request.fields[.ifNoneMatch] == "\"v1\""
@@ -30,7 +30,7 @@ struct AskingTests {
   }
 
   /// Promises: T-25
-  @Test("A 200 replaces what is stored and says that it has changed")
+  @Test("A 200 replaces the stored entry and sends a change event")
   func replaced() async throws {
     let version = Atomic(1)
     let rig = try CacheRig { _ in
@@ -50,7 +50,7 @@ struct AskingTests {
   }
 
   /// Promises: T-26
-  @Test("Without an ETag no condition is made up; the same bytes again renew and change nothing")
+  @Test("Requests without an ETag are unconditional, and unchanged bytes renew the entry")
   func noETag() async throws {
     let rig = try CacheRig()
     let tile = try rig.tile()
@@ -68,7 +68,7 @@ struct AskingTests {
 
   /// Promises: T-27
   @Test(
-    "Any other answer leaves what is stored as it was", arguments: [500, 503, 400, 401, 403, 418, 302, 206])
+    "Any other response does not change the entry", arguments: [500, 503, 400, 401, 403, 418, 302, 206])
   func otherStatus(status: Int) async throws {
     let isWell = Atomic(true)
     let rig = try CacheRig { _ in
@@ -93,7 +93,7 @@ struct AskingTests {
 
   /// Promises: T-27
   @Test(
-    "404, 410 and 204 are remembered as nothing there, for a time of their own", arguments: [404, 410, 204])
+    "Statuses 404, 410 and 204 are stored as negative, with their own lifetime", arguments: [404, 410, 204])
   func absent(status: Int) async throws {
     var rule = FreshnessRule.fixed(.days(7))
     rule.negativeLifetime = .hours(6)
@@ -114,7 +114,7 @@ struct AskingTests {
   }
 
   /// Promises: B-9
-  @Test("A 304 for what was cleared meanwhile is followed by one request without a condition")
+  @Test("A 304 for a removed entry is followed by one unconditional request")
   func phantom() async throws {
     let gate = Latch()
     let rig = try CacheRig { request in
@@ -135,7 +135,7 @@ struct AskingTests {
   }
 
   /// Promises: B-25
-  @Test("A failure is not kept: the next read asks again")
+  @Test("A failure isn't stored, so the next read sends a request")
   func failureIsNotKept() async throws {
     let calls = Atomic(0)
     let rig = try CacheRig { _ in
@@ -149,7 +149,7 @@ struct AskingTests {
 
   /// Promises: E-11, B-30
   @Test(
-    "With a full or failing disk the caller gets the bytes, and is told that they are not kept",
+    "With a full or failing disk the caller receives bytes that are not stored",
     arguments: [true, false])
   func diskFull(isFull: Bool) async throws {
     let rig = try CacheRig()
@@ -171,7 +171,7 @@ struct AskingTests {
         == [.requested(tile), .notStored(tile, obstacle), .changed(tile, bytes: 33)])
   }
 
-  @Test("What may not be stored goes to who asked and nowhere else")
+  @Test("A response that must not be stored is returned only to its readers")
   func noStore() async throws {
     let rig = try CacheRig(freshness: .http) { _ in .init(200, fields: [.cacheControl: "no-store"], "secret")
     }
@@ -181,7 +181,7 @@ struct AskingTests {
     #expect(rig.cache.peek(tile) == nil && rig.store.keys.isEmpty)
   }
 
-  @Test("A sign-in page in place of a tile is refused and harms nothing")
+  @Test("A sign-in page instead of a tile is rejected without effect")
   func portal() async throws {
     let isCaught = Atomic(false)
     let rig = try CacheRig { _ in
@@ -206,7 +206,7 @@ struct AskingTests {
     #expect(rig.store[tile] == stored)
   }
 
-  @Test("The old one comes at once and the new one after it; a failure after the old one is told")
+  @Test("The old version comes at once, then the new version or the failure")
   func staleThenFresh() async throws {
     let version = Atomic(1)
     let rig = try CacheRig { _ in
@@ -233,7 +233,7 @@ struct AskingTests {
     #expect(seen == ["v2"])
   }
 
-  @Test("What is usable while it is refreshed is served at once and refreshed behind")
+  @Test("An entry that may be used during a refresh is returned at once")
   func staleWhileRevalidate() async throws {
     var rule = FreshnessRule.fixed(.days(1))
     rule.staleWhileRevalidating = .days(1)
@@ -249,7 +249,7 @@ struct AskingTests {
     #expect(rig.loader.requests.count == 2)
   }
 
-  @Test("A request that changes things makes the cache let go of them")
+  @Test("A request that changes resources removes their entries from the cache")
   func unsafe() async throws {
     let rig = try CacheRig { request in
       request.method == .get ? .init(200, "x") : .init(201, fields: [.location: "/16/9/9.json"])

@@ -28,7 +28,7 @@ struct AtOnceTests {
       key = try source.key(zoom: 3, x: 1, y: 2)
     }
 
-    /// Stores the old picture, pins it if asked for, and lets it grow stale.
+    /// Stores the old picture, pins it if requested, and lets it become stale.
     func fill(isPinned: Bool = true) async throws {
       _ = try await cache.value(key)
       if isPinned { try await cache.pin([key], by: "region:test") }
@@ -37,7 +37,7 @@ struct AtOnceTests {
   }
 
   @Test(
-    "A stale picture that is pinned or on the screen is answered before a hanging or dripping server is",
+    "A stale picture, pinned or visible, is returned before a stuck server responds",
     arguments: [(true, true), (true, false), (false, true), (false, false)])
   func stuck(isPinned: Bool, hangs: Bool) async throws {
     let rig = try Rig()
@@ -46,7 +46,7 @@ struct AtOnceTests {
     let priority: LoadPriority = isPinned ? .normal : .visible
     async let read = rig.cache.value(rig.key, priority: priority)
     await rig.loader.stuck.reached()
-    // A read that waits for the server comes to its end at the latest now, with another reason.
+    // A read that waits for the server ends now at the latest, with another reason.
     await rig.clock.waitForSleepers(1)
     rig.clock.advance(by: .seconds(25))
     let answer = try await read
@@ -57,7 +57,7 @@ struct AtOnceTests {
     try await rig.cache.close()
   }
 
-  @Test("The refresh behind such an answer brings the new bytes")
+  @Test("The background refresh loads the new bytes")
   func refreshed() async throws {
     let rig = try Rig()
     try await rig.fill()
@@ -72,7 +72,7 @@ struct AtOnceTests {
     try await rig.cache.close()
   }
 
-  @Test("The refresh behind such an answer ends at a deadline, and the next read asks again")
+  @Test("The background refresh ends at a deadline, and the next read starts another")
   func deadline() async throws {
     let rig = try Rig()
     try await rig.fill()
@@ -93,7 +93,7 @@ struct AtOnceTests {
     #expect(seen.count { $0 == .requested(rig.key) } == 2)
   }
 
-  @Test("A picture that is neither pinned nor on the screen is asked for first, as before")
+  @Test("A picture that is neither pinned nor visible waits for the request")
   func others() async throws {
     let rig = try Rig()
     try await rig.fill(isPinned: false)
@@ -102,7 +102,7 @@ struct AtOnceTests {
     try await rig.cache.close()
   }
 
-  @Test("On a network that is known to be away nobody is asked for what is stored")
+  @Test("A stored entry causes no request while the device is offline")
   func offline() async throws {
     let (stream, network) = AsyncStream.makeStream(of: NetworkConditions.self)
     let rig = try Rig(network: stream)

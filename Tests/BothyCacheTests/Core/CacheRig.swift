@@ -12,7 +12,8 @@ struct CacheRig {
   let cache: ResourceCache
   let source: ResourceSource
 
-  /// - Parameter answer: what the server says; by default 200 with the address as the body.
+  /// Creates the rig.
+  /// - Parameter answer: returns the server's responses. The default is 200 with the address as the body.
   init(
     freshness: FreshnessRule = .fixed(.days(7)), settings: CacheSettings = CacheSettings(),
     store: StoreDouble = StoreDouble(), bundled: [any BlobReader] = [],
@@ -40,14 +41,14 @@ struct CacheRig {
 
   func pass(_ duration: Duration) { time.advance(by: duration.wholeMilliseconds) }
 
-  /// Gathers the events from now on.
+  /// Collects the events from now on.
   func listen() -> Listener { Listener(cache.events) }
 
-  /// What was sent in a field with the last request.
+  /// Returns the value of a field in the last request.
   func lastSent(_ name: HTTPField.Name) -> String? { loader.requests.last?.fields[name] }
 }
 
-/// Gathers the events of a cache.
+/// Collects the events of a cache.
 struct Listener {
   private let task: Task<[CacheEvent], Never>
 
@@ -55,7 +56,7 @@ struct Listener {
     task = Task { await events.reduce(into: []) { $0.append($1) } }
   }
 
-  /// All events up to the end of the cache, which this closes.
+  /// Returns all events until the end of the cache, which this closes.
   func events(of cache: ResourceCache) async throws -> [CacheEvent] {
     try await cache.close()
     return await task.value

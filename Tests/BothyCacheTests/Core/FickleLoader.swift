@@ -4,21 +4,21 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A network between a good one and none: it answers, hangs, drips or shows a sign-in page, as a test sets it.
+/// A network of varying quality. It responds, hangs, drips or shows a sign-in page, as a test sets it.
 final class FickleLoader: ResourceLoader {
   enum Mood: Sendable {
     case answers(ScriptedLoader.Answer)
-    /// Sends who asks for something else to an address, and answers there.
+    /// Redirects requests for other addresses to an address, and responds there.
     case redirects(String, ScriptedLoader.Answer)
-    /// Takes the request and says nothing until the caller leaves.
+    /// Accepts the request and sends nothing until the caller leaves.
     case hangs
-    /// Sends the head and one byte, and then nothing until the caller leaves.
+    /// Sends the head and one byte, then nothing until the caller leaves.
     case drips
   }
 
   private let state: Mutex<(mood: Mood, requests: Int)>
   private let network: AsyncStream<NetworkConditions>?
-  /// Told when a request has come while the network hangs or drips.
+  /// Opened when a request has come while the network hangs or drips.
   let stuck = Latch()
 
   init(_ mood: Mood, network: AsyncStream<NetworkConditions>? = nil) {

@@ -9,7 +9,7 @@ struct LegacyConfigurationTests {
   }
 
   /// Promises: R-19
-  @Test("Without a configuration there are a memory and a database cache with route-me's sizes")
+  @Test("Without a configuration, route-me's memory and database caches have their default sizes")
   func none() {
     let read = read(nil)
     #expect(read.memory?.count == 32)
@@ -19,7 +19,7 @@ struct LegacyConfigurationTests {
   }
 
   /// Promises: R-19
-  @Test("Memory capacities below one are one", arguments: [(-3, 1), (0, 1), (1, 1), (77, 77)])
+  @Test("Memory capacities below one count as one", arguments: [(-3, 1), (0, 1), (1, 1), (77, 77)])
   func memory(given: Int, count: Int) {
     let read = read([["type": "memory-cache", "capacity": given]])
     #expect(read.memory?.count == count && read.disk == nil)
@@ -28,7 +28,7 @@ struct LegacyConfigurationTests {
 
   /// Promises: R-19
   @Test(
-    "A database capacity of 0 is no limit, a negative one is passed over",
+    "A database capacity of 0 is unlimited, and a negative one is ignored",
     arguments: [(0, nil), (-1, 1000), (50, 50)])
   func database(given: Int, count: Int?) {
     let read = read([["type": "db-cache", "capacity": given, "strategy": "lru", "useCachesDirectory": true]])
@@ -40,7 +40,7 @@ struct LegacyConfigurationTests {
 
   /// Promises: R-19
   @Test(
-    "The purge is from one to the capacity, else a tenth of it",
+    "The purge is from one to the capacity, by default a tenth of it",
     arguments: [(1, 1), (50, 50), (0, 5), (51, 5), (-2, 5)])
   func purge(given: Int, purge: Int) {
     let read = read([["type": "db-cache", "capacity": 50, "minimalPurge": given]])
@@ -50,7 +50,7 @@ struct LegacyConfigurationTests {
   }
 
   /// Promises: R-19
-  @Test("Unknown types and words are passed over and named")
+  @Test("Unknown types and words are ignored and reported")
   func unknown() {
     let read = read([
       ["type": "punch-cards"], ["capacity": 3], ["type": "DB-Cache", "strategy": "random", "capacity": "12"],
@@ -60,7 +60,7 @@ struct LegacyConfigurationTests {
     #expect(LegacyCacheConfiguration(propertyList: ["caches": "none"]).memory?.count == 32)
   }
 
-  @Test("A file is read, and one that is no property list is an error")
+  @Test("A file is read, and a file that isn't a property list throws")
   func file() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The memory tier against a model of ten lines", .timeLimit(.minutes(5)))
 struct MemoryModelTests {
-  /// Keys in the order in which they go, the next one first.
+  /// Keys in the order of eviction, the next one first.
   private struct Model {
     let capacity: Int
     let touches: Bool
@@ -28,7 +28,7 @@ struct MemoryModelTests {
 
   /// Promises: R-6, B-34
   @Test(
-    "Ten thousand random steps leave what the model has",
+    "The tier equals the model after ten thousand random steps",
     arguments: [MemoryLimits.Order.leastRecentlyUsed, .firstIn], [1, 2, 3] as [UInt64])
   func model(order: MemoryLimits.Order, seed: UInt64) {
     var random = SeededGenerator(seed: seed)
@@ -53,7 +53,7 @@ struct MemoryModelTests {
 
   /// Promises: R-6
   @Test(
-    "Whatever comes, scan resistance holds the limits and never gives a wrong value",
+    "Scan resistance respects the limits and never returns a wrong value",
     arguments: [1, 2, 3] as [UInt64])
   func bounds(seed: UInt64) {
     var random = SeededGenerator(seed: seed)

@@ -15,7 +15,7 @@ struct MemoryTierTests {
   }
 
   /// Promises: R-6
-  @Test("What was read last goes last")
+  @Test("The value that was read last is evicted last")
   func leastRecentlyUsed() {
     let tier = tier(count: 3)
     for key in 0..<3 { tier.insert(key, key, cost: 1) }
@@ -25,7 +25,7 @@ struct MemoryTierTests {
   }
 
   /// Promises: B-28
-  @Test("A new value for a key in a full tier pushes nobody out", arguments: MemoryLimits.Order.allCases)
+  @Test("A new value for a key in a full tier evicts nothing", arguments: MemoryLimits.Order.allCases)
   func replacing(order: MemoryLimits.Order) {
     let tier = tier(count: 3, order: order)
     for key in 0..<3 { tier.insert(key, key, cost: 1) }
@@ -36,7 +36,7 @@ struct MemoryTierTests {
   }
 
   /// Promises: B-29
-  @Test("A negative capacity is one, not without end", arguments: [-5, 0, 1])
+  @Test("A negative capacity counts as one, not as unlimited", arguments: [-5, 0, 1])
   func negativeCapacity(count: Int) {
     let tier = tier(count: count)
     for key in 0..<10 { tier.insert(key, key, cost: 1) }
@@ -56,7 +56,7 @@ struct MemoryTierTests {
     }
   }
 
-  @Test("What is larger than the share of one entry is not taken, and its former value goes")
+  @Test("A value above the share of one entry is rejected and removes its predecessor")
   func tooLarge() {
     let tier = tier(bytes: 1000, share: 0.1)
     #expect(tier.insert(1, 1, cost: 100))
@@ -65,7 +65,7 @@ struct MemoryTierTests {
   }
 
   /// Promises: R-6
-  @Test("A scan of things read once does not push out what is read again and again")
+  @Test("A scan of values read once does not evict values read repeatedly")
   func scan() {
     let tier = tier(count: 100, order: .scanResistant)
     for key in 0..<50 { tier.insert(key, key, cost: 1) }
@@ -80,7 +80,7 @@ struct MemoryTierTests {
 
   /// Promises: B-34, R-6
   @Test(
-    "A hundred thousand insertions into ten thousand places cost ten times ten thousand",
+    "The time of insertions is proportional to their number",
     arguments: MemoryLimits.Order.allCases)
   func linear(order: MemoryLimits.Order) {
     func time(_ count: Int) -> Duration {
@@ -95,11 +95,11 @@ struct MemoryTierTests {
     }
     let small = (0..<5).map { _ in time(10_000) }.min() ?? .zero
     let large = (0..<3).map { _ in time(100_000) }.min() ?? .zero
-    // A full scan for each victim would make it a hundred times.
+    // A full scan for each evicted value takes a hundred times as long.
     #expect(large < small * 40)
   }
 
-  @Test("Trimming keeps the part of the limits that it is told")
+  @Test("Trimming keeps the requested part of the limits")
   func trimming() {
     let tier = MemoryTier<Int, Int>(MemoryLimits(bytes: 1000, largestShare: 1))
     for key in 0..<100 { tier.insert(key, key, cost: 10) }

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Sign-in pages in the place of what a source brings", .timeLimit(.minutes(5)))
+@Suite("Sign-in pages instead of a source's content", .timeLimit(.minutes(5)))
 struct PortalTests {
   private static let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 1])
   private static let pages: [ScriptedLoader.Answer] = [
@@ -35,7 +35,7 @@ struct PortalTests {
   }
 
   @Test(
-    "A page never replaces a stored tile, pinned or not, and the tile keeps its validator",
+    "A page never replaces a stored tile, and the tile keeps its validator",
     arguments: ["{y}.png", "{y}.pbf", "{y}"])
   func stored(ending: String) async throws {
     for isPinned in [true, false] {
@@ -60,7 +60,7 @@ struct PortalTests {
     }
   }
 
-  @Test("A page in the place of a tile that was never there is refused")
+  @Test("A page instead of a tile without a stored entry is rejected")
   func first() async throws {
     for ending in ["{y}.png", "{y}.json", "{y}.mvt", "{y}"] {
       for page in Self.pages {
@@ -74,7 +74,7 @@ struct PortalTests {
     }
   }
 
-  @Test("A plain resource is told by its name's ending, and by what is stored of it")
+  @Test("A plain resource is judged by its extension and by its stored entry")
   func plain() async throws {
     let named = try rig("https://t.example/files", Self.pages[0])
     for path in ["a.json", "a.PNG?x=1", "b/c.css", "d.geojson", "e.pbf"] {
@@ -100,7 +100,7 @@ struct PortalTests {
     }
   }
 
-  @Test("What was a picture is not replaced by another kind of thing, and may become another picture")
+  @Test("A picture is replaced by another picture, but not by another kind")
   func picture() async throws {
     let (loader, source, cache, store, time) = try rig("https://t.example/files", tile(Self.png))
     let key = try source.key(path: "menu")
@@ -113,7 +113,7 @@ struct PortalTests {
     #expect(try await cache.value(key, mode: .revalidate).bytes?.first == 0xFF)
   }
 
-  @Test("A source that says that it takes everything does so")
+  @Test("A source without restrictions accepts everything")
   func everything() async throws {
     let (_, source, cache, _, _) = try rig(
       "https://t.example/{z}/{x}/{y}.png", content: ContentExpectation(), Self.pages[0])

@@ -1,7 +1,7 @@
 import BothyCache
 import Testing
 
-@Suite("What a read does", .timeLimit(.minutes(5)))
+@Suite("Decisions of a read", .timeLimit(.minutes(5)))
 struct ReadPlanTests {
   private static let states: [Usability.State?] = [nil] + Usability.State.allCases.map { $0 }
 
@@ -12,7 +12,7 @@ struct ReadPlanTests {
     return ReadPlan(mode, stored: stored, hasNetwork: hasNetwork)
   }
 
-  @Test("The cache alone is read without asking, and what is not fresh is marked", arguments: [true, false])
+  @Test("A read of the cache alone sends no request and marks stale entries", arguments: [true, false])
   func cacheOnly(hasNetwork: Bool) {
     #expect(plan(.cacheOnly, nil, hasNetwork) == .fail(.notCached))
     #expect(plan(.cacheOnly, .fresh, hasNetwork) == .serve(nil))
@@ -21,7 +21,7 @@ struct ReadPlanTests {
     }
   }
 
-  @Test("Only what is fresh is served as fresh, in every mode, state and network")
+  @Test("Only fresh entries are returned as fresh, in every mode, state and network")
   func neverPassedOff() {
     for mode in ReadMode.allCases {
       for state in Self.states {
@@ -32,7 +32,7 @@ struct ReadPlanTests {
     }
   }
 
-  @Test("Without a network nothing is asked")
+  @Test("Without a network no request is sent")
   func noNetwork() {
     for mode in ReadMode.allCases {
       for state in Self.states {
@@ -50,7 +50,7 @@ struct ReadPlanTests {
     #expect(plan(.revalidate, .fresh, false) == .fail(.offline))
   }
 
-  @Test("With a network each mode asks as it says")
+  @Test("With a network each mode sends the requests it promises")
   func network() {
     let both = ReadPlan.ask(isConditional: true, mayFallBack: true)
     let bound = ReadPlan.ask(isConditional: true, mayFallBack: false)
@@ -78,7 +78,7 @@ struct ReadPlanTests {
     #expect(plan(.staleThenFresh, .mustRevalidate, true) == .serveAndRefresh)
   }
 
-  @Test("What never changes is not asked for again by a reload")
+  @Test("An immutable entry is not requested again by a reload")
   func immutable() {
     let stored = Usability(state: .fresh, age: 0, freshFor: 1, origin: .maxAge, isImmutable: true)
     #expect(ReadPlan(.revalidate, stored: stored, hasNetwork: true) == .serve(nil))

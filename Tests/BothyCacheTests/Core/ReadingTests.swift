@@ -8,7 +8,7 @@ import Testing
 @Suite("Reading resources", .timeLimit(.minutes(5)))
 struct ReadingTests {
   /// Promises
-  @Test("A miss is nil now and one answer later; from then on it is there at once")
+  @Test("A missing resource is in memory after its first read")
   func missThenHit() async throws {
     let rig = try CacheRig()
     let tile = try rig.tile()
@@ -22,7 +22,7 @@ struct ReadingTests {
   }
 
   /// Promises: T-22
-  @Test("A fresh tile asks nobody; one that is missing or past its time is fetched")
+  @Test("A fresh tile sends no request, and a missing or stale one does")
   func onlyWhatIsNeeded() async throws {
     let rig = try CacheRig(freshness: .fixed(.days(7)))
     let (expired, fresh, missing) = (try rig.tile(1), try rig.tile(2), try rig.tile(3))
@@ -42,7 +42,7 @@ struct ReadingTests {
   }
 
   /// Promises: R-3
-  @Test("A hit in memory posts no event, asks no disk and no network")
+  @Test("A hit in memory posts no event and uses neither disk nor network")
   func silentHit() async throws {
     let rig = try CacheRig()
     let tile = try rig.tile()
@@ -58,7 +58,7 @@ struct ReadingTests {
   }
 
   /// Promises: R-4, E-12
-  @Test("Any number of callers share one request, and each gets one answer")
+  @Test("Any number of callers share one request, and each receives one response")
   func sharedRequest() async throws {
     let gate = Latch()
     let rig = try CacheRig { request in
@@ -79,7 +79,7 @@ struct ReadingTests {
   }
 
   /// Promises: B-20, R-29
-  @Test("What is found on disk is put in memory: the second read costs no disk")
+  @Test("An entry found on disk is copied to memory for the second read")
   func promotion() async throws {
     let rig = try CacheRig()
     let tile = try rig.tile()
@@ -104,7 +104,7 @@ struct ReadingTests {
     #expect(try await rig.cache.value(rig.tile(3), mode: .cacheOnly).origin == .disk)
   }
 
-  @Test("A source of memory pressure is heard")
+  @Test("A source of memory pressure reports to the cache")
   func pressureSource() async throws {
     let report = Mutex<(@Sendable (MemoryPressure) -> Void)?>(nil)
     let source = MemoryPressureSource { new in report.withLock { $0 = new } }
@@ -119,16 +119,16 @@ struct ReadingTests {
   }
 
   /// Promises
-  @Test("A disk that does not answer holds up no other task")
+  @Test("A disk that does not respond delays no other task")
   func blockedDisk() async throws {
     let gate = DispatchSemaphore(value: 0)
     let rig = try CacheRig(store: StoreDouble { gate.wait() })
     let tiles = try (0..<16).map { try rig.tile($0) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for tile in tiles { group.addTask { _ = try await rig.cache.value(tile) } }
-      // With all threads of the program waiting for the disk these would never end.
+      // If all threads of the program wait for the disk, these tasks never end.
       for _ in 0..<64 { await Task { for _ in 0..<10 { await Task.yield() } }.value }
-      // A look-up that finds nothing asks for every variant.
+      // A look-up without a result reads every variant.
       for _ in tiles.flatMap(\.variants) { gate.signal() }
       try await group.waitForAll()
     }
@@ -136,7 +136,7 @@ struct ReadingTests {
   }
 
   /// Promises: B-26, R-5, R-41
-  @Test("Sources do not speak for one another: the same tile of two sources is two resources")
+  @Test("Sources are separate: a tile of two sources is two resources")
   func twoSources() async throws {
     let gate = Latch()
     let rig = try CacheRig { request in
@@ -162,7 +162,7 @@ struct ReadingTests {
     #expect(events.allSatisfy { $0.key != nil })
   }
 
-  @Test("A key of a source that nobody registered is an error that says so")
+  @Test("A key of an unregistered source is an error that names it")
   func unknownSource() async throws {
     let rig = try CacheRig()
     let key = ResourceKey("nobody", path: "x")
@@ -171,7 +171,7 @@ struct ReadingTests {
   }
 
   /// Promises: R-13
-  @Test("A bundled entry is found after the disk, and a newer one from the network takes its place")
+  @Test("The bundle is read after the disk, and a newer response replaces its entry")
   func bundled() async throws {
     let bundle = StoreDouble()
     let rig = try CacheRig(freshness: .fixed(.days(1)), bundled: [bundle]) { _ in .init(200, "new") }

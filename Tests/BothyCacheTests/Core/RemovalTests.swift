@@ -4,11 +4,11 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("Removing, keeping and suspending", .timeLimit(.minutes(5)))
+@Suite("Removing, pinning and suspending", .timeLimit(.minutes(5)))
 struct RemovalTests {
   /// Promises: R-26, T-41
   @Test(
-    "What is on its way when its source is cleared goes to who waits and is not stored",
+    "A response in flight during its source's removal is returned but not stored",
     arguments: [true, false])
   func clearedInFlight(onlySource: Bool) async throws {
     let gate = Latch()
@@ -29,7 +29,7 @@ struct RemovalTests {
   }
 
   /// Promises: R-26
-  @Test("Clearing one source empties its memory and disk and leaves the others")
+  @Test("Removing one source empties its memory and disk and leaves other sources")
   func clearOneSource() async throws {
     let rig = try CacheRig()
     let other = try CacheRig.source("other")
@@ -43,7 +43,7 @@ struct RemovalTests {
     #expect(rig.cache.peek(theirs) == nil && rig.store.keys.isEmpty)
   }
 
-  @Test("One removed key does not hold up the load of another")
+  @Test("A removed key does not delay the load of another")
   func removeOneInFlight() async throws {
     let gate = Latch()
     let rig = try CacheRig { request in
@@ -60,7 +60,7 @@ struct RemovalTests {
   }
 
   /// Promises: R-27
-  @Test("What came before a date goes; what is pinned stays")
+  @Test("Entries before a date are removed, and pinned ones stay")
   func before() async throws {
     let rig = try CacheRig()
     let (old, pinned, new) = (try rig.tile(1), try rig.tile(2), try rig.tile(3))
@@ -76,7 +76,7 @@ struct RemovalTests {
   }
 
   /// Promises: B-43
-  @Test("What is no longer fresh can be removed at once; the limits hold without that")
+  @Test("Stale entries can be removed at once, and otherwise the limits suffice")
   func expired() async throws {
     let rig = try CacheRig(freshness: .fixed(.hours(1)))
     let (old, pinned, new) = (try rig.tile(1), try rig.tile(2), try rig.tile(3))
@@ -93,7 +93,7 @@ struct RemovalTests {
   }
 
   /// Promises: E-29
-  @Test("Who has read an entry keeps its bytes when it is evicted, removed or replaced")
+  @Test("A reader keeps the bytes of an entry after its eviction, removal or replacement")
   func evictedWhileRead() async throws {
     var settings = CacheSettings()
     settings.memory = MemoryLimits(count: 1)
@@ -108,7 +108,7 @@ struct RemovalTests {
   }
 
   /// Promises: R-33, B-21
-  @Test("While the network is suspended only what is stored is served; afterwards the real thing comes")
+  @Test("A suspended network serves stored entries alone, and loads follow after it resumes")
   func suspended() async throws {
     let rig = try CacheRig()
     let (known, unknown) = (try rig.tile(1), try rig.tile(2))
@@ -133,7 +133,7 @@ struct RemovalTests {
   }
 
   /// Promises: T-29
-  @Test("Without a network anything stored is served, marked as stale, however old")
+  @Test("Without a network any stored entry is served, marked as stale, however old")
   func offline() async throws {
     let rig = try CacheRig { request in
       if request.url.hasSuffix("/9/9.json") { return .init(200, "never asked again") }
@@ -160,7 +160,7 @@ struct RemovalTests {
   }
 
   /// Promises: R-31
-  @Test("A screen is told what to show in each state")
+  @Test("A screen receives a state for each situation")
   func states() async throws {
     let status = Answering(200)
     let rig = try CacheRig { _ in .init(status.value, "tile") }
@@ -189,7 +189,7 @@ struct RemovalTests {
     #expect(try await states(3) == ["loading", "absent"])
   }
 
-  @Test("A waiter that is cancelled hears of it at once, and the others get the answer")
+  @Test("A cancelled reader ends at once, and other readers receive the response")
   func cancelled() async throws {
     let gate = Latch()
     let rig = try CacheRig { request in

@@ -4,15 +4,15 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("What takes the place of a stored tile", .timeLimit(.minutes(5)))
+@Suite("Replacement of a stored tile", .timeLimit(.minutes(5)))
 struct ReplacementTests {
-  /// A vector tile with one empty layer of this name.
+  /// Returns a vector tile with one empty layer of this name.
   static func vector(_ name: String) -> Data {
     let name = Array(name.utf8)
     return Data([0x1A, UInt8(name.count + 4), 0x0A, UInt8(name.count)] + name + [0x78, 0x02])
   }
 
-  /// The head and the end of a PNG of this width and height.
+  /// Returns the head and the end of a PNG of this width and height.
   static func png(_ text: String, _ width: UInt8 = 1, _ height: UInt8 = 1) -> Data {
     Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8))
       + Data([0, 0, width, 0, 0, 0, height, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0]) + Data(text.utf8)
@@ -43,7 +43,7 @@ struct ReplacementTests {
     }
   }
 
-  /// What networks send that want a sign-in.
+  /// Responses of networks that require a sign-in.
   static let portals: [Case] = [
     Case("script", text: "<script>location='http://portal/'</script>"),
     Case("comment", "text/plain", text: "<!-- portal --><p>log in"),
@@ -62,7 +62,7 @@ struct ReplacementTests {
     Case("no bytes of a page", 200, "text/html"),
   ]
 
-  /// What servers say of what they no longer have, or let nobody keep.
+  /// Responses of servers for resources that are gone or must not be stored.
   static let refusals: [Case] = {
     var cases = [404, 410, 204].map { Case("\($0)", $0) } + [Case("no bytes", 200, "image/png")]
     cases.append(Case("404, not to be kept", 404))
@@ -97,11 +97,11 @@ struct ReplacementTests {
       time.advance(by: Duration.days(2).wholeMilliseconds)
     }
 
-    /// Asks in each way there is, and returns what is stored then.
+    /// Requests the key in every way, and returns the bytes stored afterwards.
     func askInEveryWay(_ answer: ScriptedLoader.Answer) async throws -> Data? {
       loader.set(.answers(answer))
       for mode in [ReadMode.networkOnly, .revalidate, .networkElseCache, .cacheElseNetwork] {
-        // Refused, or the stored one in its place: what is stored is looked at below.
+        // The read throws or returns the stored entry, which is checked below.
         _ = try? await cache.value(key, mode: mode)
       }
       for priority in [LoadPriority.visible, .background] {
@@ -118,7 +118,7 @@ struct ReplacementTests {
   }
 
   @Test(
-    "No sign-in page of any kind replaces a vector tile, pinned or not, or is stored as one",
+    "A sign-in page never replaces a vector tile and is never stored as one",
     arguments: portals)
   func portalForVectors(_ portal: Case) async throws {
     for ending in [".pbf", ".mvt", ""] {
@@ -135,7 +135,7 @@ struct ReplacementTests {
     #expect(error?.code == .unexpectedContent && rig.store[other] == nil)
   }
 
-  @Test("No sign-in page of any kind replaces a picture", arguments: portals)
+  @Test("A sign-in page of any kind replaces no picture", arguments: portals)
   func portalForPictures(_ portal: Case) async throws {
     for isPinned in [true, false] {
       let rig = try await Rig(".png", Self.png("v1"), pinned: isPinned)
@@ -143,7 +143,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test("A pinned tile that the server says is gone stays, and the reader is told", arguments: refusals)
+  @Test("A pinned tile that is gone on the server stays, and the read throws", arguments: refusals)
   func gone(_ refusal: Case) async throws {
     for (ending, body) in [(".png", Self.png("v1")), (".pbf", Self.vector("v1")), ("", Data([1, 2, 3]))] {
       let rig = try await Rig(ending, body, pinned: true)
@@ -158,7 +158,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test("What nobody has pinned goes when its server says so")
+  @Test("An entry without pins is removed when its server says it is gone")
   func unpinned() async throws {
     let rig = try await Rig(".png", Self.png("v1"), pinned: false)
     rig.loader.set(.answers(ScriptedLoader.Answer(404)))
@@ -166,7 +166,7 @@ struct ReplacementTests {
     #expect(rig.store[rig.key]?.metadata.status == 404)
   }
 
-  @Test("An answer that nobody may keep removes no pinned tile, and reaches who asked")
+  @Test("A response with no-store removes no pinned tile and is returned to its readers")
   func noStore() async throws {
     for isPinned in [true, false] {
       let rig = try await Rig(".png", Self.png("v1"), pinned: isPinned)
@@ -178,7 +178,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test("A tile that broke off with its connection is not taken for whole")
+  @Test("A tile that broke off with its connection is not stored")
   func cut() async throws {
     for (ending, whole, next) in [
       (".png", Self.png("v1"), Self.png("v2")), (".pbf", Self.vector("v1"), Self.vector("v2")),
@@ -199,7 +199,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test("A picture of another format or size replaces no tile; a newer one of its kind does")
+  @Test("Only a newer picture of equal format and size replaces a tile")
   func otherPicture() async throws {
     for body in [
       Self.png("logo", 2, 1), Data("GIF89a".utf8) + Data([0, 1, 0, 1, 0x3B]), Data("<svg/>".utf8),
@@ -217,7 +217,7 @@ struct ReplacementTests {
     }
   }
 
-  @Test("Over plain HTTP another host's answer replaces nothing; over HTTPS a redirect is the server's word")
+  @Test("A redirect to another host replaces entries over HTTPS, but not over HTTP")
   func redirect() async throws {
     for (host, isTaken) in [("http://t.example", false), ("https://t.example", true)] {
       let rig = try await Rig(".png", Self.png("v1"), pinned: true, host: host)

@@ -9,7 +9,7 @@ struct SourceTests {
     try ResourceSource("s", template: template, hosts: hosts, ignoredQueryItems: ignored, secrets: secrets)
   }
 
-  @Test("A template is filled in with what it names")
+  @Test("A template is filled with the values it names")
   func templates() throws {
     let tile = (zoom: 16, x: 10472, y: 22982)
     func url(_ template: String, _ hosts: [String] = []) throws -> String {
@@ -28,7 +28,7 @@ struct SourceTests {
   }
 
   @Test(
-    "A template that cannot work is refused with a reason",
+    "An invalid template is rejected with a reason",
     arguments: [
       "https://t/{z}/{x}", "https://t/{w}", "https://t/{z", "t.example/{z}/{x}/{y}", "ftp://t/{q}", "{q}",
     ])
@@ -36,7 +36,7 @@ struct SourceTests {
     #expect { try source(template) } throws: { ($0 as? CacheError)?.code == .invalidSource }
   }
 
-  @Test("Ids and hosts that cannot work are refused")
+  @Test("Invalid ids and hosts are rejected")
   func badSources() {
     #expect(throws: CacheError.self) { try ResourceSource("", template: "https://t.example") }
     #expect(throws: CacheError.self) { try ResourceSource("a\nb", template: "https://t.example") }
@@ -44,7 +44,7 @@ struct SourceTests {
   }
 
   /// Promises: E-22
-  @Test("The query is part of a key unless it is ignored; fragments and secrets are not")
+  @Test("The query is part of a key unless ignored, without fragments and secrets")
   func queries() throws {
     let source = try source("https://api.example/v1", ignored: ["session"], secrets: ["token": "s3cret"])
     let key = try source.key(path: "menu.json?lang=de")
@@ -58,7 +58,7 @@ struct SourceTests {
   }
 
   @Test(
-    "Paths that mean the same have one key",
+    "Equivalent paths have one key",
     arguments: [
       ("a/b", "/a/b"), ("a/b", "a/./c/../b"), ("a//b", "/a//b"), ("a//b", "a//c/../b"), ("a%7Eb", "a~b"),
       ("%41", "A"), ("a%2fb", "a%2Fb"),
@@ -70,7 +70,7 @@ struct SourceTests {
     #expect(try source.key(path: left) == source.key(path: right))
   }
 
-  @Test("Paths that mean something else have keys of their own")
+  @Test("Paths of different resources have different keys")
   func otherPaths() throws {
     let source = try source("https://api.example")
     let paths = [
@@ -81,7 +81,7 @@ struct SourceTests {
   }
 
   @Test(
-    "An address is asked for as it was given, with doubled slashes and empty items of the query",
+    "A request keeps an address's doubled slashes and empty query items",
     arguments: [
       "/image/fetch/https://example.com/a.png", "/a//b", "//a", "/a/b//", "/x?a=1&&b=", "/x?&",
       "/bucket//key?q=a//b",
@@ -98,7 +98,7 @@ struct SourceTests {
   }
 
   /// Promises: R-12
-  @Test("Alias hosts bring the same resource under one key")
+  @Test("Alias hosts return one resource under one key")
   func aliases() throws {
     let tiles = try ResourceSource("t", template: "https://{s}.t.example/{z}/{x}/{y}", hosts: ["a", "b"])
     let key = try tiles.key(zoom: 3, x: 1, y: 2)
@@ -111,7 +111,7 @@ struct SourceTests {
   }
 
   /// Promises: B-22, R-34
-  @Test("Columns go round the world, rows do not")
+  @Test("Columns wrap around the world, and rows do not")
   func wrapping() throws {
     let tiles = try source("https://t.example/{z}/{x}/{y}")
     #expect(try tiles.key(zoom: 4, x: 19, y: 3) == tiles.key(zoom: 4, x: 3, y: 3))
@@ -122,7 +122,7 @@ struct SourceTests {
   }
 
   /// Promises: R-35
-  @Test("A zoom that the source does not have is refused")
+  @Test("A zoom that the source does not have is rejected")
   func zooms() throws {
     var tiles = try source("https://t.example/{z}/{x}/{y}")
     tiles.zooms = 3...5
@@ -142,7 +142,7 @@ struct SourceTests {
   }
 
   /// Promises: R-11, B-31
-  @Test("Two different sources under one id are an error; the same one may come again with other limits")
+  @Test("An id has one source, which may be registered again with other limits")
   func conflicts() throws {
     let cache = try ResourceCache(sources: [try source("https://a.example/{q}")])
     #expect { try cache.register(try source("https://b.example/{q}")) } throws: {
@@ -155,7 +155,7 @@ struct SourceTests {
   }
 
   /// Promises: R-42
-  @Test("Names and attribution are there without a network")
+  @Test("Names and attribution are available without a network")
   func attribution() throws {
     let names = SourceNames(short: "OSM", long: "OpenStreetMap", attribution: "© OpenStreetMap contributors")
     let source = try ResourceSource("osm", template: "https://t.example/{q}", names: names)

@@ -2,7 +2,7 @@ import BothyCache
 import BothyStore
 import Synchronization
 
-/// A store of entries in memory that counts what it is asked, and fails, refuses or waits as a test wants it to.
+/// A store of entries in memory that counts calls, and fails, refuses or waits as a test sets it.
 final class StoreDouble: BlobStore {
   struct State {
     var entries: [ResourceKey: CacheEntry] = [:]
@@ -17,7 +17,7 @@ final class StoreDouble: BlobStore {
   }
 
   let state = Mutex(State())
-  /// Run by the calling thread before each read.
+  /// Called by the calling thread before each read.
   let beforeReading: (@Sendable () -> Void)?
 
   init(beforeReading: (@Sendable () -> Void)? = nil) { self.beforeReading = beforeReading }

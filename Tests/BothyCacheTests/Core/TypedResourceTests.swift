@@ -21,7 +21,7 @@ struct TypedResourceTests {
   private static func json(_ dish: String) -> String { #"{"dish":"\#(dish)"}"# }
 
   /// Promises: K-13, K-14, K-15, K-16
-  @Test("Nothing stored or older than the interval is fetched, anything else is left alone")
+  @Test("An update requests only missing and expired values")
   func updateIfNeeded() async throws {
     let rig = try CacheRig { _ in
       .init(200, fields: [.eTag: "W/\"a\"", .contentType: "application/json"], Self.json("soup"))
@@ -44,7 +44,7 @@ struct TypedResourceTests {
   }
 
   /// Promises: K-14
-  @Test("A negative interval is refused; none follows the server")
+  @Test("A negative interval is rejected, and without one the server's fields apply")
   func interval() async throws {
     let rig = try CacheRig { _ in .init(200, fields: [.cacheControl: "max-age=60"], Self.json("soup")) }
     let key = try api(rig).key(path: "menu")
@@ -60,7 +60,7 @@ struct TypedResourceTests {
   }
 
   /// Promises: K-15
-  @Test("A value of another type under the same key counts as not stored")
+  @Test("A value of another type under the key counts as not stored")
   func otherType() async throws {
     let rig = try CacheRig { _ in .init(200, fields: [.eTag: "\"1\""], #"{"dish":"soup","cents":350}"#) }
     let key = try api(rig).key(path: "menu")
@@ -74,7 +74,7 @@ struct TypedResourceTests {
   }
 
   /// Promises: K-17
-  @Test("A change is told once it is stored; the same bytes again renew the time and tell no change")
+  @Test("A stored change is reported, and unchanged bytes only renew the time")
   func changes() async throws {
     let dish = Box("soup")
     let rig = try CacheRig { _ in .init(200, Self.json(dish.value)) }
@@ -105,7 +105,7 @@ struct TypedResourceTests {
   }
 
   /// Promises: B-41, K-19
-  @Test("Neither an error of the server nor broken JSON touches the value or its time")
+  @Test("Errors of the server and broken JSON change neither value nor time")
   func failures() async throws {
     let answer = Box((200, Self.json("soup")))
     let rig = try CacheRig { _ in .init(answer.value.0, answer.value.1) }
@@ -126,7 +126,7 @@ struct TypedResourceTests {
   }
 
   /// Promises: B-42, E-12
-  @Test("Readers of the bytes, and of values of several types, share one request")
+  @Test("Readers of the bytes and of values of several types share one request")
   func sharedByAllReaders() async throws {
     for (body, isMenu, isPrice) in [
       (#"{"dish":"soup","cents":350}"#, true, true), (#"{"cents":350}"#, false, true), ("soup", false, false),
@@ -186,7 +186,7 @@ struct TypedResourceTests {
     #expect(decoded.value <= 2)
   }
 
-  @Test("Another version of the format decodes the stored bytes anew, without a request")
+  @Test("Another version of the format decodes stored bytes again without a request")
   func formatVersion() async throws {
     let rig = try CacheRig { _ in .init(200, Self.json("soup")) }
     let key = try api(rig).key(path: "menu")
@@ -210,7 +210,7 @@ struct TypedResourceTests {
     await #expect(throws: CacheError.self) { try await menu.value(mode: .cacheOnly) }
   }
 
-  @Test("The old value comes at once; a confirmation of it brings nothing new")
+  @Test("The old value comes at once, and a confirmation adds no value")
   func values() async throws {
     let dish = Box("soup")
     let rig = try CacheRig { _ in .init(200, Self.json(dish.value)) }
@@ -227,7 +227,7 @@ struct TypedResourceTests {
     #expect(try await read() == ["soup", "stew"])
   }
 
-  @Test("That there is nothing is an error of its own")
+  @Test("A missing resource is an error of its own")
   func absent() async throws {
     let rig = try CacheRig { _ in .init(404, "") }
     let menu = try Resource<Menu>(try api(rig).key(path: "menu"), in: rig.cache)

@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What upsets a cache from outside, seen by its readers: wrong clocks, damaged files.
+/// Tests of wrong clocks and damaged files, as readers of a cache see them.
 @Suite("Upsets", .timeLimit(.minutes(5)))
 struct UpsetTests {
   private static func server(_ request: ResourceRequest) -> ScriptedLoader.Answer {
@@ -14,7 +14,7 @@ struct UpsetTests {
 
   /// Promises: E-6, B-19d
   @Test(
-    "After the clock was set back the next visit asks the server; without one the copy is served, as stale")
+    "A clock set back causes a request, and offline the entry is stale")
   func clockBack() async throws {
     for rule in [FreshnessRule.fixed(.days(7)), .http] {
       let rig = try CacheRig(freshness: rule, Self.server)
@@ -37,7 +37,7 @@ struct UpsetTests {
   }
 
   /// Promises: E-7
-  @Test("After the clock ran far ahead all is asked about, none is fetched again, and nothing is lost")
+  @Test("A clock far ahead causes confirmations, no downloads and no losses")
   func clockAhead() async throws {
     let rig = try CacheRig(freshness: .http, Self.server)
     let tiles = try (0..<20).map { try rig.tile($0) }
@@ -55,7 +55,7 @@ struct UpsetTests {
   }
 
   /// Promises: E-8
-  @Test("A damaged copy counts as none: it is fetched again, told of once, and offline it is not served")
+  @Test("A damaged entry counts as missing, is reported once and is loaded again")
   func damage() async throws {
     let folder = try TemporaryFolder()
     let source = try CacheRig.source("tiles")
@@ -85,7 +85,7 @@ struct UpsetTests {
   }
 
   /// Promises: K-18
-  @Test("A reader on the main thread has its values decoded elsewhere, from wherever the bytes come")
+  @Test("A reader on the main thread has its values decoded on another thread")
   @MainActor
   func decoding() async throws {
     let rig = try CacheRig { _ in .init(200, "7") }

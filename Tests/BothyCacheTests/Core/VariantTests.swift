@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Several answers under one key, for requests that differ in what they say.
+/// Tests of several responses under one key, for requests with different fields.
 @Suite("Variants", .timeLimit(.minutes(5)))
 struct VariantTests {
   private static let languages = ["de", "en", "fr", "it", "no", "sv"]
@@ -26,7 +26,7 @@ struct VariantTests {
     return text(try await rig.cache.value(try rig.tile(), ReadOptions(mode: mode, fields: fields)))
   }
 
-  @Test("Each request gets the answer that is its own, from memory and from disk")
+  @Test("Each request receives its own response, from memory and from disk")
   func selection() async throws {
     let rig = try rig()
     for language in ["de", "en", nil, "fr"] {
@@ -48,7 +48,7 @@ struct VariantTests {
     #expect(inspected.map(\.key) == Array(repeating: tile, count: 4))
   }
 
-  @Test("A fifth answer takes the place of the one that was confirmed longest ago")
+  @Test("A fifth response replaces the one with the oldest confirmation")
   func bound() async throws {
     let rig = try rig()
     for language in Self.languages.prefix(4) {
@@ -66,7 +66,7 @@ struct VariantTests {
     await #expect(throws: CacheError.self) { try await read(rig, "en", .cacheOnly) }
   }
 
-  @Test("A 304 confirms the answer that was asked about, and leaves the others")
+  @Test("A 304 confirms the response of its request, and leaves the others")
   func confirmation() async throws {
     let rig = try rig(freshness: .fixed(.hours(1)))
     for language in ["de", "en"] { _ = try await read(rig, language) }
@@ -85,7 +85,7 @@ struct VariantTests {
     #expect(rig.loader.requests.count == 3 && rig.store.keys.count == 2)
   }
 
-  @Test("Removing, and a request that changes the resource, take all of them")
+  @Test("A removal or a request that changes the resource removes all variants")
   func invalidation() async throws {
     for isUnsafe in [false, true] {
       let rig = try rig()
@@ -99,7 +99,7 @@ struct VariantTests {
     }
   }
 
-  @Test("Expired ones go by themselves, and the fresh ones are still found")
+  @Test("Expired variants are evicted, and fresh ones are still found")
   func expired() async throws {
     let rig = try rig(freshness: .fixed(.hours(1)))
     _ = try await read(rig, "de")
@@ -113,7 +113,7 @@ struct VariantTests {
     }
   }
 
-  @Test("An answer for everybody, or that depends on something else, takes the place of all")
+  @Test("A response for all requests or with other Vary fields replaces all variants")
   func otherFields() async throws {
     let vary = Box<String?>("Accept-Language")
     let rig = try CacheRig { request in
@@ -134,7 +134,7 @@ struct VariantTests {
     }
   }
 
-  @Test("Memory alone keeps several as well")
+  @Test("A cache in memory alone keeps several variants too")
   func memoryAlone() async throws {
     let loader = ScriptedLoader { request in
       .init(200, fields: [.vary: "Accept-Language"], request.fields[.acceptLanguage] ?? "none")
@@ -149,7 +149,7 @@ struct VariantTests {
     #expect(loader.requests.count == 2)
   }
 
-  @Test("Requests for different answers that are under way together are kept side by side")
+  @Test("Simultaneous requests for different responses are separate")
   func together() async throws {
     let rig = try rig()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -169,7 +169,7 @@ struct VariantTests {
     }
   }
 
-  @Test("What is pinned is kept in all its answers, and served without a network")
+  @Test("A pinned resource keeps all its variants, and serves them without a network")
   func pinned() async throws {
     for kind in StoreKind.allCases {
       let folder = try TemporaryFolder()
@@ -210,7 +210,7 @@ struct VariantTests {
     }
   }
 
-  @Test("Entries that differ in their variant lie side by side in a store", arguments: StoreKind.allCases)
+  @Test("Entries of different variants are separate in a store", arguments: StoreKind.allCases)
   func stores(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
     let store = try kind.open(folder)
@@ -231,7 +231,7 @@ struct VariantTests {
   }
 }
 
-/// The place of a new answer, decided by values alone.
+/// Tests of the place of a new response, decided by values alone.
 @Suite("Places of variants", .timeLimit(.minutes(5)))
 struct VariantPlaceTests {
   private func answer(_ value: String?, _ name: String = "accept", at time: Int64 = 0) -> EntryMetadata {
@@ -241,7 +241,7 @@ struct VariantPlaceTests {
       variedOn: value.map { [VariedField(name: name, value: $0)] } ?? [])
   }
 
-  @Test("The same values replace, free places fill up, then the oldest goes")
+  @Test("Equal values replace, free places fill up, then the oldest is replaced")
   func order() {
     var stored: [(variant: UInt8, metadata: EntryMetadata)] = []
     for (time, value) in ["a", "b", "c", "d"].enumerated() {
@@ -258,7 +258,7 @@ struct VariantPlaceTests {
     #expect(VariantPlace(of: answer("e", at: 9), among: stored).variant == 2)
   }
 
-  @Test("Whatever depends on other fields is outdated, and the first place is taken")
+  @Test("A response with other Vary fields outdates all variants and uses the first place")
   func otherFields() {
     let stored = [(variant: UInt8(1), metadata: answer("a")), (variant: UInt8(3), metadata: answer("b"))]
     for new in [answer(nil), answer("a", "accept-language")] {

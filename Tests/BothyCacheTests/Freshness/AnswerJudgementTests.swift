@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("What an answer does to what is stored", .timeLimit(.minutes(5)))
+@Suite("Effects of a response on the stored entry", .timeLimit(.minutes(5)))
 struct AnswerJudgementTests {
   private let tile = EntryMetadata.of(200, ["ETag": "\"1\"", "Cache-Control": "max-age=60"])
 
@@ -16,7 +16,7 @@ struct AnswerJudgementTests {
   }
 
   /// Promises: T-25
-  @Test("A 200 replaces what is stored, with its own lifetime and tag")
+  @Test("A 200 replaces the stored entry, with its own lifetime and tag")
   func replaces() throws {
     let answer = Answer.of(200, ["ETag": "\"2\"", "Cache-Control": "max-age=5"], at: At.days(1))
     guard case .store(let entry) = judge(answer, stored: tile) else { throw Unexpected() }
@@ -25,7 +25,7 @@ struct AnswerJudgementTests {
   }
 
   /// Promises: T-26, B-19b
-  @Test("A 200 without a tag is kept without one: the next request names none either, or the date")
+  @Test("A 200 without a tag is stored without one, so later requests are unconditional")
   func untagged() throws {
     guard case .store(let bare) = judge(.of(200), stored: tile) else { throw Unexpected() }
     #expect(bare.fields[.eTag] == nil && Validation.fields(for: bare).isEmpty)
@@ -35,7 +35,7 @@ struct AnswerJudgementTests {
   }
 
   /// Promises: B-33, R-30
-  @Test("Each status is a body, nothing, a confirmation, worth another try, or an error")
+  @Test("Each status has one meaning: body, negative, confirmation, retry or error")
   func statuses() {
     let kinds: [(AnswerKind, [Int])] = [
       (.body, [200, 203]), (.negative, [204, 404, 410]), (.notModified, [304]), (.partial, [206]),
@@ -52,7 +52,7 @@ struct AnswerJudgementTests {
   }
 
   /// Promises: T-27, B-33, B-41
-  @Test("Whatever is neither bytes nor a confirmation nor nothing leaves what is stored, with its times")
+  @Test("Errors and partial responses leave the stored entry and its times unchanged")
   func failures() {
     for status in 100..<600 {
       let isAnswer = [200, 203, 204, 304, 404, 410].contains(status)
@@ -67,7 +67,7 @@ struct AnswerJudgementTests {
   }
 
   /// Promises: T-27
-  @Test("204, 404 and 410 are kept: it is known that there is nothing")
+  @Test("Statuses 204, 404 and 410 are stored as negative entries")
   func negative() throws {
     for status in [204, 404, 410] {
       guard case .store(let entry) = judge(.of(status), rule: .fixed(.days(7))) else { throw Unexpected() }
@@ -76,7 +76,7 @@ struct AnswerJudgementTests {
   }
 
   /// Promises: T-27, R-30
-  @Test("A busy server's wish to be left alone is read as seconds and as a date of its own clock")
+  @Test("A busy server's pause is read as seconds and as a date")
   func retryAfter() {
     func wait(_ fields: KeyValuePairs<String, String>) -> Int64? {
       guard case .fail(let failure) = judge(.of(503, fields)) else { return nil }
@@ -90,7 +90,7 @@ struct AnswerJudgementTests {
   }
 
   /// Promises: B-9, T-24
-  @Test("A 304 for an entry that has gone meanwhile is never success: it is asked for without a condition")
+  @Test("A 304 for a removed entry is followed by an unconditional request")
   func phantom() throws {
     #expect(judge(.of(304, ["ETag": "\"1\""], body: ""), stored: nil) == .askAnew)
     #expect(judge(.of(304, ["ETag": "\"9\""], body: ""), stored: tile) == .askAnew)
@@ -100,7 +100,7 @@ struct AnswerJudgementTests {
   }
 
   /// Promises: R-30
-  @Test("The sign-in page of a network is not taken for a tile, by its type or by its bytes")
+  @Test("A network's sign-in page is rejected by its type or by its bytes")
   func captivePortal() {
     let page = "<!DOCTYPE html><html>Sign in</html>"
     let typed = judge(
@@ -115,7 +115,7 @@ struct AnswerJudgementTests {
   }
 
   /// Promises: R-30
-  @Test("A body without a byte is worth another try where bytes are expected")
+  @Test("An empty body is a temporary failure where bytes are expected")
   func empty() {
     let answer = judge(.of(200, body: ""), expectation: .json)
     #expect(answer == .fail(AnswerFailure(status: 200, isTransient: true, mismatch: .empty)))
@@ -125,7 +125,7 @@ struct AnswerJudgementTests {
   }
 
   @Test(
-    "What looks as expected is kept: with white space or a mark before it, without a type, as any of a kind")
+    "Expected content is accepted after white space, without a type and by wildcard")
   func expected() {
     let bodies = [" \r\n\t{}", "\u{FEFF}[1]", "{"]
     for body in bodies {
@@ -138,7 +138,7 @@ struct AnswerJudgementTests {
     #expect(ContentExpectation.json.mismatch(fields: [:], body: Data("  ".utf8)) == .bytes)
   }
 
-  @Test("An answer that is not to be kept is handed out, and what it outdates goes")
+  @Test("A response that must not be stored is returned, and removes the outdated entry")
   func handedOut() throws {
     guard case .handOut(let entry, .answerForbids, let drops) = judge(.of(200, ["Cache-Control": "no-store"]))
     else { throw Unexpected() }
@@ -149,7 +149,7 @@ struct AnswerJudgementTests {
     #expect(!keeps)
   }
 
-  @Test("A proxy hands a server's error through, unless something stored may stand in for it")
+  @Test("A proxy returns a server's error unless a stored entry may replace it")
   func proxyErrors() throws {
     var proxy = FreshnessRule.http
     proxy.keepsEveryStatus = true

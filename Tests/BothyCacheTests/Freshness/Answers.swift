@@ -2,7 +2,7 @@ import BothyCache
 import Foundation
 import HTTPTypes
 
-/// Times and answers that the tests of freshness share. The clock starts on 2026-12-01 at midnight UTC.
+/// Times that the tests of freshness share. The clock starts on 2026-12-01 at midnight UTC.
 enum At {
   static let start: Int64 = 1_796_083_200_000
   static func seconds(_ count: Int64) -> Int64 { start + count * 1000 }
@@ -11,7 +11,7 @@ enum At {
 }
 
 extension HTTPFields {
-  /// Fields in order; a name may come several times.
+  /// Returns fields in order. A name may occur several times.
   static func of(_ pairs: KeyValuePairs<String, String>) -> HTTPFields {
     var fields = HTTPFields()
     for (name, value) in pairs {
@@ -22,7 +22,7 @@ extension HTTPFields {
 }
 
 extension Answer {
-  /// An answer that came at the time, at once.
+  /// Returns a response that came at the time, without delay.
   static func of(
     _ status: Int = 200, _ fields: KeyValuePairs<String, String> = [:], body: String = "map",
     request: KeyValuePairs<String, String> = [:], at time: Int64 = At.start
@@ -34,7 +34,7 @@ extension Answer {
 }
 
 extension EntryMetadata {
-  /// What is kept of an answer that came at the time.
+  /// Returns the stored metadata of a response that came at the time.
   static func of(
     _ status: Int = 200, _ fields: KeyValuePairs<String, String> = [:], rule: FreshnessRule = .http,
     request: KeyValuePairs<String, String> = [:], at time: Int64 = At.start
@@ -54,7 +54,7 @@ extension EntryMetadata {
     Usability(of: self, under: rule, at: now, isPinned: isPinned).state
   }
 
-  /// As a 304 leaves it.
+  /// Returns the metadata after a 304.
   func confirmed(
     _ fields: KeyValuePairs<String, String> = [:], rule: FreshnessRule = .http, at time: Int64
   ) -> EntryMetadata? {

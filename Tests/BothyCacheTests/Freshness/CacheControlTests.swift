@@ -10,7 +10,7 @@ struct CacheControlTests {
     return CacheControl(fields)
   }
 
-  @Test("Names are in any case, in any order, on any number of lines, among things unknown")
+  @Test("Names are read in any case, order and line, among unknown ones")
   func names() {
     let control = read(
       "MaX-aGe=60, x-more=\"a, b\", , No-Cache", "IMMUTABLE,must-revalidate", "stale-if-error=9")
@@ -20,7 +20,7 @@ struct CacheControlTests {
     #expect(!control.noStore)
   }
 
-  @Test("What stands in quotes is no directive")
+  @Test("A quoted text isn't read as a directive")
   func quotes() {
     #expect(read("extension=\"max-age=3600\", max-age=1").maxAge == 1)
     #expect(read("max-age=1, extension=\"no-store, max-age=3600").maxAge == 1)
@@ -28,7 +28,7 @@ struct CacheControlTests {
     #expect(read("extension=\"a\", no-store").noStore)
   }
 
-  @Test("A number may be quoted and may begin with zeros; what is none counts as stale")
+  @Test("A number may be quoted or zero-padded, and an invalid one is stale")
   func numbers() {
     #expect(read("max-age=\"3600\"").maxAge == 3600)
     #expect(read("max-age=003600").maxAge == 3600)
@@ -40,14 +40,14 @@ struct CacheControlTests {
     #expect(read("max-age= 3600").maxAge == 0)
   }
 
-  @Test("Numbers beyond the range are the longest there is")
+  @Test("Numbers beyond the range become the longest time")
   func overflow() {
     #expect(read("max-age=2147483647").maxAge == 2_147_483_647)
     #expect(read("max-age=2147483649").maxAge == CacheControl.longest)
     #expect(read("max-age=99999999999999999999999999999999").maxAge == CacheControl.longest)
   }
 
-  @Test("Of several the most cautious holds, wherever it stands")
+  @Test("Of several values the most cautious one counts, in any order")
   func repeated() {
     #expect(read("max-age=1800, max-age=1").maxAge == 1)
     #expect(read("max-age=1", "max-age=1800").maxAge == 1)
@@ -55,13 +55,13 @@ struct CacheControlTests {
     #expect(read("min-fresh=5, min-fresh=50").minFresh == 50)
   }
 
-  @Test("What is meant for shared caches means nothing here")
+  @Test("Directives for shared caches are ignored")
   func shared() {
     let control = read("s-maxage=1, proxy-revalidate")
     #expect(control == CacheControl())
   }
 
-  @Test("max-stale without a number accepts anything")
+  @Test("A max-stale without a number accepts any staleness")
   func maxStale() {
     #expect(read("max-stale").maxStale == .max)
     #expect(read("max-stale=5").maxStale == 5)

@@ -9,7 +9,7 @@ struct FreshnessRuleTests {
   private func moment(_ milliseconds: Int64) -> Date { Timestamp(milliseconds: milliseconds).date }
 
   /// Promises: R-20, E-33, K-16
-  @Test("Nothing that came longer ago than the lifetime is fresh; at exactly the lifetime it is stale")
+  @Test("An entry is fresh up to its lifetime, and at exactly the lifetime stale")
   func fixed() {
     let entry = EntryMetadata.of(200, ["Cache-Control": "no-cache, max-age=0"])
     let week = FreshnessRule.fixed(.days(7))
@@ -18,7 +18,7 @@ struct FreshnessRuleTests {
     #expect(entry.state(under: week, at: At.days(7)) == .staleIfError)
     #expect(entry.state(under: week, at: At.days(7) + 1000) == .staleIfError)
     #expect(entry.state(under: .fixed(.zero), at: At.start) == .staleIfError)
-    // A changed lifetime holds for what is stored already.
+    // A changed lifetime applies to stored entries.
     #expect(entry.state(under: .fixed(.days(8)), at: At.days(7)) == .fresh)
   }
 
@@ -35,7 +35,7 @@ struct FreshnessRuleTests {
     #expect(entry.state(under: rule, at: At.days(1)) == .staleIfError)
     cutOff.move(to: moment(At.hours(-2)))
     #expect(entry.state(under: rule, at: At.days(1)) == .fresh)
-    // It stands beside any other rule.
+    // A cut-off can be combined with any other rule.
     cutOff.move(to: moment(At.hours(1)))
     var http = FreshnessRule.http
     http.cutOff = cutOff
@@ -44,7 +44,7 @@ struct FreshnessRuleTests {
   }
 
   /// Promises: R-21
-  @Test("A cut-off by creation looks at when the server made it")
+  @Test("A cut-off by creation uses the server's time of creation")
   func cutOffByCreation() {
     let cutOff = CutOff(moment(At.hours(-5)))
     let rule = FreshnessRule.notBefore(cutOff, stamp: .lastModified)
@@ -55,7 +55,7 @@ struct FreshnessRuleTests {
   }
 
   /// Promises: R-22
-  @Test("An entry's own end wins over the rule of its source, in both directions")
+  @Test("An entry's own end overrides the rule of its source, in both directions")
   func ownEnd() {
     var entry = EntryMetadata.of(200, ["Cache-Control": "max-age=60, must-revalidate"])
     entry.expiresAt = At.days(2)
@@ -66,7 +66,7 @@ struct FreshnessRuleTests {
   }
 
   /// Promises: R-23
-  @Test("A weather map made at midnight and fetched at 22:00 is due at the next midnight, not at 22:00")
+  @Test("A daily map from midnight, fetched at 22:00, is stale at the next midnight")
   func weather() {
     let daily = FreshnessRule.fixed(.days(1), stamp: .lastModified)
     let map = EntryMetadata.of(200, ["Last-Modified": HTTPDate.text(At.start)], rule: daily, at: At.hours(22))
@@ -78,7 +78,7 @@ struct FreshnessRuleTests {
   }
 
   /// Promises: R-23
-  @Test("The moment of creation comes from a field or a closure; one that is missing or ahead is the receipt")
+  @Test("The creation is from a field or a closure, else it is the receipt")
   func stamps() throws {
     let name = try #require(HTTPField.Name("X-Made-At"))
     let made = moment(At.hours(-10))
@@ -98,7 +98,7 @@ struct FreshnessRuleTests {
     }
   }
 
-  @Test("Bounds hold what the server says between them, no-cache too, and a silent server gets a lifetime")
+  @Test("Bounds limit the server's lifetimes, and responses without one get a default")
   func bounds() {
     let rule = FreshnessRule.http(min: .hours(1), max: .days(1), otherwise: .hours(6))
     func end(_ control: String?) -> Int64 {
@@ -112,7 +112,7 @@ struct FreshnessRuleTests {
     #expect(end(nil) == 6 * 3_600_000)
   }
 
-  @Test("Immutable is not asked for even on a reload; manual only then")
+  @Test("A reload requests a manual entry, but not an immutable one")
   func immutable() {
     let entry = EntryMetadata.of(200, ["Cache-Control": "max-age=60, immutable"])
     #expect(Usability(of: entry, under: .immutable, at: At.days(9999)).isImmutable)
@@ -122,7 +122,7 @@ struct FreshnessRuleTests {
     #expect(manual.state == .fresh && !manual.isImmutable && manual.freshFor == .max)
   }
 
-  @Test("That there is nothing is remembered for a time of its own")
+  @Test("Negative entries have a lifetime of their own")
   func negative() {
     let rule = FreshnessRule.fixed(.days(7), negative: .hours(6))
     for status in [204, 404, 410] {
@@ -136,7 +136,7 @@ struct FreshnessRuleTests {
   }
 
   /// Promises: K-14
-  @Test("An expiration interval is a fixed lifetime, none is the server's, and a negative one is refused")
+  @Test("An expiration interval is a fixed lifetime, and a negative one is rejected")
   func interval() throws {
     let entry = EntryMetadata.of(200, ["Cache-Control": "max-age=60"])
     let hour = try #require(FreshnessRule(expirationInterval: .hours(1)))

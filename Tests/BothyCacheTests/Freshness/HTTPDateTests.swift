@@ -8,7 +8,7 @@ struct HTTPDateTests {
   private func read(_ text: String) -> Int64? { HTTPDate.milliseconds(text, now: At.start) }
 
   @Test(
-    "The three forms of the standard mean the same moment",
+    "The three forms of the standard mean one time",
     arguments: [
       "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
     ])
@@ -17,7 +17,7 @@ struct HTTPDateTests {
   }
 
   @Test(
-    "Names may be in any case, and the day of the week is not held against the date",
+    "Names may be in any case, and a wrong weekday is ignored",
     arguments: [
       "THU, 18 Aug 2050 02:01:18 GMT", "Thu, 18 AUG 2050 02:01:18 GMT", "Thu, 18 Aug 2050 02:01:18 gMT",
       "Mon, 18 Aug 2050 02:01:18 GMT", "Thursday, 18-Aug-50 02:01:18 GMT", "Thu Aug 18 02:01:18 2050",
@@ -27,7 +27,7 @@ struct HTTPDateTests {
   }
 
   @Test(
-    "Text outside the grammar is no date",
+    "A text outside the grammar is rejected",
     arguments: [
       "", "0", "-1", "Thu, 18 Aug 2050 02:01:18 UTC", "Thu, 18 Aug 2050 02:01:18 AEST",
       "Thu, 18 Aug 2050 02:01:18",
@@ -53,7 +53,7 @@ struct HTTPDateTests {
   }
 
   @Test(
-    "What is written reads back as the same second, from the year 0 to 9999", arguments: [2026, 77, 4711])
+    "A written date is read as an equal second, from year 0 to 9999", arguments: [2026, 77, 4711])
   func roundTrip(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<2000 {
@@ -65,7 +65,7 @@ struct HTTPDateTests {
     #expect(HTTPDate.text(-1) == "Wed, 31 Dec 1969 23:59:59 GMT")
   }
 
-  @Test("No bytes whatever make the reader stop the program", arguments: [1, 2])
+  @Test("The reader never stops the program, whatever the bytes are", arguments: [1, 2])
   func noise(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let model = Array("Sun, 06 Nov 1994 08:49:37 GMT".utf8)

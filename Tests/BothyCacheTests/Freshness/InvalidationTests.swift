@@ -13,7 +13,7 @@ struct InvalidationTests {
       method: try #require(HTTPRequest.Method(method)), url: url, status: status, fields: .of(fields))
   }
 
-  @Test("A change that went well makes its address stale; one that failed and a safe request do not")
+  @Test("Only a successful change invalidates its address")
   func own() throws {
     for method in ["POST", "PUT", "DELETE", "PATCH", "M-SEARCH"] {
       #expect(try targets(method) == [url])
@@ -23,7 +23,7 @@ struct InvalidationTests {
     for method in ["GET", "HEAD", "OPTIONS", "TRACE"] { #expect(try targets(method).isEmpty) }
   }
 
-  @Test("The addresses that the answer names go too, within the same origin only")
+  @Test("A change also invalidates addresses in its response, within its origin only")
   func named() throws {
     #expect(
       try targets("POST", 201, ["Location": "new", "Content-Location": "https://EXAMPLE.org/a/x"])

@@ -15,7 +15,7 @@ struct LifetimeTests {
 
   private func date(_ seconds: Int64) -> String { HTTPDate.text(At.seconds(seconds)) }
 
-  @Test("max-age goes before Expires, and Expires before a guess")
+  @Test("The lifetime is from max-age, else from Expires, else an estimate")
   func order() {
     let all = terms(["Cache-Control": "max-age=60", "Expires": date(100), "Last-Modified": date(-10_000)])
     #expect(all.lifetime == 60_000 && all.origin == .maxAge)
@@ -26,7 +26,7 @@ struct LifetimeTests {
     #expect(terms([:]).origin == .none)
   }
 
-  @Test("Expires counts from Date; without a readable Date from the receipt; what is no date is in the past")
+  @Test("Expires counts from Date or the receipt, and an invalid date is past")
   func expires() {
     #expect(terms(["Expires": date(300), "Date": date(400)]).lifetime == 0)
     #expect(terms(["Expires": date(1300), "Date": date(1000)]).lifetime == 300_000)
@@ -36,7 +36,7 @@ struct LifetimeTests {
     #expect(terms(["Expires": date(300), "expires": date(300)]).lifetime == 0)
   }
 
-  @Test("A guess is a tenth of the time since the last change, up to the limit, for statuses that allow it")
+  @Test("An estimate is a tenth of the time since the change, within limits")
   func guess() {
     let old: KeyValuePairs = ["Date": date(0), "Last-Modified": date(-86_400 * 365)]
     #expect(terms(old).lifetime == 7 * 86_400_000)
@@ -54,7 +54,7 @@ struct LifetimeTests {
     #expect(terms(["Date": date(0), "Last-Modified": date(50)]).lifetime == 0)
   }
 
-  @Test("The age is the larger of what clocks and other caches say, with the time on the way")
+  @Test("The age is the larger of two estimates, by clocks and by caches")
   func age() {
     #expect(terms(["Date": date(-30)]).initialAge == 30_000)
     #expect(terms(["Date": date(-30), "Age": "100"]).initialAge == 100_000)
@@ -63,7 +63,7 @@ struct LifetimeTests {
     #expect(terms(["Date": date(500)]).initialAge == 0)
   }
 
-  @Test("Of several ages the first counts, and one that is no number not at all")
+  @Test("The first of several ages counts, and an invalid one is ignored")
   func ageParsing() {
     #expect(terms(["Age": "7200, 0"]).initialAge == 7_200_000)
     #expect(terms(["Age": "0", "age": "7200"]).initialAge == 0)
@@ -73,14 +73,14 @@ struct LifetimeTests {
     #expect(terms(["Age": "99999999999999999999"]).initialAge == CacheControl.longest * 1000)
   }
 
-  @Test("Vary: * is as good as no-cache, in any company")
+  @Test("Vary: * equals no-cache, alone or with other fields")
   func varyStar() {
     for value in ["*", "*, *", ", *", "*, Foo", "Foo, *"] {
       #expect(terms(["Cache-Control": "max-age=60", "Vary": value]).flags.contains(.noCache), "\(value)")
     }
   }
 
-  @Test("More max-age is never less fresh, at any moment", arguments: [3, 14, 159])
+  @Test("A larger max-age never makes an entry less fresh", arguments: [3, 14, 159])
   func monotonic(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<500 {
@@ -99,7 +99,7 @@ struct LifetimeTests {
     }
   }
 
-  @Test("An entry that has become stale never becomes fresh by waiting", arguments: [26, 535])
+  @Test("A stale entry never becomes fresh by waiting", arguments: [26, 535])
   func oneWay(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<300 {

@@ -2,10 +2,10 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("Reading what is pinned", .timeLimit(.minutes(5)))
+@Suite("Reading pinned resources", .timeLimit(.minutes(5)))
 struct PinnedReadingTests {
   @Test(
-    "Pinned resources are there without a network though the server wants to be asked, and say that they are stale",
+    "Pinned resources are served without a network as stale, whatever the server demands",
     arguments: ["no-cache", "max-age=10, must-revalidate"])
   func offline(control: String) async throws {
     let rig = try CacheRig(freshness: .http) { _ in .init(200, fields: [.cacheControl: control], "map") }
@@ -24,7 +24,7 @@ struct PinnedReadingTests {
     #expect((asked + 1...asked + 2).contains(rig.loader.requests.count))
   }
 
-  @Test("When the server fails, what is pinned stands in for it, unless the read itself wants no cache")
+  @Test("A pinned entry replaces a failed response, unless the read has no-cache")
   func failing() async throws {
     let answering = Answering(200)
     let rig = try CacheRig(freshness: .http) { _ in
@@ -42,7 +42,7 @@ struct PinnedReadingTests {
     await #expect(throws: CacheError.self) { try await rig.cache.value(key, wanting) }
   }
 
-  @Test("A store says whether anybody holds a key, stored or not", arguments: StoreKind.allCases)
+  @Test("A store knows if any holder has pinned a key, stored or not", arguments: StoreKind.allCases)
   func holders(_ kind: StoreKind) throws {
     let store = try kind.open(try TemporaryFolder())
     let (tile, path) = (ResourceKey("osm", zoom: 3, x: 1, y: 2), ResourceKey("osm", path: "a"))

@@ -2,10 +2,10 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("Whether a server is well", .timeLimit(.minutes(5)))
+@Suite("Checks of a server's health", .timeLimit(.minutes(5)))
 struct ServiceCheckTests {
   /// Promises: B-7
-  @Test("A server that says nothing has changed is well, and so is one that knows there is nothing")
+  @Test("A 304 or a negative response means that the server is well")
   func confirmed() async throws {
     let answering = Answering(200)
     let rig = try CacheRig { _ in .init(answering.value, fields: [.eTag: "\"1\""], "map") }
@@ -18,7 +18,7 @@ struct ServiceCheckTests {
     #expect(try await rig.cache.value(tile, mode: .revalidate).isAbsent)
   }
 
-  @Test("A server that refuses or fails is not", arguments: [403, 429, 500, 503])
+  @Test("A refusal or a failure means that the server isn't well", arguments: [403, 429, 500, 503])
   func failing(status: Int) async throws {
     let rig = try CacheRig { _ in .init(status, "no") }
     let tile = try rig.tile()

@@ -2,7 +2,7 @@ import BothyCache
 import HTTPTypes
 import Testing
 
-@Suite("What may be kept", .timeLimit(.minutes(5)))
+@Suite("Responses that may be stored", .timeLimit(.minutes(5)))
 struct StorabilityTests {
   private func obstacle(
     _ status: Int = 200, _ control: String = "", method: HTTPRequest.Method = .get, request: String = "",
@@ -13,7 +13,7 @@ struct StorabilityTests {
       fields: .of(["Cache-Control": control]), rule: rule)
   }
 
-  @Test("no-store is kept neither for the request nor for the answer, unless the source says so")
+  @Test("A no-store in request or response prevents storing, unless the source overrides it")
   func noStore() {
     #expect(obstacle(200, "No-StOrE, max-age=99") == .answerForbids)
     #expect(obstacle(200, "max-age=99", request: "no-store") == .requestForbids)
@@ -24,7 +24,7 @@ struct StorabilityTests {
     #expect(obstacle(200, "no-store", request: "no-store", rule: rule) == .requestForbids)
   }
 
-  @Test("must-understand takes no-store back where the status is understood, and forbids where it is not")
+  @Test("With must-understand, no-store counts only for unknown statuses")
   func mustUnderstand() {
     #expect(obstacle(200, "no-store, must-understand, max-age=9") == nil)
     var proxy = FreshnessRule.http
@@ -33,7 +33,7 @@ struct StorabilityTests {
     #expect(obstacle(599, "max-age=9", rule: proxy) == nil)
   }
 
-  @Test("Private answers and those to requests with credentials are kept: the cache is one user's own")
+  @Test("Private responses and those to requests with credentials are stored")
   func privateCache() {
     #expect(obstacle(200, "private, max-age=9") == nil)
     #expect(
@@ -41,12 +41,12 @@ struct StorabilityTests {
         method: .get, request: .of(["Authorization": "x"]), status: 200, fields: [:], rule: .http) == nil)
   }
 
-  @Test("Only answers to GET are kept", arguments: ["HEAD", "POST", "PUT", "PROPFIND"])
+  @Test("Only responses to GET are stored", arguments: ["HEAD", "POST", "PUT", "PROPFIND"])
   func methods(name: String) throws {
     #expect(obstacle(200, "max-age=9", method: try #require(HTTPRequest.Method(name))) == .method)
   }
 
-  @Test("A part is never kept as the whole, in no mode")
+  @Test("A part is never stored as the whole, in any mode")
   func parts() {
     var proxy = FreshnessRule.http
     proxy.keepsEveryStatus = true
@@ -56,7 +56,7 @@ struct StorabilityTests {
     }
   }
 
-  @Test("A proxy keeps errors and redirects where the fields or the status allow it; a source never")
+  @Test("Only a proxy stores errors and redirects, where fields or status allow it")
   func everyStatus() {
     var proxy = FreshnessRule.http
     proxy.keepsEveryStatus = true
@@ -70,7 +70,7 @@ struct StorabilityTests {
     #expect(obstacle(100, "max-age=9", rule: proxy) == .status(100))
   }
 
-  @Test("Fields of the connection are not kept, named by it or known")
+  @Test("Fields of the connection are not stored, whether listed or known")
   func connection() {
     let kept = Storability.storable(
       .of([
@@ -82,7 +82,7 @@ struct StorabilityTests {
   }
 
   /// Promises: E-27
-  @Test("A content coding that the transport has undone goes with its length; the tag stays as it was")
+  @Test("An undone content coding is removed with its length, and the tag stays")
   func codings() {
     let fields = HTTPFields.of(["Content-Encoding": "gzip", "Content-Length": "10", "ETag": "W/\"a\""])
     #expect(Storability.storable(fields) == .of(["ETag": "W/\"a\""]))

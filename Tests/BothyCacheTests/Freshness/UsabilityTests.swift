@@ -3,9 +3,9 @@ import BothyCore
 import HTTPTypes
 import Testing
 
-@Suite("What may be done with an entry", .timeLimit(.minutes(5)))
+@Suite("The permitted use of an entry", .timeLimit(.minutes(5)))
 struct UsabilityTests {
-  @Test("Fresh, then while asking, then when asking fails: each window ends where it says")
+  @Test("The windows for use during a refresh and after an error end on time")
   func windows() {
     let entry = EntryMetadata.of(
       200, ["Cache-Control": "max-age=10, stale-while-revalidate=20, stale-if-error=60"])
@@ -20,7 +20,7 @@ struct UsabilityTests {
     }
   }
 
-  @Test("The source may let stale entries stand in longer, for ever, or not at all")
+  @Test("A source may extend, limit or forbid the use of stale entries after errors")
   func staleUse() {
     let entry = EntryMetadata.of(200, ["Cache-Control": "max-age=10"])
     var rule = FreshnessRule.http
@@ -34,7 +34,7 @@ struct UsabilityTests {
     #expect(entry.state(under: rule, at: At.seconds(10)) == .staleWhileRevalidate)
   }
 
-  @Test("What must be confirmed is never used without the server's word, whatever windows it names")
+  @Test("An entry that needs confirmation is never used without it, whatever its windows")
   func mustRevalidate() {
     let entry = EntryMetadata.of(
       200, ["Cache-Control": "max-age=10, must-revalidate, stale-while-revalidate=99, stale-if-error=99"])
@@ -45,7 +45,7 @@ struct UsabilityTests {
     #expect(!Usability(of: never, under: .http, at: At.start).isUsableOnError)
   }
 
-  @Test("Pinned entries are there without a network, whatever their fields say, and say that they are stale")
+  @Test("Pinned entries are usable without a network as stale, whatever their fields are")
   func pinned() {
     for control in ["max-age=10, must-revalidate", "no-cache", "max-age=0"] {
       let entry = EntryMetadata.of(200, ["Cache-Control": control])
@@ -67,7 +67,7 @@ struct UsabilityTests {
   }
 
   /// Promises: E-6, B-19d, K-16
-  @Test("When the clock has gone back, entries are asked for anew and still used offline")
+  @Test("A clock set back makes entries stale, and they are still used offline")
   func clockBack() throws {
     for rule in [FreshnessRule.http, .fixed(.days(7))] {
       let entry = EntryMetadata.of(200, ["Cache-Control": "max-age=604800", "ETag": "\"1\""])
@@ -82,7 +82,7 @@ struct UsabilityTests {
   }
 
   /// Promises: E-6
-  @Test("With the clock gone back, no window and no end of its own makes an entry usable unasked")
+  @Test("A clock set back disables windows and own ends of entries")
   func clockBackWindows() {
     var entry = EntryMetadata.of(200, ["Cache-Control": "max-age=10, stale-while-revalidate=999999"])
     #expect(entry.state(at: At.days(-1)) == .staleIfError)
@@ -94,7 +94,7 @@ struct UsabilityTests {
   }
 
   /// Promises: E-7
-  @Test("When the clock has gone far ahead, all is stale and one confirmation makes it fresh")
+  @Test("A clock far ahead makes entries stale, and one confirmation makes them fresh")
   func clockAhead() throws {
     let week = FreshnessRule.fixed(.days(7))
     let tile = EntryMetadata.of(200, ["ETag": "W/\"7\""], rule: week)
@@ -106,7 +106,7 @@ struct UsabilityTests {
     #expect(confirmed.receivedAt == At.start)
   }
 
-  @Test("What a request asks of a cache narrows or widens the use")
+  @Test("A request's directives narrow or widen the permitted use")
   func directives() {
     let entry = EntryMetadata.of(200, ["Cache-Control": "max-age=100", "Age": "40"])
     func state(_ control: String, at seconds: Int64) -> Usability.State {
@@ -126,7 +126,7 @@ struct UsabilityTests {
     #expect(RequestDirectives(.of(["Cache-Control": "only-if-cached"])).onlyIfCached)
   }
 
-  @Test("What is served carries its present age, in seconds and no more than can be said")
+  @Test("A served response has its present age in seconds, up to the largest")
   func served() {
     let entry = EntryMetadata.of(200, ["Age": "30", "Date": HTTPDate.text(At.start), "X": "1"])
     #expect(ServedAge.seconds(of: entry, at: At.seconds(12) + 999) == 42)

@@ -3,7 +3,7 @@ import BothyCore
 import HTTPTypes
 import Testing
 
-@Suite("Asking whether it has changed", .timeLimit(.minutes(5)))
+@Suite("Validation of stored entries", .timeLimit(.minutes(5)))
 struct ValidationTests {
   /// Promises: T-23, B-19b, E-27
   @Test("The stored validators are sent byte for byte, and no field without one")
@@ -21,7 +21,7 @@ struct ValidationTests {
   }
 
   /// Promises: T-23
-  @Test("Validators are sent also when the entry has long been stale")
+  @Test("Validators are sent even if the entry has been stale for long")
   func expired() {
     let tile = EntryMetadata.of(200, ["ETag": "\"1\"", "Cache-Control": "max-age=1"])
     #expect(tile.state(at: At.days(900)) != .fresh)
@@ -29,7 +29,7 @@ struct ValidationTests {
   }
 
   /// Promises: T-24
-  @Test("A 304 renews the time to live; the bytes, when they came and their tag stay")
+  @Test("A 304 renews the lifetime, while bytes, receipt and tag stay")
   func renews() throws {
     let week = FreshnessRule.fixed(.days(7))
     let tile = EntryMetadata.of(200, ["ETag": "\"1\"", "X": "old", "Y": "kept"], rule: week)
@@ -43,7 +43,7 @@ struct ValidationTests {
   }
 
   /// Promises: T-24
-  @Test("The new fields of a 304 decide the new lifetime, what it leaves out counts on")
+  @Test("A 304's new fields determine the lifetime, with stored fields for the rest")
   func newTerms() throws {
     let entry = EntryMetadata.of(200, ["ETag": "\"1\"", "Cache-Control": "max-age=10", "Age": "5"])
     let longer = try #require(entry.confirmed(["Cache-Control": "max-age=100"], at: At.seconds(50)))
@@ -55,7 +55,7 @@ struct ValidationTests {
     #expect(same.state(at: At.seconds(57)) != .fresh)
   }
 
-  @Test("A 304 does not change what describes the stored bytes, nor brings in fields of its connection")
+  @Test("A 304 changes no fields of the stored bytes and adds no connection fields")
   func bytesStay() {
     let stored = HTTPFields.of([
       "Content-Length": "36", "Content-Type": "image/png", "Content-Encoding": "x", "A": "1", "a": "2",

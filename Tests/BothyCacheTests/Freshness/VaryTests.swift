@@ -8,7 +8,7 @@ struct VaryTests {
     .of(200, ["Vary": vary], request: request)
   }
 
-  @Test("An answer is for requests that say the same of the fields it names, and of no other")
+  @Test("A response is for requests with equal values of its Vary fields only")
   func matching() {
     let entry = variant("Foo, bar", ["foo": "1", "other": "x"])
     #expect(entry.variedOn == [VariedField(name: "bar", value: nil), VariedField(name: "foo", value: "1")])
@@ -20,7 +20,7 @@ struct VaryTests {
     #expect(!Vary.matches(entry.variedOn, [:]))
   }
 
-  @Test("White space, lines and the order of languages make no difference; letters do")
+  @Test("White space, lines and the order of languages are ignored, and letters count")
   func normalizing() {
     let listed = variant("Foo", ["Foo": "1, 2"]).variedOn
     #expect(Vary.matches(listed, .of(["Foo": "1", "foo": "2"])))
@@ -35,7 +35,7 @@ struct VaryTests {
     #expect(!Vary.matches(name, .of(["Foo": "A"])))
   }
 
-  @Test("The coding of the transfer makes no variants where the transport undoes it")
+  @Test("The transfer coding creates no variants if the transport undoes it")
   func codings() {
     let fields = HTTPFields.of(["Vary": "Accept-Encoding, Accept"])
     let request = HTTPFields.of(["Accept-Encoding": "gzip", "Accept": "*/*"])

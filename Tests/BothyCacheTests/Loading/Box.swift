@@ -13,7 +13,7 @@ final class Box<Value: Sendable>: Sendable {
   }
 }
 
-/// Waits, without a clock, until something that another task does has come true.
+/// Waits without a clock until a condition is true, which another task changes.
 func until(_ condition: () -> Bool) async {
   while !condition() { await Task.yield() }
 }

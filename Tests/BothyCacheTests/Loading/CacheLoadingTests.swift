@@ -4,7 +4,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What readers of the cache have of its loading.
+/// Tests of loading, as readers of the cache see it.
 @Suite("Loading through the cache", .timeLimit(.minutes(10)))
 struct CacheLoadingTests {
   private let clock = VirtualClock()
@@ -23,7 +23,7 @@ struct CacheLoadingTests {
 
   /// Promises: T-29
   @Test(
-    "Who has something to show is shown it after one try, and with no try at all while the server counts as down"
+    "A read with a stored entry returns after one try, or none if down"
   )
   func oneTry() async throws {
     let isUp = Box(true)
@@ -48,7 +48,7 @@ struct CacheLoadingTests {
     #expect(try await cache.value(keys[0]).isFresh)
   }
 
-  @Test("A read that is not patient fails at once while the server counts as down, with nothing to show")
+  @Test("An impatient read without an entry fails at once while the host is down")
   func impatient() async throws {
     let loader = ScriptedLoader { _ in throw LoadFailure(.unreachable, "No network.") }
     var source = try source()
@@ -66,7 +66,7 @@ struct CacheLoadingTests {
   }
 
   /// Promises: E-10
-  @Test("A large download of a cache that was killed goes on where it was, if the cache has a folder for it")
+  @Test("A killed cache with a download folder resumes a large download")
   func goesOn() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(
       path: "bothy-downloads-\(UUID().uuidString)")
@@ -93,7 +93,7 @@ struct CacheLoadingTests {
   }
 
   /// Promises: T-28
-  @Test("A tile is asked for at the address of its template, with the source's fields and none of conditions")
+  @Test("A tile's request has the template's address and the source's fields, unconditionally")
   func address() async throws {
     let version = try #require(HTTPField.Name("App-Version"))
     let loader = ScriptedLoader { _ in .init(200, "{}") }
@@ -108,7 +108,7 @@ struct CacheLoadingTests {
     #expect(request.fields == [version: "1.2", .userAgent: "Tests/1"])
   }
 
-  @Test("A secret of the address is sent, and is in no error and no file")
+  @Test("A secret of the address is sent, but never in errors or files")
   func secrets() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(
       path: "bothy-downloads-\(UUID().uuidString)")
@@ -146,7 +146,7 @@ struct CacheLoadingTests {
     for file in files { #expect(try Data(contentsOf: file).firstRange(of: Data("s3cret".utf8)) == nil) }
   }
 
-  @Test("A read is told how far its download is")
+  @Test("A read receives the progress of its download")
   func progress() async throws {
     let loader = ScriptedLoader { _ in
       var answer = ScriptedLoader.Answer(200, fields: [.contentLength: "8"])

@@ -3,12 +3,12 @@ import BothyTesting
 import Foundation
 import HTTPTypes
 
-/// A fetcher over a scripted network and a clock that stands still.
+/// A fetcher with a scripted network and a clock that only the test moves.
 struct FetchBench: Sendable {
   let clock = VirtualClock()
   let loader: ScriptedLoader
   let fetcher: Fetcher
-  /// When each request was sent, counted from the beginning.
+  /// The times of all requests, counted from the start.
   let times: Box<[Duration]>
 
   init(
@@ -32,7 +32,7 @@ struct FetchBench: Sendable {
       totalRequests: total, partials: partials, random: random)
   }
 
-  /// An order that waits long enough not to be cut off when the clock jumps.
+  /// Returns an order with timeouts so long that jumps of the clock do not end it.
   static func order(_ urls: String..., spread: UInt64 = 0, change: (inout FetchOrder) -> Void = { _ in })
     -> FetchOrder
   {
@@ -59,7 +59,7 @@ struct FetchBench: Sendable {
     }
   }
 
-  /// Runs something, and moves the clock to whoever waits for the soonest moment whenever all wait.
+  /// Runs `body`. Whenever all tasks wait, moves the clock to the earliest end of a wait.
   func moving<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let isDone = Box(false)
     let task = Task {

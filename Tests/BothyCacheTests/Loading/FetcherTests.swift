@@ -8,7 +8,7 @@ import Testing
 struct FetcherTests {
   /// Promises: B-19e, B-33, R-30
   @Test(
-    "A status says whether it is asked again: what may pass is, what will not is not",
+    "A request is repeated after temporary statuses only",
     arguments: [
       (200, 1), (201, 1), (204, 1), (304, 1), (400, 1), (401, 1), (403, 1), (404, 1), (405, 1), (408, 3),
       (410, 1),
@@ -23,7 +23,7 @@ struct FetcherTests {
   }
 
   /// Promises: B-19e
-  @Test("A server that asks for a pause gets it, in seconds and as a date by its own clock")
+  @Test("A server's requested pause is respected, in seconds and as a date")
   func retryAfter() async throws {
     let date: HTTPFields = [
       .date: "Tue, 01 Jan 2030 00:00:00 GMT", .retryAfter: "Tue, 01 Jan 2030 00:00:30 GMT",
@@ -40,7 +40,7 @@ struct FetcherTests {
   }
 
   @Test(
-    "A pause holds for everybody who asks that host; who will not wait so long is told at once for how long")
+    "A pause applies to all requests of a host, and impatient ones fail")
   func holds() async throws {
     let bench = FetchBench { _, number in number == 1 ? .busy(after: "120") : .init(200, "tile") }
     let hasty = FetchBench.order { $0.retry.patience = .seconds(10) }
@@ -63,7 +63,7 @@ struct FetcherTests {
   }
 
   /// Promises: R-30
-  @Test("A broken connection is tried again; a caller with something to show asks for one try only")
+  @Test("A broken connection is tried again, but only once for `.once`")
   func connection() async throws {
     let bench = FetchBench { _, number in
       if number < 3 { throw LoadFailure(.unreachable, "No network.") }
@@ -75,7 +75,7 @@ struct FetcherTests {
     #expect(down.loader.requests.count == 1)
   }
 
-  @Test("What does more than ask is sent once")
+  @Test("A request that isn't safe is sent once")
   func unsafe() async throws {
     let bench = FetchBench { _, _ in .init(503) }
     let answer = try await bench.fetch(
@@ -88,7 +88,7 @@ struct FetcherTests {
   }
 
   /// Promises: E-10
-  @Test("An answer that breaks off, or whose length is not the one announced, is never complete")
+  @Test("A response that breaks off or has another length is never complete")
   func truncated() async throws {
     let short = FetchBench { _, _ in .init(200, fields: [.contentLength: "9"], "tile") }
     #expect(await short.failure() == .truncated)
@@ -105,7 +105,7 @@ struct FetcherTests {
     #expect(await unasked.failure() == .truncated)
   }
 
-  @Test("A body that is too large is refused, announced or not, and not asked for again")
+  @Test("A body that is too large is rejected and not requested again")
   func tooLarge() async throws {
     for fields in [[:], [.contentLength: "5"]] as [HTTPFields] {
       let bench = FetchBench { _, _ in .init(200, fields: fields, "12345") }
@@ -116,14 +116,14 @@ struct FetcherTests {
   }
 
   /// Promises: R-30
-  @Test("A portal's page in place of a tile is refused by its type, whatever its length")
+  @Test("A portal's page instead of a tile is rejected by its type")
   func portal() async throws {
     let bench = FetchBench { _, _ in .init(200, fields: [.contentType: "text/html"], "<html>Sign in</html>") }
     #expect(await bench.failure(FetchBench.order { $0.expectation = .json }) == .unexpectedType("text/html"))
     #expect(try await bench.fetch().status == 200, "nobody said what to expect")
   }
 
-  @Test("Fields go out as they were given; none speaks of conditions unless the caller does")
+  @Test("Fields are sent unchanged, and conditions only if the caller sets them")
   func fields() async throws {
     let version = try #require(HTTPField.Name("App-Version"))
     let bench = FetchBench { _, _ in .init(200, "tile") }
@@ -135,7 +135,7 @@ struct FetcherTests {
     #expect(bench.loader.requests.allSatisfy { $0.method == .get })
   }
 
-  @Test("Nobody asks somebody else's server without saying who asks")
+  @Test("A request to a foreign server must identify the app")
   func userAgent() async throws {
     let bench = FetchBench { _, _ in .init(200, "tile") }
     #expect(await bench.failure(FetchBench.order { $0.fields[.userAgent] = nil }) == .invalidRequest)
@@ -148,7 +148,7 @@ struct FetcherTests {
     #expect(await bench.failure(FetchBench.order("ftp://tiles.example/1")) == .invalidRequest)
   }
 
-  @Test("An answer that does not come, or stops coming, fails in time")
+  @Test("A response that does not come or stops coming fails in time")
   func timeouts() async throws {
     let hanging = ScriptedLoader { _ in try await hang() }
     let clock = VirtualClock()
@@ -166,7 +166,7 @@ struct FetcherTests {
     #expect(fetcher.load == (0, 0))
   }
 
-  @Test("A load that is called off stops, frees its place and fails as cancelled")
+  @Test("A cancelled load stops, releases its place and fails as cancelled")
   func cancelled() async throws {
     let hanging = ScriptedLoader { _ in try await hang() }
     let fetcher = Fetcher(hanging, clock: LoadClock(VirtualClock()))
@@ -179,7 +179,7 @@ struct FetcherTests {
 
   /// Promises: R-33
   @Test(
-    "While the network is suspended nothing is sent, and what waits or comes fails at once; then all is as before"
+    "A suspended network fails requests at once, and a resumed one sends them"
   )
   func suspension() async throws {
     let gate = Latch()

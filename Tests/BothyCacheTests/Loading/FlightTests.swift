@@ -3,12 +3,12 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Loads under way", .timeLimit(.minutes(5)))
+@Suite("Running loads", .timeLimit(.minutes(5)))
 struct FlightTests {
   private let flights = Flights<String, Int>()
 
   /// Promises: E-12, B-42
-  @Test("A hundred callers of one key make one load, and each gets its result")
+  @Test("A hundred callers of one key cause one load, and each receives its result")
   func coalescing() async throws {
     let gate = Latch()
     let loads = Box(0)
@@ -32,7 +32,7 @@ struct FlightTests {
   }
 
   /// Promises: B-27, E-13, R-32
-  @Test("A caller that is cancelled gets that at once; the others get the result of the one load")
+  @Test("A cancelled caller ends at once, and other callers receive the load's result")
   func oneCancels() async throws {
     let gate = Latch()
     let loads = Box(0)
@@ -56,7 +56,7 @@ struct FlightTests {
   }
 
   /// Promises: E-13, R-32
-  @Test("The last caller that leaves cancels the load, whose late result is still the next caller's")
+  @Test("The last caller's cancellation cancels the load, whose late result is still used")
   func lastOut() async throws {
     let (gate, started) = (Latch(), Latch())
     let finished = Box<[Bool]>([])
@@ -78,7 +78,7 @@ struct FlightTests {
     #expect(finished.value == [true], "one load, which was told to stop")
   }
 
-  @Test("Who comes while a cancelled load ends without a result starts the next, after it")
+  @Test("A caller that joins a load ending without a result starts the next")
   func afterCancelled() async throws {
     let gate = Latch()
     let running = Box((now: 0, most: 0, loads: 0))
@@ -109,7 +109,7 @@ struct FlightTests {
   }
 
   @Test(
-    "A load is as urgent as the most urgent who waits: it rises with a joiner and sinks when that one leaves")
+    "A load has the highest priority of its current callers")
   func priorities() async throws {
     let gate = Latch()
     let seen = Box<Flight?>(nil)
@@ -131,7 +131,7 @@ struct FlightTests {
     #expect(try await low.value == 1)
   }
 
-  @Test("Everybody who asked is told of progress, a late joiner of what is known already")
+  @Test("All callers receive progress, and a late one receives the last report")
   func progress() async throws {
     let gate = Latch()
     let told = Box<[String]>([])
@@ -156,7 +156,7 @@ struct FlightTests {
 }
 
 extension Task where Success: Sendable {
-  /// The reason the task failed for; nil when it did not.
+  /// The reason of the task's failure, or `nil` if it succeeded.
   var failure: LoadFailure.Reason? {
     get async {
       guard case .failure(let error) = await result else { return nil }

@@ -20,7 +20,7 @@ struct HostTests {
     }
   }
 
-  @Test("No more requests than allowed are under way at one host, and in all")
+  @Test("The limits of simultaneous requests hold for each host and in all")
   func concurrency() async throws {
     let gate = Latch()
     let bench = FetchBench(total: 5) { _, _ in
@@ -39,7 +39,7 @@ struct HostTests {
 
   /// Promises: R-24
   @Test(
-    "What is looked at goes before what was asked for earlier; prefetch goes last and leaves one place free")
+    "Urgent requests are sent first, and prefetches last with one place left free")
   func priorities() async throws {
     let gate = Latch()
     let bench = FetchBench { _, _ in
@@ -63,7 +63,7 @@ struct HostTests {
   }
 
   /// Promises: R-24
-  @Test("A prefetch that somebody joins is taken for what it is now: it overtakes")
+  @Test("A prefetch that a reader joins overtakes with the reader's priority")
   func upgrade() async throws {
     let gate = Latch()
     let bench = FetchBench { _, _ in
@@ -95,7 +95,7 @@ struct HostTests {
     #expect(bench.loader.requests.map { $0.url.split(separator: "/").last } == ["0", "wanted", "other"])
   }
 
-  @Test("A rate holds over time, after a burst, for all hosts of a source together")
+  @Test("After a burst, a rate limits all hosts of a source together")
   func rate() async throws {
     let bench = FetchBench { _, _ in .init(200) }
     let limits = HostLimits(perHost: 6, ratePerSecond: 2, burst: 3)
@@ -118,7 +118,7 @@ struct HostTests {
   }
 
   @Test(
-    "A host that failed some times in a row is left alone, then tried by one request before the others follow"
+    "A host with repeated failures is paused, then probed by one request"
   )
   func circuit() async throws {
     let isUp = Box(false)
@@ -147,7 +147,7 @@ struct HostTests {
   }
 
   /// Promises: E-25
-  @Test("Requests that were under way when a host went down do not prolong its pause")
+  @Test("Requests that were running at a host's failure do not prolong its pause")
   func failuresUnderWay() async throws {
     let gate = Latch()
     let bench = FetchBench(random: { 1 }) { _, _ in
@@ -167,7 +167,7 @@ struct HostTests {
     #expect(await bench.failure(once) == .notBefore(.seconds(1)))
   }
 
-  @Test("When the network comes back, what was taken to be down is asked at once")
+  @Test("When the network comes back, hosts that were down are tried at once")
   func networkChanged() async throws {
     let isUp = Box(false)
     let bench = FetchBench { _, _ in
@@ -196,7 +196,7 @@ struct AliasTests {
   private func host(_ request: ResourceRequest) -> String { URL(string: request.url)?.host ?? "" }
 
   /// Promises: R-12, B-35
-  @Test("Resources spread over the hosts, each always to the same one, and over as many hosts as wanted")
+  @Test("Each resource always uses one host, and all share the requested hosts")
   func spread() async throws {
     let bench = FetchBench { _, _ in .init(200) }
     for _ in 0..<2 {
@@ -212,7 +212,7 @@ struct AliasTests {
   }
 
   /// Promises: E-25, B-35
-  @Test("A host that is down is passed over for the next, left out from then on, and tried again later")
+  @Test("A host that is down is replaced by the next, and tried again later")
   func failover() async throws {
     let down = Box<Set<String>>(["b.example"])
     let bench = FetchBench(random: { 1 }) { request, _ in
@@ -234,7 +234,7 @@ struct AliasTests {
   }
 
   /// Promises: E-25
-  @Test("When all hosts are down each is asked once, and the failure is that of the network")
+  @Test("If all hosts are down, each is tried once and the network fails")
   func allDown() async throws {
     let bench = FetchBench { _, _ in throw LoadFailure(.unreachable, "Down.") }
     #expect(await bench.failure(order("1") { $0.retry = .once }) == .unreachable)
@@ -243,7 +243,7 @@ struct AliasTests {
   }
 
   /// Promises: R-12
-  @Test("Where a connection carries many requests one host is asked")
+  @Test("A multiplexed connection uses one host only")
   func multiplexed() async throws {
     let bench = FetchBench { _, _ in
       var answer = ScriptedLoader.Answer(200)
@@ -254,7 +254,7 @@ struct AliasTests {
     #expect(bench.loader.requests.dropFirst().allSatisfy { host($0) == "a.example" })
   }
 
-  @Test("Too many requests at one host are not a reason to ask the others of the same source")
+  @Test("A 429 of one host does not cause requests to the source's other hosts")
   func throttled() async throws {
     let bench = FetchBench { _, number in number == 1 ? .busy(429, after: "5") : .init(200) }
     _ = try await bench.fetch(order("1"))

@@ -5,17 +5,17 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// Random callers of random keys who come, change their minds and go, over hosts that fail now and then.
-@Suite("Loading, whatever callers do", .timeLimit(.minutes(10)))
+/// Tests with random callers of random keys that join, change priority and leave, over hosts that sometimes fail.
+@Suite("Loading with random callers", .timeLimit(.minutes(10)))
 struct LoadingPropertyTests {
-  /// `BOTHY_SEEDS` sets how many are run, `BOTHY_SEED` runs one alone.
+  /// The seeds to run. `BOTHY_SEEDS` sets their number, and `BOTHY_SEED` runs one alone.
   private static let seeds: [UInt64] = {
     let environment = ProcessInfo.processInfo.environment
     if let one = environment["BOTHY_SEED"].flatMap({ UInt64($0) }) { return [one] }
     return Array(1...(environment["BOTHY_SEEDS"].flatMap { UInt64($0) } ?? 200))
   }()
 
-  /// Counts what is under way, and rolls the dice.
+  /// Counts running requests, and draws random numbers.
   private final class Watch: Sendable {
     struct State {
       var random: SeededGenerator
@@ -67,7 +67,7 @@ struct LoadingPropertyTests {
   }
 
   /// Promises: E-12, E-13, B-27, B-42, R-4
-  @Test("Never two requests for one key, never a limit broken, never a caller without its one result")
+  @Test("Each key has one request, each limit holds, each caller has one result")
   func anything() async throws {
     for seed in Self.seeds {
       var random = SeededGenerator(seed: seed)
@@ -113,7 +113,7 @@ struct LoadingPropertyTests {
     }
   }
 
-  /// Every caller has its one result, and the right one.
+  /// Checks that every caller has exactly one result, and the right one.
   private func settle(
     _ callers: [(key: Int, task: Task<FetchedAnswer, any Error>)], _ cancelled: Set<Int>,
     _ clock: VirtualClock,

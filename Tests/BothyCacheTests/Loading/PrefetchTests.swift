@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Prefetch", .timeLimit(.minutes(10)))
 struct PrefetchTests {
-  /// A prefetcher whose loads wait for the latch, and what it has begun to load.
+  /// Returns a prefetcher whose loads wait for the latch, and the items it has begun to load.
   private func prefetcher(
     _ policy: PrefetchPolicy = PrefetchPolicy(), gate: Latch = Latch()
   ) -> (Prefetcher<Int>, Box<[Int]>) {
@@ -18,7 +18,7 @@ struct PrefetchTests {
   }
 
   /// Promises: R-24
-  @Test("Few at a time, newest wishes first, each once, and no more remembered than allowed")
+  @Test("The newest items are loaded first, each once, few at a time")
   func order() async throws {
     let gate = Latch()
     let (prefetcher, begun) = prefetcher(PrefetchPolicy(concurrentLoads: 2, remembered: 4), gate: gate)
@@ -36,7 +36,7 @@ struct PrefetchTests {
   }
 
   /// Promises: R-24
-  @Test("A source that forbids bulk loading is never prefetched")
+  @Test("A source that forbids bulk downloads is never prefetched")
   func forbidden() async throws {
     let gate = Latch()
     gate.open()
@@ -48,7 +48,7 @@ struct PrefetchTests {
 
   /// Promises: R-24
   @Test(
-    "Nothing is started offline, where bytes cost, under a data saver or to save power, unless that is allowed",
+    "Offline, metered, constrained or low-power devices start no loads, unless allowed",
     arguments: [
       (NetworkConditions(isOnline: false), PrefetchPolicy.Obstacle.offline, false),
       (NetworkConditions(isMetered: true), .metered, true),
@@ -75,7 +75,7 @@ struct PrefetchTests {
   }
 
   /// Promises: R-24
-  @Test("The policy follows what the loader says of the network, for every prefetcher of the cache")
+  @Test("The policy follows the loader's reported conditions, for every prefetcher of the cache")
   func following() async throws {
     let (conditions, network) = AsyncStream<NetworkConditions>.makeStream()
     let loader = ScriptedLoader(network: conditions) { .init(200, $0.url) }
@@ -107,7 +107,7 @@ struct PrefetchTests {
   }
 
   @Test(
-    "Paused, what is under way ends and nothing is started; resumed, the rest follows; cancelled, nothing is left"
+    "A pause stops new loads, a resume continues, and a cancellation ends all"
   )
   func pausing() async throws {
     let gate = Latch()

@@ -13,7 +13,7 @@ struct RedirectTests {
 
   /// Promises: E-26
   @Test(
-    "A redirect leads to another host too, and every kind of it is followed",
+    "Redirects of every kind are followed, even to another host",
     arguments: [301, 302, 303, 307, 308])
   func followed(status: Int) async throws {
     let bench = bench(["https://tiles.example/1": "https://cdn.example/a/1"], status: status)
@@ -23,7 +23,7 @@ struct RedirectTests {
     #expect(answer.requests == 2)
   }
 
-  @Test("Addresses in redirects may be relative, and their fragment is not asked for")
+  @Test("Addresses in redirects may be relative, and their fragment is not sent")
   func relative() async throws {
     let bench = bench([
       "https://tiles.example/a/b?x=1": "../c/d?y=2#part", "https://tiles.example/c/d?y=2": "//cdn.example/e",
@@ -33,7 +33,7 @@ struct RedirectTests {
   }
 
   /// Promises: E-26
-  @Test("Nothing leads from https to http, to another scheme, to nowhere, or around in circles")
+  @Test("Redirects from https to http, to other schemes, to nowhere or in circles fail")
   func refused() async throws {
     for target in ["http://tiles.example/2", "file:///etc/passwd", "https://", "https://tiles.example/1"] {
       let bench = bench(["https://tiles.example/1": target])
@@ -46,7 +46,7 @@ struct RedirectTests {
   }
 
   /// Promises: E-26
-  @Test("Secrets stay with the host that was asked, also when a redirect leads back to it")
+  @Test("Secrets are sent only to the first host, even after a redirect back")
   func secrets() async throws {
     let key = try #require(HTTPField.Name("X-Key"))
     let bench = bench([
@@ -67,7 +67,7 @@ struct RedirectTests {
     #expect(bench.loader.requests.allSatisfy { $0.fields[.userAgent] != nil })
   }
 
-  @Test("Who wants redirects as they are gets them; so does who sends what is not safe to repeat")
+  @Test("Orders without redirects and unsafe requests receive the redirect itself")
   func delivered() async throws {
     let bench = bench(["https://tiles.example/1": "https://cdn.example/a/1"])
     let plain = FetchBench.order("https://tiles.example/1") { $0.followsRedirects = false }

@@ -9,7 +9,7 @@ struct ResumeTests {
   private let folder = FileManager.default.temporaryDirectory.appending(
     path: "bothy-parts-\(UUID().uuidString)")
 
-  /// A server of one body that breaks off after so many bytes of each answer.
+  /// Returns a bench with a server of one body, which breaks off after `breaksAfter` bytes of each response.
   private func bench(
     tag: @escaping @Sendable (Int) -> String? = { _ in "\"v1\"" }, breaksAfter: Int = 1500,
     partials: PartialFiles? = nil,
@@ -40,7 +40,7 @@ struct ResumeTests {
   }
 
   /// Promises: E-10
-  @Test("The rest is asked for and joined, under the same strong validator only")
+  @Test("The rest is requested and joined only under an equal strong validator")
   func resumed() async throws {
     let bench = bench()
     let answer = try await bench.fetch(FetchBench.order { $0.fields[.ifNoneMatch] = "\"v0\"" })
@@ -57,7 +57,7 @@ struct ResumeTests {
   }
 
   /// Promises: E-10
-  @Test("A server that changed its mind, or takes no ranges, is asked for all of it again")
+  @Test("The whole body is requested if the server has other bytes or no ranges")
   func startedOver() async throws {
     let changed = bench(tag: { $0 == 1 ? "\"v1\"" : "\"v2\"" }, failures: 1)
     let answer = try await changed.fetch()
@@ -70,7 +70,7 @@ struct ResumeTests {
   }
 
   /// Promises: E-10
-  @Test("Without a strong validator, or when a content coding was undone, nothing is continued")
+  @Test("A body without a strong validator or with an undone coding isn't resumed")
   func notResumable() async throws {
     for tag in ["W/\"v1\"", nil] {
       let bench = bench(tag: { _ in tag }, failures: 1)
@@ -89,7 +89,7 @@ struct ResumeTests {
   }
 
   @Test(
-    "A part that does not fit what is there is thrown away, and the whole asked for",
+    "A part that does not fit is discarded, and the whole body requested",
     arguments: [
       "bytes 0-3999/4000", "bytes 1499-3999/4000", "bytes 1501-3999/4000", "bytes 1500-3998/4000",
       "bytes 1500-4999/5000", "bytes 1500-3999", "items 1500-3999/4000", "bytes */4000", "",
@@ -115,7 +115,7 @@ struct ResumeTests {
     #expect(bench.loader.requests.map { $0.fields[.range] } == [nil, "bytes=1500-", nil])
   }
 
-  @Test("A range that cannot be had starts over")
+  @Test("An unsatisfiable range starts over")
   func unsatisfiable() async throws {
     let whole = whole
     let bench = FetchBench { request, number in
@@ -130,7 +130,7 @@ struct ResumeTests {
 
   /// Promises: E-10
   @Test(
-    "The beginning of a large body survives on disk, and another process goes on there; then the file is gone"
+    "The beginning of a large body survives on disk for another process"
   )
   func acrossProcesses() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // only tidying
@@ -150,7 +150,7 @@ struct ResumeTests {
   }
 
   /// Promises: E-10
-  @Test("A file torn at any byte, or with any byte changed, gives only bytes that came")
+  @Test("A file that is torn or changed anywhere only returns bytes that came")
   func torn() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // only tidying
     let partials = PartialFiles(folder, threshold: 1)
@@ -170,7 +170,7 @@ struct ResumeTests {
   }
 
   /// Promises: E-10
-  @Test("What nobody came back for in a day, and what is no beginning of a body, goes at start-up")
+  @Test("Expired and invalid files are deleted at start-up")
   func sweep() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // only tidying
     let partials = PartialFiles(folder, threshold: 1000)
@@ -183,7 +183,7 @@ struct ResumeTests {
     #expect(PartialFiles(folder.appending(path: "none")).sweep(now: Date()) == 0)
   }
 
-  @Test("A body that turns out too large leaves nothing on disk")
+  @Test("A body that is too large leaves no file on disk")
   func tooLarge() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // only tidying
     let whole = whole

@@ -3,13 +3,13 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A network by script: what it answers is a closure, and it counts what it was asked.
+/// A network with a script. A closure returns its responses, and it counts its requests.
 final class ScriptedLoader: ResourceLoader {
   struct Answer: Sendable {
     var status = 200
     var fields: HTTPFields = [:]
     var pieces: [Data] = []
-    /// What the body breaks off with; nil when it ends well.
+    /// The failure at the end of the body, or `nil` if it ends well.
     var breaksOff: LoadFailure?
     var isMultiplexed = false
     var wasCoded = false
@@ -45,7 +45,7 @@ final class ScriptedLoader: ResourceLoader {
 
   /// All requests so far, in order.
   var requests: [ResourceRequest] { state.withLock { $0.requests } }
-  /// The most requests that were under way at the same time, in all and to one host.
+  /// The largest number of simultaneous requests, in all and to one host.
   var most: Int { state.withLock { $0.most } }
   var mostOfOneHost: Int { state.withLock { $0.mostOfOneHost } }
 

@@ -3,10 +3,10 @@ import Foundation
 import HTTPTypes
 import Testing
 
-@Suite("What came with the app", .timeLimit(.minutes(5)))
+@Suite("Resources that came with the app", .timeLimit(.minutes(5)))
 struct BundledTests {
   /// Promises: R-37
-  @Test("Plain files are found by source and path, and nothing outside the folder is")
+  @Test("Plain files are found by source and path, and none outside the folder")
   func plainFiles() throws {
     let folder = try TemporaryFolder()
     let tiles = folder.path + "/bundle/osm/16/0"
@@ -30,7 +30,7 @@ struct BundledTests {
   }
 
   /// Promises: R-13
-  @Test("A store's folder and its exported file can be shipped, are read as they were and never written")
+  @Test("A shipped store folder or exported file is read and never written")
   func shippedStores() throws {
     let folder = try TemporaryFolder()
     let entries = (0..<30).map { (key: tile($0), entry: makeEntry($0, size: $0 == 5 ? 150_000 : 2000)) }

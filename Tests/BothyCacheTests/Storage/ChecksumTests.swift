@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Checksums of entries", .timeLimit(.minutes(5)))
 struct ChecksumTests {
-  /// The buffer and the values of the reference implementation's own check (cli/xsum_sanity_check.c).
-  @Test("XXH64 gives the published values")
+  /// The test uses the buffer and the values of the reference implementation's own check (cli/xsum_sanity_check.c).
+  @Test("XXH64 returns the published values")
   func publishedValues() {
     var generator: UInt64 = 2_654_435_761
     var buffer: [UInt8] = []
@@ -27,9 +27,10 @@ struct ChecksumTests {
     #expect(XXH64.hash(Array("abc".utf8)) == 0x44BC_2CF5_AD77_0999)
   }
 
-  /// Values of the reference implementation (libxxhash 0.8.1, XXH3_64bits), on both sides of every boundary of its
-  /// stripes of 64 bytes and blocks of 1,024.
-  @Test("XXH3 gives what the reference implementation gives")
+  /// The values are those of the reference implementation (libxxhash 0.8.1, XXH3_64bits).
+  ///
+  /// They are on both sides of every boundary of its stripes of 64 bytes and blocks of 1,024.
+  @Test("XXH3 returns the values of the reference implementation")
   func referenceValues() {
     var generator: UInt64 = 2_654_435_761
     var buffer: [UInt8] = []

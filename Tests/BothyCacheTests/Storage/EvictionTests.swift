@@ -2,7 +2,7 @@ import BothyCache
 import Foundation
 import Testing
 
-@Suite("What goes when there is too much", .timeLimit(.minutes(5)))
+@Suite("Eviction", .timeLimit(.minutes(5)))
 struct EvictionTests {
   private func filled(_ kind: StoreKind, _ limits: BlobStoreLimits, _ numbers: Range<Int>) throws
     -> any BlobStore
@@ -14,7 +14,7 @@ struct EvictionTests {
 
   /// Promises: B-23, B-28
   @Test(
-    "Of three, the one goes that was not used for longest; replacing one lets none go",
+    "The entry with the oldest use is evicted, and a replacement evicts none",
     arguments: StoreKind.allCases)
   func recency(_ kind: StoreKind) throws {
     let store = try filled(kind, BlobStoreLimits(count: 3), 0..<3)
@@ -27,14 +27,14 @@ struct EvictionTests {
     #expect(try store.entry(tile(0)) != nil && store.entry(tile(1)) != nil && store.entry(tile(2)) == nil)
   }
 
-  @Test("First in, first out, whatever was used since", arguments: StoreKind.allCases)
+  @Test("The order firstIn evicts the oldest entry, even if it was used", arguments: StoreKind.allCases)
   func firstIn(_ kind: StoreKind) throws {
     let store = try filled(kind, BlobStoreLimits(count: 3, order: .firstIn), 0..<3)
     try store.touch([(tile(0), 5000)])
     #expect(try store.store(tile(3), makeEntry(3)).evicted == [tile(0)])
   }
 
-  @Test("A batch of uses counts by the times in it, and the latest of one key", arguments: StoreKind.allCases)
+  @Test("Uses in a batch count by their times, and a key's latest wins", arguments: StoreKind.allCases)
   func uses(_ kind: StoreKind) throws {
     let store = try filled(kind, BlobStoreLimits(count: 4, slack: .minimalPurge(3)), 0..<4)
     try store.touch([(tile(2), 30), (tile(0), 10), (tile(1), 20), (tile(0), 40), (tile(9), 50)])
@@ -59,7 +59,7 @@ struct EvictionTests {
 
   /// Promises: R-28
   @Test(
-    "An eviction goes down to the low mark, by 64 entries more than it has to at most",
+    "An eviction stops at the low mark or after 64 additional entries",
     arguments: StoreKind.allCases)
   func lowMark(_ kind: StoreKind) throws {
     let few = try filled(kind, BlobStoreLimits(count: 100), 0..<100)
@@ -72,7 +72,7 @@ struct EvictionTests {
   }
 
   @Test(
-    "Pinned entries stay, do not count, and count again when nobody holds them", arguments: StoreKind.allCases
+    "Pinned entries stay and do not count until their last pin is removed", arguments: StoreKind.allCases
   )
   func pins(_ kind: StoreKind) throws {
     let store = try kind.open(
@@ -94,7 +94,7 @@ struct EvictionTests {
     try store.unpin(nil, by: "nobody")
   }
 
-  @Test("What is too large by itself is refused, and the one before stays", arguments: StoreKind.allCases)
+  @Test("An entry that is too large is refused, and the earlier one stays", arguments: StoreKind.allCases)
   func tooLarge(_ kind: StoreKind) throws {
     let limits = BlobStoreLimits(bytes: 10 << 20, largestEntry: 100_000)
     let store = try kind.open(try TemporaryFolder(), limits: limits)
@@ -106,7 +106,7 @@ struct EvictionTests {
     #expect(try store.store(tile(3), makeEntry(2, size: 200_000)).stored == 1, "what is pinned may be larger")
   }
 
-  @Test("Lower limits hold at once, also when they come with the next opening", arguments: StoreKind.allCases)
+  @Test("Lower limits are enforced at once, even when opening a store", arguments: StoreKind.allCases)
   func lowerLimits(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
     let store = try kind.open(folder, limits: BlobStoreLimits(bytes: nil))
@@ -121,7 +121,7 @@ struct EvictionTests {
 
   /// Promises: B-19c
   @Test(
-    "Fifty megabytes into ten: never above, by the totals and by the disk, and the pinned stay",
+    "Fifty megabytes never exceed a limit of ten, and pinned entries stay",
     arguments: StoreKind.allCases)
   func budget(_ kind: StoreKind) throws {
     let limit: Int64 = 10 << 20

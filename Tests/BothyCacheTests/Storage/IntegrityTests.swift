@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Damage, full disks and others' writes", .timeLimit(.minutes(5)))
+@Suite("Damage, full disks and other processes' writes", .timeLimit(.minutes(5)))
 struct IntegrityTests {
   private func flip(_ path: String, at offset: Int) throws {
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -14,7 +14,7 @@ struct IntegrityTests {
   }
 
   /// Promises: E-8
-  @Test("A file with a flipped byte is never served: it goes, and its owner is told once")
+  @Test("A file with a flipped byte is never served, is removed and reported once")
   func flippedFiles() throws {
     let folder = try TemporaryFolder()
     let log = EventLog()
@@ -34,14 +34,14 @@ struct IntegrityTests {
         #expect(log.events.count == before + 1)
         #expect(try store.total().count == 0)
       } else {
-        // What names the key was hit: then it is another key's file, of which nothing is known.
+        // If the key was hit, the file belongs to another key, which is unknown.
         Issue.record("byte \(offset) told of nothing")
       }
     }
   }
 
   /// Promises: E-8, E-9
-  @Test("A database with flipped bytes serves the right bytes or none, and works on")
+  @Test("A database with flipped bytes returns the right bytes or none, and still works")
   func flippedDatabase() throws {
     let folder = try TemporaryFolder()
     let seed = UInt64.random(in: 0...UInt64(UInt32.max))
@@ -78,7 +78,7 @@ struct IntegrityTests {
 
   /// Promises: E-9
   @Test(
-    "A database of no use is put away, begun anew and told of; files are found again",
+    "An unusable database is quarantined, recreated and reported, and files are found again",
     arguments: StoreKind.allCases)
   func unusableDatabase(_ kind: StoreKind) throws {
     for damage in ["noise", "newer", "another program's", "gone"] {
@@ -120,7 +120,7 @@ struct IntegrityTests {
     }
   }
 
-  @Test("A database that is damaged under an open store is begun anew", arguments: StoreKind.allCases)
+  @Test("A database that is damaged under an open store is recreated", arguments: StoreKind.allCases)
   func damagedWhileOpen(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
     let log = EventLog()
@@ -144,7 +144,7 @@ struct IntegrityTests {
     #expect(try store.entry(tile(1001)) == makeEntry(2) && other.entry(tile(1000)) == makeEntry(1))
   }
 
-  @Test("Everything can be verified; the damaged go", arguments: StoreKind.allCases)
+  @Test("A verification reads all entries and removes damaged ones", arguments: StoreKind.allCases)
   func verification(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
     let store = try kind.open(folder)
@@ -159,7 +159,7 @@ struct IntegrityTests {
     #expect(try store.total().count == 299)
   }
 
-  @Test("Rests of killed processes go at the next opening, files that nobody names with the garbage")
+  @Test("Unfinished files are deleted when opening, and files without entries as garbage")
   func rests() throws {
     let folder = try TemporaryFolder()
     let store = try FileBlobStore(folder: folder.path)
@@ -182,7 +182,7 @@ struct IntegrityTests {
 
   /// Promises: E-11, B-30, B-19a
   @Test(
-    "A full disk is a refusal in the report, at whatever step; nothing is claimed that was not written",
+    "A full disk is reported as a refusal, at whatever step it occurs",
     arguments: StoreKind.allCases)
   func fullDisk(_ kind: StoreKind) throws {
     for size in [1000, 150_000] {
@@ -216,7 +216,7 @@ struct IntegrityTests {
 
   /// Promises: E-28, E-29
   @Test(
-    "Several writers and readers of one key, with evictions all the while, never meet a mix",
+    "Simultaneous writers and readers of one key never see mixed bytes",
     arguments: StoreKind.allCases)
   func mixedWriters(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()

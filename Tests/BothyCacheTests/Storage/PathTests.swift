@@ -2,10 +2,10 @@ import BothyCache
 import Foundation
 import Testing
 
-@Suite("Where entries lie", .timeLimit(.minutes(5)))
+@Suite("Paths of entries", .timeLimit(.minutes(5)))
 struct PathTests {
   /// Promises: R-10
-  @Test("A tile's file lies at tiledb, source, zoom, column, row, and begins with its bytes")
+  @Test("A tile's file is below tiledb, source, zoom and column, bytes first")
   func layout() throws {
     let folder = try TemporaryFolder()
     let store = try FileBlobStore(folder: folder.path)
@@ -33,7 +33,7 @@ struct PathTests {
   ]
 
   /// Promises: E-20, E-21
-  @Test("No path leads out of the source's folder, and no two meet", arguments: StoreKind.allCases)
+  @Test("No path leads out of the source's folder, and no two are equal", arguments: StoreKind.allCases)
   func hostilePaths(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
     let store = try kind.open(folder)
@@ -56,7 +56,7 @@ struct PathTests {
   }
 
   /// Promises: E-23
-  @Test("Names that differ in letter case or in normalisation never meet on any file system")
+  @Test("Names with different case or normalisation differ on any file system")
   func caseAndNormalisation() throws {
     let folder = try TemporaryFolder()
     let store = try FileBlobStore(folder: folder.path)
@@ -69,7 +69,7 @@ struct PathTests {
     let names = try folder.files().keys.filter { $0.hasPrefix("tiledb") }
     #expect(names.allSatisfy { $0.utf8.allSatisfy { $0 < 0x80 && !(65...90).contains($0) } })
     #expect(Set(names.map { $0.lowercased() }).count == names.count)
-    // Swift holds the Kelvin sign and K equal, as it does the two forms of é; so does the store.
+    // Swift regards the Kelvin sign and K as equal, like the two forms of é, and so does the store.
     #expect(
       ResourceKey("osm", path: "\u{212A}") == ResourceKey("osm", path: "K") && names.count == paths.count - 1)
     #expect(try store.entry(ResourceKey("osm", path: "e\u{301}")) == makeEntry(5))
@@ -78,7 +78,7 @@ struct PathTests {
   }
 
   /// Promises: E-24
-  @Test("Any text names a source, and comes back as it was", arguments: StoreKind.allCases)
+  @Test("Any text can name a source and is restored unchanged", arguments: StoreKind.allCases)
   func sources(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
     let names = [
@@ -104,7 +104,7 @@ struct PathTests {
   }
 
   /// Promises: B-32
-  @Test("The standard place is the system's for caches, and the folder is marked as one")
+  @Test("The standard folder is in the system's folder for caches and is marked")
   func standardPlace() throws {
     let place = CacheFolder.standard("org.example.hut")
     #expect(place.hasSuffix("/org.example.hut"))

@@ -3,12 +3,12 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// What every store on disk does.
+/// Tests that every store on disk passes.
 @Suite("Stores on disk", .timeLimit(.minutes(5)))
 struct StoreConformanceTests {
   /// Promises, K-13
   @Test(
-    "What is stored comes back with all that is known of it, also after opening again",
+    "A stored entry returns with its metadata, also after reopening the store",
     arguments: StoreKind.allCases)
   func roundTrip(_ kind: StoreKind) throws {
     let folder = try TemporaryFolder()
@@ -42,7 +42,7 @@ struct StoreConformanceTests {
     #expect(try again.total().count == 3)
   }
 
-  @Test("An update replaces what is known and leaves the bytes", arguments: StoreKind.allCases)
+  @Test("An update replaces the metadata and leaves the bytes", arguments: StoreKind.allCases)
   func update(_ kind: StoreKind) throws {
     let store = try kind.open(try TemporaryFolder())
     for (number, size) in [(1, 500), (2, 200_000)] {
@@ -58,7 +58,7 @@ struct StoreConformanceTests {
     #expect(try store.entry(tile(3)) == nil)
   }
 
-  @Test("Bytes that are the same again are told of", arguments: StoreKind.allCases)
+  @Test("Unchanged bytes are reported", arguments: StoreKind.allCases)
   func unchanged(_ kind: StoreKind) throws {
     let store = try kind.open(try TemporaryFolder())
     for size in [200, 20_000, 200_000] {
@@ -100,7 +100,7 @@ struct StoreConformanceTests {
 
   /// Promises: R-27, B-24
   @Test(
-    "What came before a time is removed, and what nobody knows the time of", arguments: StoreKind.allCases)
+    "Entries before a time are removed, including those of unknown time", arguments: StoreKind.allCases)
   func removalByTime(_ kind: StoreKind) throws {
     let store = try kind.open(try TemporaryFolder())
     for (number, time) in [(0, 0), (1, 1000), (2, 2000), (3, 3000), (4, 1000)] {
@@ -118,7 +118,7 @@ struct StoreConformanceTests {
   }
 
   @Test(
-    "All entries can be looked through, by source too, and looked at is not used",
+    "All entries can be listed, also by source, without counting as used",
     arguments: StoreKind.allCases)
   func inspection(_ kind: StoreKind) throws {
     let store = try kind.open(
@@ -140,7 +140,7 @@ struct StoreConformanceTests {
     #expect(try store.store(tile(1000), makeEntry(1)).evicted == [tile(0)], "the first is still the oldest")
   }
 
-  @Test("A closed store says so", arguments: StoreKind.allCases)
+  @Test("A closed store throws", arguments: StoreKind.allCases)
   func closed(_ kind: StoreKind) throws {
     let store = try kind.open(try TemporaryFolder())
     try store.close()

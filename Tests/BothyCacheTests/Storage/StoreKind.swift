@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// The stores that pass the same tests.
+/// The stores that pass these tests.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case files
   case sqlite
@@ -25,13 +25,13 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     try open(folder, BlobStoreOptions(limits: limits))
   }
 
-  /// The database file of the store.
+  /// Returns the path of the store's database file.
   func index(in folder: TemporaryFolder) -> String {
     folder.path + (self == .files ? "/store/index.sqlite" : "/store/cache.sqlite")
   }
 }
 
-/// A folder of a test's own, gone when the tests end.
+/// A folder of one test, deleted when the test ends.
 final class TemporaryFolder: Sendable {
   private static let all = Mutex<[String]>([])
   private static let removal: Void = {
@@ -49,7 +49,7 @@ final class TemporaryFolder: Sendable {
     Self.all.withLock { $0.append(path) }
   }
 
-  /// Paths of all regular files below, relative to the folder, with their sizes.
+  /// Returns the paths of all regular files below, relative to the folder, with their sizes.
   func files() throws -> [String: Int] {
     var files: [String: Int] = [:]
     for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
@@ -59,7 +59,7 @@ final class TemporaryFolder: Sendable {
     return files
   }
 
-  /// What the folder takes on the disk, blocks and folders, as `du` counts.
+  /// Returns the space of the folder on disk in blocks and folders, as `du` counts it.
   func diskUse() throws -> Int64 {
     var bytes: Int64 = 0
     for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
@@ -70,14 +70,14 @@ final class TemporaryFolder: Sendable {
   }
 }
 
-/// The events that a store told of.
+/// The events that a store reported.
 final class EventLog: Sendable {
   private let log = Mutex<[BlobStoreEvent]>([])
   var events: [BlobStoreEvent] { log.withLock { $0 } }
   func add(_ event: BlobStoreEvent) { log.withLock { $0.append(event) } }
 }
 
-/// An entry of `size` bytes that `seed` decides.
+/// Returns an entry of `size` bytes that follow from `seed`.
 func makeEntry(_ seed: Int, size: Int = 1000, at time: Int64 = 1_700_000_000_000) -> CacheEntry {
   var state = UInt64(truncatingIfNeeded: seed) &* 0x9E37_79B9_7F4A_7C15 | 1
   var bytes = [UInt8](repeating: 0, count: size)
@@ -99,7 +99,7 @@ func tile(_ number: Int, _ source: SourceID = "osm") -> ResourceKey {
 extension BlobStore {
   func store(_ key: ResourceKey, _ entry: CacheEntry) throws -> StoreReport { try store([(key, entry)]) }
 
-  /// The sum over all sources.
+  /// Returns the sum over all sources.
   func total() throws -> StoreTotals {
     try totals().values.reduce(into: StoreTotals()) { sum, one in
       sum.count += one.count

@@ -3,7 +3,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// What a store is to do, in as few lines as can be: entries in the order of their last use.
+/// A minimal model of a store: entries in the order of their last use.
 private struct Model {
   var limit: Int
   var entries: [(key: ResourceKey, entry: CacheEntry)] = []
@@ -30,7 +30,7 @@ private struct Model {
 
 @Suite("Stores against a model", .timeLimit(.minutes(5)))
 struct StoreModelTests {
-  @Test("Any history of calls leaves what the model says", arguments: StoreKind.allCases)
+  @Test("Any history of calls leaves the entries of the model", arguments: StoreKind.allCases)
   func histories(_ kind: StoreKind) throws {
     let count =
       ProcessInfo.processInfo.environment["BOTHY_SEEDS"].flatMap(UInt64.init).map { max(2, $0 / 100) } ?? 12
@@ -74,7 +74,7 @@ struct StoreModelTests {
         if let place { model.entries[place].entry.metadata = metadata }
         let isThere = try store.update(key, metadata)
         #expect(isThere == (place != nil), "seed \(seed), step \(step)")
-        // A file is written anew, a row is not; either is right, so let both count as used.
+        // A file is rewritten and a row is not. Both are right, so both count as used here.
         try store.touch([(key, Int64(step))])
         model.touch(key)
       case 14:

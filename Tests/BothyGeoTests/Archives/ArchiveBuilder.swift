@@ -2,7 +2,7 @@ import BothyGeo
 import CBothyZlib
 import Foundation
 
-/// A folder of a test's own.
+/// A temporary folder of one test.
 final class Scratch: Sendable {
   let path: String
 
@@ -16,11 +16,11 @@ final class Scratch: Sendable {
   func file(_ name: String) -> String { "\(path)/\(name)" }
 }
 
-/// Makes small PMTiles archives by hand: ids in runs, equal contents once, leaf directories if asked for.
+/// Creates small PMTiles archives by hand: ids in runs, equal contents once, and leaf directories if requested.
 struct ArchiveBuilder {
-  /// Contents by tile.
+  /// The contents by tile.
   var tiles: [Tile: Data]
-  /// How many entries a leaf directory has; nil for a root directory alone.
+  /// The number of entries of a leaf directory, or `nil` for a root directory alone.
   var leafSize: Int?
   var isPacked = true
   var metadata = #"{"name": "Made by hand", "attribution": "© walkers", "extra": [1]}"#

@@ -8,7 +8,7 @@ import Testing
 @Suite("Archives and the cache", .timeLimit(.minutes(5)))
 struct ArchiveTransferTests {
   @Test(
-    "Tiles of an archive come into the cache unpacked, and go out into an archive packed, equal ones once")
+    "A copy unpacks tiles for the cache, and an export packs equal ones once")
   func thereAndBack() async throws {
     let scratch = try Scratch()
     let path = scratch.file("in.mbtiles")
@@ -41,7 +41,7 @@ struct ArchiveTransferTests {
     try store.close()
   }
 
-  @Test("A cache's tiles go out into a PMTiles archive too, and what is not there is told of")
+  @Test("An export to PMTiles writes a cache's tiles and reports those that are missing")
   func parts() async throws {
     let scratch = try Scratch()
     let store = try SQLiteBlobStore(path: scratch.file("cache.sqlite"))
@@ -64,7 +64,7 @@ struct ArchiveTransferTests {
     try store.close()
   }
 
-  @Test("A real vector archive comes into the cache with all its tiles, and with as many contents as it has")
+  @Test("A real vector archive is copied to the cache with all tiles and contents")
   func fixture() async throws {
     guard let folder = Fixtures.folder else {
       return print("No fixtures beside the checkout: no real archive.")

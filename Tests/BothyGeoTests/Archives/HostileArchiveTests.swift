@@ -6,7 +6,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("Archives that are cut off, zeroed or made to harm", .timeLimit(.minutes(5)))
+@Suite("Archives that are cut off, zeroed or malicious", .timeLimit(.minutes(5)))
 struct HostileArchiveTests {
   private let scratch: Scratch
 
@@ -26,7 +26,7 @@ struct HostileArchiveTests {
     return try await TileArchives.open(path: scratch.file("a.pmtiles"))
   }
 
-  @Test("An archive that was cut off anywhere is refused when it is opened")
+  @Test("Opening rejects an archive that was cut off anywhere")
   func cutOff() async throws {
     let whole = try good(341, leafSize: 20)
     _ = try await open(whole)
@@ -36,7 +36,7 @@ struct HostileArchiveTests {
     }
   }
 
-  @Test("A SQLite archive that was cut off is refused when it is opened")
+  @Test("Opening rejects a SQLite archive that was cut off")
   func cutOffDatabase() throws {
     let path = scratch.file("a.mbtiles")
     let queue = try DatabaseQueue(path: path)
@@ -58,12 +58,12 @@ struct HostileArchiveTests {
     }
   }
 
-  /// Numbers of seven bits a byte.
+  /// Encodes a number with seven bits in each byte.
   private func varint(_ value: UInt64) -> [UInt8] {
     value < 128 ? [UInt8(value)] : [UInt8(value & 0x7F) | 0x80] + varint(value >> 7)
   }
 
-  /// An archive of one entry with a run that is longer than what the header says.
+  /// Creates an archive of one entry with a run that is longer than the header states.
   private func bomb(run: UInt64, addressed: UInt64, zooms: (UInt8, UInt8)) -> Data {
     func number(_ value: UInt64) -> Data { withUnsafeBytes(of: value.littleEndian) { Data($0) } }
     let root = Data(varint(1) + varint(0) + varint(run) + varint(4) + varint(1))
@@ -81,11 +81,11 @@ struct HostileArchiveTests {
   }
 
   @Test(
-    "A run that is longer than the archive says, or beyond its zooms, is refused in bounded time",
+    "A run beyond the archive's tiles or zooms is rejected in bounded time",
     arguments: [
       (300_000_000_000_000_000, 1, 0, 2), (300_000_000_000_000_000, 300_000_000_000_000_000, 0, 2),
       (300_000_000_000_000_000, 0, 0, 3), (6, 5, 0, 29), (6, 6, 0, 1),
-      // All tiles there are, and a hundred million of one content, in an archive of some bytes.
+      // All possible tiles, or a hundred million of one content, in an archive of a few bytes.
       (6_004_799_503_160_661, 0, 0, 26), (6_004_799_503_160_661, 6_004_799_503_160_661, 0, 26),
       (100_000_000, 100_000_000, 0, 14),
     ] as [(UInt64, UInt64, UInt8, UInt8)])
@@ -101,7 +101,7 @@ struct HostileArchiveTests {
     #expect(error?.code == .damagedArchive && visited < 1000)
   }
 
-  @Test("An archive whose counts are not said is bounded by its zooms")
+  @Test("An archive without counts is bounded by its zooms")
   func uncounted() async throws {
     let archive = try await open(bomb(run: 5, addressed: 0, zooms: (0, 1)))
     var visited = 0
@@ -109,7 +109,7 @@ struct HostileArchiveTests {
     #expect(visited == 5)
   }
 
-  @Test("A SQLite file whose tiles are made without end by a view is refused when it is opened")
+  @Test("Opening rejects a SQLite file with a view of endless tiles")
   func endless() throws {
     let queue = try DatabaseQueue(path: scratch.file("a.mbtiles"))
     try queue.writeWithoutTransaction {
@@ -125,7 +125,7 @@ struct HostileArchiveTests {
   }
 
   @Test(
-    "A view that makes huge values or takes without end is refused in bounded time",
+    "A view of huge values or of endless duration is rejected in bounded time",
     arguments: [
       "SELECT 0 AS zoom_level, 0 AS tile_column, 0 AS tile_row, zeroblob(900000000) AS tile_data",
       "SELECT 0 AS zoom_level, 0 AS tile_column, 0 AS tile_row, x'01' AS tile_data "
@@ -146,7 +146,7 @@ struct HostileArchiveTests {
     #expect(error?.code == .damagedArchive && error?.message.contains("maker") == true)
   }
 
-  @Test("A check unpacks every tile: zeros in the place of tiles are found")
+  @Test("A check unpacks every tile and finds zeros in place of tiles")
   func zeroed() async throws {
     let whole = try good()
     #expect(try await open(whole).check() == TileArchiveCheck(tiles: 85, contents: 85))

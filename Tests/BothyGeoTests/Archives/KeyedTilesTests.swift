@@ -38,7 +38,7 @@ struct KeyedTilesTests {
   ]
 
   /// Promises: R-39
-  @Test("Tiles are found by their packed keys, and what the file says of itself is told; it becomes MBTiles")
+  @Test("Tiles are found by packed keys, metadata is read, and the archive becomes MBTiles")
   func reading() async throws {
     let tile = try Tile(x: 10498, y: 22889, zoom: 16)
     let path = try make("good", preferences, [1_152_924_322_642_286_953: Data([7]), 3 << 56: Data([8])])
@@ -56,7 +56,7 @@ struct KeyedTilesTests {
   }
 
   @Test(
-    "A file without its three preferences is no archive; keys of no tile are damage")
+    "A file without its three preferences isn't an archive, and invalid keys are damage")
   func damaged() async throws {
     for name in ["map.minZoom", "map.maxZoom", "map.tileSideLength"] {
       let path = try make(name, preferences.filter { $0.key != name }, [:])

@@ -22,7 +22,7 @@ struct MBTilesTests {
     "CREATE TABLE tiles (zoom_level INT, tile_column INT, tile_row INT, tile_data BLOB);"
 
   /// Promises: R-38
-  @Test("Rows count from the south; zooms come from the tiles, bounds from the metadata")
+  @Test("Rows count from the south, zooms come from the tiles, bounds from the metadata")
   func reading() async throws {
     let path = try make(
       "plain",
@@ -52,7 +52,7 @@ struct MBTilesTests {
   }
 
   /// Promises: R-38
-  @Test("An archive that says nothing of itself is of the whole map")
+  @Test("An archive without metadata covers the whole map")
   func silent() throws {
     let archive = try MBTiles(path: make("silent", Self.plain))
     #expect(archive.info.zooms == nil && archive.info.tileCount == 0)
@@ -60,7 +60,7 @@ struct MBTilesTests {
   }
 
   /// Promises: R-38
-  @Test("A tile without data is an absent tile, and the others are read and copied")
+  @Test("A tile without data is absent, and the others are read and copied")
   func holes() async throws {
     let holes = try MBTiles(
       path: make("holes", Self.plain + "INSERT INTO tiles VALUES (1, 0, 0, NULL), (1, 1, 0, x'01');"))
@@ -72,7 +72,7 @@ struct MBTilesTests {
     #expect(try await MBTilesWriter.copy(holes, to: scratch.file("copy")) == 1)
   }
 
-  @Test("Rows of no tile and files that are no archives are told of by kind")
+  @Test("Errors distinguish rows of no tile from files that aren't archives")
   func damaged() async throws {
     let odd = try MBTiles(path: make("odd", Self.plain + "INSERT INTO tiles VALUES (1, 0, 9, x'01');"))
     let noTile = await #expect(throws: GeoError.self) { try await odd.forEachTile { _, _ in } }
@@ -93,7 +93,7 @@ struct MBTilesTests {
     #expect(broken?.code == .damagedArchive)
   }
 
-  @Test("A written archive is read back whole, equal contents are stored once, and the name comes last")
+  @Test("A written archive is read completely, stores equal contents once, and is named last")
   func writing() async throws {
     let path = scratch.file("out.mbtiles")
     let writer = try MBTilesWriter(path: path)
@@ -118,7 +118,7 @@ struct MBTilesTests {
     for (tile, data) in expected { #expect(try await archive.data(of: tile) == data) }
     #expect(try archive.info.zooms == ZoomRange(0, 4))
     #expect(archive.info.tileCount == 341)
-    // 114 contents of their own, the sea, and the one that was replaced.
+    // 114 distinct contents, the sea, and the one that was replaced.
     #expect(
       archive.info.contentCount == 116 && archive.info.metadata["a"] == "b" && archive.info.name == "Sea")
     let taken = #expect(throws: GeoError.self) { try MBTilesWriter(path: path) }
@@ -129,14 +129,14 @@ struct MBTilesTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["out.mbtiles"])
   }
 
-  @Test("Copying an archive that turns out to be damaged leaves no file")
+  @Test("A failed copy of a damaged archive leaves no file")
   func failedCopy() async throws {
     let odd = try MBTiles(path: make("odd", Self.plain + "INSERT INTO tiles VALUES (1, 0, 9, x'01');"))
     await #expect(throws: GeoError.self) { try await MBTilesWriter.copy(odd, to: scratch.file("copy")) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["odd"])
   }
 
-  @Test("Real archives are read, deduplicated by a copy, and the damaged ones refused")
+  @Test("Real archives are read and deduplicated by a copy, and damaged ones rejected")
   func fixtures() async throws {
     guard let folder = Fixtures.folder else {
       return print("No fixtures beside the checkout: no real archives.")

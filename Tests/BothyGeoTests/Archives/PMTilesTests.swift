@@ -17,7 +17,7 @@ struct PMTilesTests {
     var generator = SeededGenerator(seed: seed)
     var tiles: [Tile: Data] = [:]
     for id in 0..<count where !generator.chance(20) {
-      // Long runs of one content, as of the sea.
+      // Long runs of one content, such as the sea.
       let number = generator.chance(70) ? 0 : Int.random(in: 1...5, using: &generator)
       tiles[try Tile(hilbertID: id)] = ArchiveBuilder.gzip(Data("content \(number)".utf8))
     }
@@ -25,7 +25,7 @@ struct PMTilesTests {
   }
 
   @Test(
-    "Every tile is found, and none where there is none, with and without directories below the root",
+    "Every tile is found, and no others, with and without leaf directories",
     arguments: [nil, 1, 7, 64])
   func reading(leafSize: Int?) async throws {
     let tiles = try Self.tiles(341)
@@ -54,7 +54,7 @@ struct PMTilesTests {
     #expect(String(decoding: content, as: UTF8.self).hasPrefix("content"))
   }
 
-  @Test("Other bytes, other versions and archives that end too early are told of by kind")
+  @Test("Errors distinguish other formats, other versions and truncated archives")
   func damaged() async throws {
     let good = ArchiveBuilder(tiles: try Self.tiles(341), leafSize: 20).build()
     func failure(_ data: Data) async -> GeoError.Code? {
@@ -88,7 +88,7 @@ struct PMTilesTests {
     }
   }
 
-  @Test("Over HTTP an archive is read by ranges, each directory once, and one that was replaced is read anew")
+  @Test("An HTTP archive is read by ranges, directories once, and again when replaced")
   func ranges() async throws {
     let old = try Self.tiles(341, seed: 1)
     let new = try Self.tiles(341, seed: 2)
@@ -106,7 +106,7 @@ struct PMTilesTests {
     for tile in tiles { #expect(try await archive.data(of: tile) == old[tile]) }
   }
 
-  @Test("A server that knows no ranges, or fails, is told of")
+  @Test("A server without ranges, or one that fails, is reported")
   func badServers() async throws {
     for status in [200, 404, 500] {
       let server = RangeServer(Data(repeating: 1, count: 100), etag: "\"1\"", status: status)
@@ -117,7 +117,7 @@ struct PMTilesTests {
     }
   }
 
-  @Test("A file is opened by what is in it, and one that is replaced is noticed")
+  @Test("A file is opened by its content, and its replacement is detected")
   func files() async throws {
     let tiles = try Self.tiles(85)
     let path = scratch.file("a.mbtiles")
@@ -146,7 +146,7 @@ struct PMTilesTests {
     #expect(text?.code == .notAnArchive)
   }
 
-  @Test("Real archives have the tiles and contents they say, and the broken ones are refused")
+  @Test("Real archives have the tiles and contents they state, and broken ones are rejected")
   func fixtures() async throws {
     guard let folder = Fixtures.folder else {
       return print("No fixtures beside the checkout: no real archives.")
@@ -176,7 +176,7 @@ struct PMTilesTests {
   }
 }
 
-/// Bytes in memory.
+/// A source of bytes in memory.
 private struct MemorySource: ByteRangeSource {
   var data: Data
 
@@ -189,7 +189,7 @@ private struct MemorySource: ByteRangeSource {
   }
 }
 
-/// A server of one file, by ranges and with validators.
+/// A server of one file, with ranges and validators.
 private final class RangeServer: ResourceLoader {
   private let state: Mutex<(data: Data, etag: String, requests: [String])>
   private let status: Int?

@@ -18,7 +18,7 @@ struct PMTilesWriterTests {
     (0..<8).reduce(0) { $0 | UInt64(header[offset + $1]) << UInt64(8 * $1) }
   }
 
-  @Test("Whatever is added in whatever order, the archive holds what a table would", arguments: 1...30)
+  @Test("An archive has the tiles of a table, whatever is added in whatever order", arguments: 1...30)
   func model(seed: UInt64) async throws {
     var generator = SeededGenerator(seed: seed)
     let path = scratch.file("\(seed)")
@@ -31,7 +31,7 @@ struct PMTilesWriterTests {
       let tile = try Tile(
         x: .random(in: 0..<min(side, 16), using: &generator), y: .random(in: 0..<side, using: &generator),
         zoom: zoom)
-      // A few contents that come again and again, and some of several kilobytes.
+      // A few contents that repeat, and some of several kilobytes.
       let kind = UInt8.random(in: 0...20, using: &generator)
       let data = Data(repeating: kind, count: kind < 3 ? 5000 : Int(kind) + 1)
       try writer.add(tile, data)
@@ -60,7 +60,7 @@ struct PMTilesWriterTests {
     #expect(archive.info.zooms?.lowest == zooms.min() && archive.info.zooms?.highest == zooms.max())
   }
 
-  @Test("Tiles in a row that share a content are one entry")
+  @Test("Adjacent tiles that share a content are one entry")
   func runs() async throws {
     let writer = try PMTilesWriter(path: scratch.file("sea"))
     for id in (UInt64(0)..<5461).reversed() { try writer.add(Tile(hilbertID: id), Data("sea".utf8)) }
@@ -71,7 +71,7 @@ struct PMTilesWriterTests {
     #expect(try await archive("sea").data(of: Tile(x: 63, y: 63, zoom: 6)) == Data("sea".utf8))
   }
 
-  @Test("An archive of many contents has directories below the root, which stays within the first 16 KB")
+  @Test("An archive of many contents has leaf directories and a root within 16 KB")
   func leaves() async throws {
     var generator = SeededGenerator(seed: 4)
     let writer = try PMTilesWriter(path: scratch.file("large"))
@@ -100,7 +100,7 @@ struct PMTilesWriterTests {
     #expect(count == 20_000)
   }
 
-  @Test("What an archive says of itself is read back, also through the other format")
+  @Test("Metadata of an archive is read back, also through the other format")
   func metadata() async throws {
     let tile = try Tile(x: 2, y: 1, zoom: 3)
     let layers = #"[{"fields":{},"id":"roads"}]"#
@@ -124,7 +124,7 @@ struct PMTilesWriterTests {
     #expect(try await third.content(of: tile) == Data("roads".utf8))
   }
 
-  @Test("A file in the way is left alone, and what is not finished leaves nothing behind")
+  @Test("An existing file is left alone, and an unfinished one leaves nothing behind")
   func failures() async throws {
     let taken = scratch.file("taken")
     try Data("mine".utf8).write(to: URL(fileURLWithPath: taken))
@@ -138,7 +138,7 @@ struct PMTilesWriterTests {
     #expect(throws: GeoError.self) { try empty.finish(TileArchiveInfo(container: .pmtiles)) }
     try empty.cancel()
     var damaged = ArchiveBuilder(tiles: [try Tile(x: 0, y: 0, zoom: 0): Data("x".utf8)]).build()
-    // Its zooms are others than those of its tile.
+    // Its zooms differ from that of its tile.
     (damaged[100], damaged[101]) = (1, 1)
     try damaged.write(to: URL(fileURLWithPath: scratch.file("damaged")))
     let source = try await archive("damaged")

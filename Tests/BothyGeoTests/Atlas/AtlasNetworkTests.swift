@@ -9,7 +9,7 @@ import Testing
 @Suite("An atlas and its network", .timeLimit(.minutes(10)))
 struct AtlasNetworkTests {
   /// Promises: T-47
-  @Test("Offline is told at once, online only when it has lasted for three seconds")
+  @Test("Offline is reported at once, online only after three seconds")
   func connectivity() async throws {
     let rig = try AtlasRig()
     let told = Gathering(await rig.atlas.connectivities)
@@ -21,7 +21,7 @@ struct AtlasNetworkTests {
     #expect(await rig.atlas.connectivity == .enteringOnline)
     await rig.clock.waitForSleepers()
     rig.clock.advance(by: .seconds(2))
-    // It begins anew.
+    // It starts again.
     try await rig.atlas.setNetwork(isAvailable: false)
     try await rig.atlas.setNetwork(isAvailable: true)
     await rig.clock.waitForSleepers()
@@ -35,7 +35,7 @@ struct AtlasNetworkTests {
   }
 
   /// Promises: T-47
-  @Test("Without the tile of the position the app counts as offline, until it is there")
+  @Test("The app is offline until the tile of the position is available")
   func error() async throws {
     let rig = try AtlasRig()
     rig.cache.suspendNetwork()
@@ -50,7 +50,7 @@ struct AtlasNetworkTests {
   }
 
   /// Promises: T-38, T-39
-  @Test("Told that there is no network it asks nobody; told that there is one it fetches at once")
+  @Test("An atlas without a network sends no request, and fetches when it returns")
   func noNetwork() async throws {
     let rig = try AtlasRig()
     try await rig.atlas.setNetwork(isAvailable: false)
@@ -71,7 +71,7 @@ struct AtlasNetworkTests {
 
   /// Promises: T-46, B-7
   @Test(
-    "A server that sends a tile, or says that nothing has changed, is well; one that has none or fails is not"
+    "A server check accepts a tile and an unchanged one, and fails otherwise"
   )
   func check() async throws {
     let rig = try AtlasRig()
@@ -87,7 +87,7 @@ struct AtlasNetworkTests {
   }
 
   /// Promises: T-48
-  @Test("What else an app downloads lies in the same cache, each with a validator of its own")
+  @Test("Other downloads of an app share the cache, each with its own validator")
   func otherDownloads() async throws {
     let rig = try AtlasRig()
     let sounds = try ResourceSource(
@@ -101,7 +101,7 @@ struct AtlasNetworkTests {
     #expect(try await rig.cache.value(key).bytes == Data("a bell".utf8))
     #expect(try await rig.cache.value(key).origin == .confirmed)
     #expect(rig.server.requests.map { $0.fields[.ifNoneMatch] } == [nil, "\"v1\""])
-    // Gone from here while the server says that nothing has changed: asked for anew, without a condition.
+    // Removed here while the server reports no change: the request has no condition.
     try await rig.cache.remove(key)
     #expect(try await rig.cache.value(key).bytes == Data("a bell".utf8))
     #expect(rig.server.requests.last?.fields[.ifNoneMatch] == nil)

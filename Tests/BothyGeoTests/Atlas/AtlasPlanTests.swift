@@ -2,7 +2,7 @@ import BothyGeo
 import BothyStore
 import Testing
 
-@Suite("What an atlas decides", .timeLimit(.minutes(5)))
+@Suite("The decisions of an atlas", .timeLimit(.minutes(5)))
 struct AtlasPlanTests {
   private let start = Coordinate(latitude: 43.462, longitude: -80.52)
   private let week = PlaceTile.defaultLifetime
@@ -19,7 +19,7 @@ struct AtlasPlanTests {
     #expect(isAccepted == expected, sourceLocation: place)
   }
 
-  @Test("On foot a position counts after more than five seconds and more than five metres")
+  @Test("On foot a position counts after more than five seconds and five metres")
   func foot() {
     var throttle = RefreshThrottle()
     expect(&throttle, false, Coordinate(latitude: .nan, longitude: 0), at: 0)
@@ -33,7 +33,7 @@ struct AtlasPlanTests {
     expect(&throttle, true, start, at: -9)
   }
 
-  @Test("In a vehicle it counts after more than twenty seconds and five seconds of driving")
+  @Test("In a vehicle a position counts after twenty seconds and five seconds' distance")
   func vehicle() {
     var throttle = RefreshThrottle()
     expect(&throttle, true, start, at: 0, vehicleSpeed: 20)
@@ -44,7 +44,7 @@ struct AtlasPlanTests {
   }
 
   /// Promises: T-13, T-35
-  @Test("The tile of the position comes first, alone when it is missing, the others by distance")
+  @Test("The tile of the position comes first, alone if missing, the others by distance")
   func order() throws {
     let plan = try AtlasPlan(around: start, held: [:], at: 0)
     let current = try Tile(containing: start, zoom: 16)
@@ -60,7 +60,7 @@ struct AtlasPlanTests {
   }
 
   /// Promises: T-22
-  @Test("Fresh tiles are left alone; missing and expired ones are fetched, and those of markers too")
+  @Test("Missing and expired tiles are fetched, also those of markers, and fresh ones aren't")
   func needed() throws {
     let cover = try AtlasPlan(around: start, held: [:], at: 0).cover
     var held = Dictionary(uniqueKeysWithValues: cover.map { ($0, Int64(1000)) })
@@ -72,7 +72,7 @@ struct AtlasPlanTests {
     held[cover[3]] = -week
     let plan = try AtlasPlan(around: start, held: held, at: 2000)
     #expect(plan.stages == [[cover[2], cover[3]]] && plan.canShow)
-    // A clock that was put back makes nothing immortal.
+    // A clock that was set back makes no tile immortal.
     #expect(try AtlasPlan(around: start, held: held, at: 999).stages == [cover])
     #expect(throws: GeoError.self) {
       try AtlasPlan(around: Coordinate(latitude: .nan, longitude: 0), held: [:], at: 0)
@@ -82,7 +82,7 @@ struct AtlasPlanTests {
   private struct Refusal: Error {}
 
   /// Promises: T-36
-  @Test("A report tells what became of each tile; only the tile of the position makes an error")
+  @Test("A report has the outcome of each tile, and only the position's sets `.error`")
   func report() throws {
     let tiles = try (0..<5).map { try Tile(x: $0, y: 0, zoom: 16) }
     var report = TileSetReport()

@@ -6,7 +6,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A server of tiles that a test changes: a café named after the version in each tile, with an entity tag.
+/// A server of tiles that a test changes: each tile has a café named after the version, and an entity tag.
 final class TileServer: ResourceLoader {
   private struct State {
     var version = 1
@@ -15,7 +15,7 @@ final class TileServer: ResourceLoader {
     var type: String?
     var requests: [ResourceRequest] = []
     var gate: [CheckedContinuation<Void, Never>] = []
-    /// What the addresses end in that no answer goes out for; nil for every address.
+    /// The suffix of the addresses whose responses are blocked, or `nil` for all addresses.
     var heldBack: String? = "none"
   }
 
@@ -25,11 +25,11 @@ final class TileServer: ResourceLoader {
 
   func set(version: Int) { state.withLock { $0.version = version } }
   func set(isDown: Bool) { state.withLock { $0.isDown = isDown } }
-  /// What every tile's body is in place of places; nil for places.
+  /// Sets the body of every tile, or `nil` for places.
   func set(body: String?, type: String? = nil) { state.withLock { ($0.body, $0.type) = (body, type) } }
   func forget() { state.withLock { $0.requests = [] } }
 
-  /// Lets no answer out until `letGo`, to one tile's address or to all.
+  /// Blocks responses until `letGo`, for the address of one tile or for all.
   func holdBack(_ tile: Tile? = nil) {
     state.withLock { $0.heldBack = tile.map { "/\($0).json" } }
   }
@@ -68,7 +68,7 @@ final class TileServer: ResourceLoader {
     return ResourceResponse(status: isSame ? 304 : 200, fields: fields, body: stream)
   }
 
-  /// A café in the middle of the tile that an address names.
+  /// Returns a tile with a café in the middle of the tile that an address names.
   private static func tile(_ url: String, _ version: Int) -> String {
     let parts = url.split { $0 == "/" || $0 == "." }.compactMap { Int($0) }
     guard parts.count == 3, let tile = try? Tile(x: parts[1], y: parts[2], zoom: parts[0]) else { return "" }
@@ -81,7 +81,7 @@ final class TileServer: ResourceLoader {
   }
 }
 
-/// An atlas over a server and a clock that a test moves.
+/// An atlas with a server and a clock that a test controls.
 struct AtlasRig: Sendable {
   let start = Coordinate(latitude: 43.462, longitude: -80.52)
   let scratch: Scratch
@@ -123,7 +123,7 @@ struct AtlasRig: Sendable {
   func names() throws -> Set<String> { try Set(places.in(box: .world).compactMap(\.name)) }
 }
 
-/// Gathers what a stream brings until it ends.
+/// Collects the values of a stream until it ends.
 struct Gathering<Value: Sendable> {
   private let task: Task<[Value], Never>
 

@@ -6,10 +6,10 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite("An atlas and what a person saved", .timeLimit(.minutes(10)))
+@Suite("An atlas and saved places", .timeLimit(.minutes(10)))
 struct AtlasSavedTests {
   /// Promises: B-19, T-15
-  @Test("What was looked at and saved survives a new version of the tile and the clearing of all tiles")
+  @Test("Selections and saved places survive a new version of the tile and clearing")
   func kept() async throws {
     let rig = try AtlasRig()
     try await rig.atlas.update(rig.start)
@@ -28,7 +28,7 @@ struct AtlasSavedTests {
     #expect(recent.position.distance(to: cafe.center) < 0.01)
     #expect(try rig.mine.markers() == [marker])
     await rig.atlas.close()
-    // In a file of its own, which another run of the app opens.
+    // Stored in a separate file, which another run of the app opens.
     try rig.mine.store.close()
     let again = UserPlaces(
       try Store(at: rig.scratch.file("mine.sqlite"), schema: StoreSchema(types: UserPlaces.types)))
@@ -36,7 +36,7 @@ struct AtlasSavedTests {
   }
 
   /// Promises: T-42
-  @Test("The tiles of markers and of the destination are fetched too and pinned, until these are gone")
+  @Test("The tiles of markers and the destination are fetched and pinned until deleted")
   func pinned() async throws {
     let rig = try AtlasRig()
     let away = Geodesy.destination(from: rig.start, bearing: 45, distance: 9000)
@@ -59,19 +59,19 @@ struct AtlasSavedTests {
 
   /// Promises: T-31, T-32, T-33, B-17
   @Test(
-    "The snapshot has the places of the tiles around, what was saved first, and is made once for each state")
+    "A snapshot has saved places first, and is created once for each state")
   func snapshot() async throws {
     let rig = try AtlasRig()
     #expect(try await rig.atlas.snapshot().places.isEmpty)
     try await rig.atlas.update(rig.start)
-    // More is held than belongs to the position.
+    // More tiles are stored than the position needs.
     _ = try await rig.atlas.fetch(around: Geodesy.destination(from: rig.start, bearing: 45, distance: 9000))
     let first = try await rig.atlas.snapshot()
     #expect(first.tiles == rig.cover && first.places.count == rig.cover.count)
     #expect(try rig.places.counts().features > first.places.count)
     let cafe = try #require(try rig.places.nearest(1, to: rig.start).first?.feature)
     #expect(first.places.contains(.feature(cafe)))
-    // Nobody reads the file again while nothing changes.
+    // No reads of the file occur while nothing changes.
     let queue = try DatabaseQueue(path: rig.scratch.file("places.sqlite"))
     try await queue.write { try $0.execute(sql: "UPDATE feature SET named = 0") }
     #expect(try await rig.atlas.snapshot().revision == first.revision)

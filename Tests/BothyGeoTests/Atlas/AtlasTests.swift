@@ -7,11 +7,11 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-@Suite("An atlas around a walker", .timeLimit(.minutes(10)))
+@Suite("An atlas around a walking person", .timeLimit(.minutes(10)))
 struct AtlasTests {
   /// Promises: T-22, T-23, T-30
   @Test(
-    "Missing tiles are fetched once, fresh ones never, old ones on condition; only what changes is told of")
+    "Missing tiles are fetched, old ones by condition, and only changes are reported")
   func walk() async throws {
     let rig = try AtlasRig()
     let changes = Gathering(rig.atlas.changes)
@@ -44,7 +44,7 @@ struct AtlasTests {
   }
 
   /// Promises: T-35
-  @Test("When the tile of the position alone is missing it is told of first, then the old ones around it")
+  @Test("The current tile is reported before the old ones if only it is missing")
   func currentFirst() async throws {
     let rig = try AtlasRig()
     try await rig.atlas.update(rig.start)
@@ -63,7 +63,7 @@ struct AtlasTests {
   }
 
   /// Promises: T-30
-  @Test("One tile that takes long does not keep the others from being shown")
+  @Test("One slow tile doesn't delay the others")
   func slowTile() async throws {
     let rig = try AtlasRig()
     let slow = try #require(rig.cover.max())
@@ -86,7 +86,7 @@ struct AtlasTests {
 
   /// Promises: T-29, T-37
   @Test(
-    "Without a network there is an error until the tile of the position is there; old tiles are ready at once"
+    "Without a network old tiles are ready, and a missing one is an error"
   )
   func offline() async throws {
     let rig = try AtlasRig()
@@ -96,7 +96,7 @@ struct AtlasTests {
     #expect(Set(none.failed.keys) == rig.cover && none.fromStale.isEmpty)
     #expect(await rig.atlas.state == .error)
     rig.cache.resumeNetwork()
-    // Nobody asks the atlas: it tries again by itself.
+    // No caller triggers the atlas: it tries again by itself.
     while await rig.atlas.state == .error {
       rig.clock.advance(by: .seconds(10))
       await Task.yield()
@@ -115,7 +115,7 @@ struct AtlasTests {
   }
 
   /// Promises: T-38
-  @Test("A start without a network asks for nothing, and is ready where the tile of the position is held")
+  @Test("A start without a network sends no request, and is ready with the tile")
   func coldStart() async throws {
     let rig = try AtlasRig()
     try await rig.atlas.update(rig.start)
@@ -137,13 +137,13 @@ struct AtlasTests {
 
   /// Promises: T-36
   @Test(
-    "A server that can't be reached is not waited for: the error is told, and the atlas comes back by itself")
+    "An unreachable server isn't waited for, and the atlas recovers by itself")
   func serverDown() async throws {
-    // Few at a time, so that some still wait for their turn when the host has failed too often.
+    // Few requests at a time, so that some still wait for their turn when the host has failed too often.
     let rig = try AtlasRig(requestsPerHost: 2)
     rig.server.set(isDown: true)
     let none = try #require(try await rig.atlas.update(rig.start))
-    // Nobody moved the clock: whoever had waited for the host would wait still.
+    // The clock did not advance, so a load that waits for the host could not have ended.
     #expect(Set(none.failed.keys) == rig.cover && none.fromStale.isEmpty)
     #expect(rig.server.requests.count < rig.cover.count)
     #expect(await rig.atlas.state == .error)
@@ -159,14 +159,14 @@ struct AtlasTests {
 
   /// Promises: T-39
   @Test(
-    "After an error it waits longer each time; a network that comes back is used at once and ends the waiting"
+    "Waits grow after errors, and a network that returns ends the wait"
   )
   func recovery() async throws {
     let rig = try AtlasRig()
     rig.cache.suspendNetwork()
     try await rig.atlas.update(rig.start)
     for seconds in [10, 20, 40, 80, 160, 320, 600, 600] {
-      // Shorter waits are those of runs that end just now.
+      // Shorter waits belong to runs that are about to end.
       while rig.clock.sleepers.first.map({ $0 < .seconds(5) }) ?? true { await Task.yield() }
       let wait = try #require(rig.clock.sleepers.first)
       #expect(wait >= .seconds(seconds) / 2 && wait <= .seconds(seconds))
@@ -177,14 +177,14 @@ struct AtlasTests {
     rig.cache.resumeNetwork()
     #expect(try await rig.atlas.setNetwork(isAvailable: true)?.loaded == rig.cover)
     #expect(await rig.atlas.state == .ready)
-    // What is left is the hold of the indicator.
+    // Only the hold of the connectivity remains.
     while rig.clock.sleepers.contains(where: { $0 > .seconds(3) }) { await Task.yield() }
     #expect(try await rig.atlas.setNetwork(isAvailable: true) == nil)
     await rig.atlas.close()
   }
 
   /// Promises: T-40, B-10, T-34
-  @Test("A fetch elsewhere while another run waits completes with its own tiles and counts them")
+  @Test("A fetch elsewhere during another run completes with its own tiles and counts")
   func elsewhere() async throws {
     let rig = try AtlasRig()
     let away = Geodesy.destination(from: rig.start, bearing: 45, distance: 9000)
@@ -207,7 +207,7 @@ struct AtlasTests {
   }
 
   /// Promises: T-41, B-11
-  @Test("Clearing during a run discards what was on its way and fetches anew")
+  @Test("Clearing during a run discards running loads and fetches again")
   func cleared() async throws {
     let rig = try AtlasRig()
     rig.server.holdBack()
@@ -226,7 +226,7 @@ struct AtlasTests {
   }
 
   /// Promises: E-19
-  @Test("A page in place of a tile is refused; the old version and its age stay")
+  @Test("A page in place of a tile is rejected, and the old version stays")
   func loginPage() async throws {
     let rig = try AtlasRig()
     try await rig.atlas.update(rig.start)
@@ -256,7 +256,7 @@ struct AtlasTests {
   }
 
   /// Promises: T-42
-  @Test("A tile that stays required while another marker moves stays on a full disk")
+  @Test("A tile that stays required while a marker moves survives a full disk")
   func requiredAgain() async throws {
     let rig = try AtlasRig()
     let markers = try (5...7).map { try Tile(x: $0, y: 6, zoom: 16) }
@@ -270,7 +270,7 @@ struct AtlasTests {
     await rig.atlas.close()
   }
 
-  @Test("A position that is told beyond 180 degrees is the one that it means")
+  @Test("A position beyond 180 degrees is normalized")
   func beyond() async throws {
     let rig = try AtlasRig()
     let position = Coordinate(latitude: -16.8, longitude: 181)

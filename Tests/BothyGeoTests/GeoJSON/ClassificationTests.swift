@@ -2,7 +2,7 @@ import BothyGeo
 import BothyStore
 import Testing
 
-@Suite("What features are", .timeLimit(.minutes(5)))
+@Suite("The classification of features", .timeLimit(.minutes(5)))
 struct ClassificationTests {
   typealias Document = TileDocument
 
@@ -16,7 +16,7 @@ struct ClassificationTests {
   }
 
   @Test(
-    "Layers follow from the main tag, the first rule that fits winning",
+    "Layers follow from the main tag, and the first matching rule wins",
     arguments: [
       ("highway", "residential", "{}", MapFeature.Layer.road), ("highway", "motorway_link", "{}", .road),
       ("highway", "footway", "{}", .path), ("highway", "bridleway", "{}", .path),
@@ -31,7 +31,7 @@ struct ClassificationTests {
     #expect(try decode(type, value, properties).layer == layer)
   }
 
-  @Test("Categories follow from tags, the most important one where several fit")
+  @Test("Categories follow from tags, and the most important of several wins")
   func categories() throws {
     let table = CategoryTable(
       version: 1,
@@ -48,7 +48,7 @@ struct ClassificationTests {
   }
 
   /// Promises: B-19g
-  @Test("Names, addresses, operators and what a thing merely has say nothing of what it is")
+  @Test("Names, addresses, operators and accessories don't decide the category of a feature")
   func texts() throws {
     let table = CategoryTable(
       version: 1, [.landmark: ["fort"], .object: ["bench", "no"], .place: ["picnic_table"]])
@@ -71,7 +71,7 @@ struct ClassificationTests {
   }
 
   /// Promises: B-19f
-  @Test("In whatever order tags come, the generic name and the category are the same")
+  @Test("The generic name and the category don't depend on the order of tags")
   func order() throws {
     let tags = [
       #""amenity": "cafe""#, #""shop": "convenience""#, #""building": "office""#, #""leisure": "park""#,
@@ -89,7 +89,7 @@ struct ClassificationTests {
     #expect(seen.count == 1 && seen.first?.nameTag == "cafe")
   }
 
-  @Test("Names come from the name, from operators of banks and cash machines, or from a tag")
+  @Test("Names come from the name, from operators of banks, or from a tag")
   func names() throws {
     #expect(try decode("amenity", "cafe", #"{"name": "Joe's"}"#).name == "Joe's")
     #expect(try decode("amenity", "atm", #"{"operator": "Bank"}"#).name == "Bank")
@@ -107,7 +107,7 @@ struct ClassificationTests {
     #expect(nameless.name == nil && nameless.nameTag == nil && !nameless.isNamed)
   }
 
-  @Test("Names in a language are those of a language's key, the nearest one first")
+  @Test("Names in a language come from the nearest key of that language")
   func languages() throws {
     let feature = try decode(
       "amenity", "cafe",
@@ -121,7 +121,7 @@ struct ClassificationTests {
 
   /// Promises: B-19h
   @Test(
-    "A crossing drawn as a line is one point: its middle vertex, or halfway between the two in the middle")
+    "A crossing drawn as a line becomes the point in its middle")
   func crossings() throws {
     func crossing(_ line: String) throws -> MapFeature {
       try decode(
@@ -152,7 +152,7 @@ struct ClassificationTests {
     #expect(half.addressLine == nil && half.streetName == "Main" && !half.isRoundabout)
   }
 
-  @Test("A table is read from JSON; unknown categories are left out, a bad version or list is refused")
+  @Test("A table from JSON ignores unknown categories and rejects invalid versions and lists")
   func tables() throws {
     let table = try CategoryTable(
       json: #"{"version": 3, "categories": {"place": ["cafe"], "nonsense": ["cafe"], "safety": []}}"#)

@@ -2,7 +2,7 @@ import BothyGeo
 import BothyStore
 import Testing
 
-/// What real tiles are known to hold.
+/// The known contents of real tiles.
 @Suite("Real tiles", .timeLimit(.minutes(5)))
 struct FixtureTileTests {
   private func tile(_ name: String) throws -> GeoJSONTile? {
@@ -10,7 +10,7 @@ struct FixtureTileTests {
   }
 
   /// Promises: B-1
-  @Test("The tile of Waterloo has the features it should, and each intersection lies in it")
+  @Test("The tile of Waterloo has its features, and its intersections lie in it")
   func waterloo() throws {
     guard let tile = try tile("16_18109_23965") else { return }
     #expect(tile.features.count == 913 && tile.problems.isEmpty)
@@ -28,7 +28,7 @@ struct FixtureTileTests {
 
   /// Promises: B-1, B-16, E-34
   @Test(
-    "The tile of Washington has its relations apart, its entrance lists whole and its intersections inside")
+    "The tile of Washington has distinct relations, complete entrance lists and inner intersections")
   func washington() throws {
     guard let tile = try tile("16_18749_25070") else { return }
     #expect(tile.features.count == 1147 && tile.problems.isEmpty)
@@ -55,7 +55,7 @@ struct FixtureTileTests {
     #expect(intersections.allSatisfy { $0.roads.allSatisfy(roads.contains) })
   }
 
-  @Test("All real tiles are read twice the same, without a problem")
+  @Test("Two reads of all real tiles are equal and without problems")
   func all() throws {
     for folder in ["soundscape-tiles", "grid3x3"] {
       for name in try Fixtures.names(folder) where name.hasSuffix(".json") {
@@ -77,7 +77,7 @@ struct FixtureTileTests {
   }
 
   /// Promises: E-14
-  @Test("Adjacent tiles give their union, and nine tiles of a walk 467 places, in any order of arrival")
+  @Test("Unions of tiles don't depend on the order, with 467 places in nine")
   func unions() throws {
     if let upper = try tile("16_32291_21806"), let lower = try tile("16_32291_21807") {
       let (first, second) = (try Tile(x: 32291, y: 21806, zoom: 16), try Tile(x: 32291, y: 21807, zoom: 16))
@@ -108,7 +108,7 @@ struct FixtureTileTests {
     #expect(Set(union.features.keys) == Set(try GeoJSONTile(decoding: merged).features.map(\.key)))
   }
 
-  @Test("The real category table is read, and most places of a town have a category")
+  @Test("The real category table is read, and most places have a category")
   func categories() throws {
     guard let json = try Fixtures.data("categories.json"),
       let data = try Fixtures.data("soundscape-tiles/16_18109_23965.json")

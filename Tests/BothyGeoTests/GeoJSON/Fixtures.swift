@@ -1,8 +1,8 @@
 import BothyGeo
 import Foundation
 
-/// Real documents beside the checkout, in `../shared/fixtures`, or where `BOTHY_FIXTURES` says; the tests show
-/// everything without them too.
+/// Real documents beside the checkout, in `../shared/fixtures`, or in `BOTHY_FIXTURES`. The tests cover everything
+/// without them too.
 enum Fixtures {
   static let folder: String? = {
     if let folder = ProcessInfo.processInfo.environment["BOTHY_FIXTURES"] { return folder }
@@ -12,7 +12,7 @@ enum Fixtures {
     return FileManager.default.fileExists(atPath: folder) ? folder : nil
   }()
 
-  /// The bytes of a file below the folder; nil, with a word about it, when there is no folder.
+  /// Returns the bytes of a file below the folder, or `nil` with a note if the folder doesn't exist.
   static func data(_ path: String) throws -> Data? {
     guard let folder else {
       print(
@@ -22,7 +22,7 @@ enum Fixtures {
     return try Data(contentsOf: URL(fileURLWithPath: folder).appending(path: path))
   }
 
-  /// The names of the files of a folder below it; none when there is no folder.
+  /// Returns the names of the files of a subfolder, or none if the folder doesn't exist.
   static func names(_ path: String) throws -> [String] {
     guard let folder else {
       print(
@@ -32,7 +32,7 @@ enum Fixtures {
     return try FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(path)").sorted()
   }
 
-  /// The real tiles of towns with all they hold; none when there is no folder.
+  /// Returns the real tiles of towns with all features, or none if the folder doesn't exist.
   static func townTiles() throws -> [(tile: Tile, data: Data)] {
     var found: [(Tile, Data)] = []
     for name in try names("soundscape-tiles") where name.hasSuffix(".json") {
@@ -43,7 +43,7 @@ enum Fixtures {
     return found
   }
 
-  /// The nine real tiles of a walk, which hold places alone; none when there is no folder.
+  /// Returns the nine real tiles of a walk, which have only places, or none if the folder doesn't exist.
   static func walkTiles() throws -> [(tile: Tile, data: Data)] {
     var found: [(Tile, Data)] = []
     for name in try names("grid3x3") where name.hasSuffix(".json") && !name.hasPrefix("merged") {
@@ -53,7 +53,7 @@ enum Fixtures {
     return found
   }
 
-  /// All of these, each tile once.
+  /// Returns all of these tiles, each once.
   static func placeTiles() throws -> [(tile: Tile, data: Data)] {
     let towns = try townTiles()
     let known = Set(towns.map(\.tile))

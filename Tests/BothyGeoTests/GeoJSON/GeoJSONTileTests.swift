@@ -23,7 +23,7 @@ struct GeoJSONTileTests {
 
   /// Promises: E-34
   @Test(
-    "A fraction, an id beyond 64 bits, or what is no number costs the feature",
+    "A fraction, an id beyond 64 bits or a non-number loses the feature",
     arguments: [
       "[1.5]", "[1e-1]", "[9223372036854775808]", "[-9.3e18]", "[1e400]", "[\"1\"]", "[null]", "[[1]]", "[]",
       "7",
@@ -38,7 +38,7 @@ struct GeoJSONTileTests {
   }
 
   /// Promises: B-13
-  @Test("A height after longitude and latitude is no reason to lose the feature")
+  @Test("A height after longitude and latitude is accepted")
   func heights() throws {
     let point = try Document.decode(
       Document.feature("amenity", "cafe", geometry: Document.shape("Point", "[-80.52, 43.462, 12.5]")))
@@ -50,7 +50,7 @@ struct GeoJSONTileTests {
   }
 
   /// Promises: B-12
-  @Test("Properties of any kind are read as text, and null is no property")
+  @Test("Properties of any kind are read as text, and nulls are omitted")
   func properties() throws {
     let feature = try #require(
       try Document.decode(
@@ -64,7 +64,7 @@ struct GeoJSONTileTests {
   }
 
   /// Promises: B-12
-  @Test("What is wrong with one feature costs that one, and is told of")
+  @Test("An error in one feature omits only that feature, and is reported")
   func broken() throws {
     let good = Document.feature("amenity", "bar", ids: "[2]")
     let noIDs =
@@ -92,7 +92,7 @@ struct GeoJSONTileTests {
   }
 
   @Test(
-    "Bytes that are no collection of features are no tile",
+    "Bytes that aren't a collection of features aren't a tile",
     arguments: [
       "", " ", "<html><body>Please log in</body></html>", "{}", "[]", "null", #"{"error": "no"}"#,
       #"{"features": null}"#,
@@ -106,7 +106,7 @@ struct GeoJSONTileTests {
   }
 
   /// Promises: E-18
-  @Test("An empty tile is a tile")
+  @Test("An empty tile is valid")
   func empty() throws {
     let tile = try GeoJSONTile(decoding: Document.tile())
     #expect(tile.features.isEmpty && tile.problems.isEmpty)
@@ -117,7 +117,7 @@ struct GeoJSONTileTests {
     #expect(union.holds(place) && union.features.isEmpty)
   }
 
-  @Test("Every shape is read, coordinates before the type or after it")
+  @Test("Every shape is read, with coordinates before or after the type")
   func shapes() throws {
     func shape(_ type: String, _ coordinates: String) throws -> Geometry? {
       let first = try Document.decode(
@@ -146,7 +146,7 @@ struct GeoJSONTileTests {
 
   /// Promises: E-15
   @Test(
-    "Of several versions of one element the last counts; ids with another key or extent are other elements")
+    "The last version of an element counts, unless its key or extent differs")
   func versions() throws {
     let tile = try GeoJSONTile(
       decoding: Document.tile(
@@ -162,7 +162,7 @@ struct GeoJSONTileTests {
   }
 
   /// Promises: T-16
-  @Test("Where roads meet is known by its sorted roads and its place, however the server lists them")
+  @Test("An intersection is identified by its sorted roads and place, in any order")
   func intersections() throws {
     func crossing(_ ids: String, _ place: String = "[-80.52, 43.462]") throws -> MapFeature {
       try #require(
@@ -187,7 +187,7 @@ struct GeoJSONTileTests {
 
   /// Promises: B-16, E-36
   @Test(
-    "The entrances of a building are found though it has no name; what has no name is there when asked for")
+    "An unnamed building has its entrances, and is included only on request")
   func namelessBuildings() throws {
     let ring = "[[[0, 0], [0.001, 0], [0.001, 0.001], [0, 0]]]"
     let tile = try GeoJSONTile(
@@ -208,7 +208,7 @@ struct GeoJSONTileTests {
 
   /// Promises: E-14, E-17, B-15
   @Test(
-    "An element of several tiles is one, in its latest version, with all its entrances, until the last tile goes"
+    "An element of several tiles is one, in its latest version, until deleted"
   )
   func unions() throws {
     func tile(_ name: String, entrance: Int) throws -> GeoJSONTile {

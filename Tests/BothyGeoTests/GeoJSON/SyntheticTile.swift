@@ -1,6 +1,6 @@
 import BothyTesting
 
-/// Large tiles of made-up features in the proportions of a town: points, lines, outlines, and where roads meet.
+/// Large tiles of synthetic features in the proportions of a town: points, lines, outlines and intersections.
 enum SyntheticTile {
   static func text(features: Int, seed: UInt64) -> String {
     var generator = SeededGenerator(seed: seed)

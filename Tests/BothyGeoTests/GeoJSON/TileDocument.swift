@@ -20,7 +20,7 @@ enum TileDocument {
     #"{"coordinates": \#(coordinates), "type": "\#(type)"}"#
   }
 
-  /// The one feature of a tile; nil when it was left out.
+  /// Returns the one feature of a tile, or `nil` if it was left out.
   static func decode(_ feature: String, _ categories: CategoryTable = .common) throws -> MapFeature? {
     try GeoJSONTile(decoding: tile(feature), categories: categories).features.first
   }

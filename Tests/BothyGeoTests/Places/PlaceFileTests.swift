@@ -26,7 +26,7 @@ struct PlaceFileTests {
       "amenity", "cafe", ids: "[\(id)]", properties: #"{"amenity": "cafe", "name": "\#(name)"}"#)
   }
 
-  @Test("Reads while another thread closes the places end or are refused")
+  @Test("Reads during a close on another thread complete or throw")
   func closing() async throws {
     for round in 0..<20 {
       let places = try Places(path: scratch.file("\(round).sqlite"))
@@ -47,7 +47,7 @@ struct PlaceFileTests {
   }
 
   /// Promises: T-14, E-18
-  @Test("A tile is kept as it came, with its times and validators, also without features")
+  @Test("A tile is stored as received, with times and validators, also without features")
   func kept() throws {
     let places = try Places(path: path)
     #expect(try places.tile(tile) == nil)
@@ -67,7 +67,7 @@ struct PlaceFileTests {
 
   /// Promises: E-17, B-14
   @Test(
-    "What a new version has not is found by id, box and text no more; an old or broken version changes nothing"
+    "A new version deletes its missing features, and an old or broken one nothing"
   )
   func replaced() throws {
     let places = try Places(path: path)
@@ -86,7 +86,7 @@ struct PlaceFileTests {
   }
 
   /// Promises: T-18, B-14
-  @Test("A tile that can't be written whole leaves the old one whole")
+  @Test("A tile that can't be written completely leaves the old one complete")
   func atomic() throws {
     let places = try Places(path: path)
     let old = version(cafe(1, "Alpha"), at: 5)
@@ -107,7 +107,7 @@ struct PlaceFileTests {
   }
 
   /// Promises: T-43, B-8
-  @Test("Another table sorts the places anew, at the next start or at once, without a new download")
+  @Test("Another table recomputes the categories, at once or at start, without a download")
   func categories() throws {
     let first = CategoryTable(version: 1, [.place: ["cafe"]])
     let second = CategoryTable(version: 2, [.landmark: ["cafe"]])
@@ -125,7 +125,7 @@ struct PlaceFileTests {
   }
 
   /// Promises: T-41, B-19l
-  @Test("Clearing leaves nothing, also of what was on its way; a new file can be cleared too")
+  @Test("Clearing deletes everything, including running loads, and works on a new file")
   func cleared() throws {
     let places = try Places(path: path)
     try places.clear()
@@ -141,7 +141,7 @@ struct PlaceFileTests {
 
   /// Promises: B-19k
   @Test(
-    "A file of another format is read again from its tiles, a damaged one begun anew, one of something else left"
+    "A file of another format is converted, a damaged one recreated, others left"
   )
   func damaged() throws {
     try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: path))
@@ -150,7 +150,7 @@ struct PlaceFileTests {
     try places.replace(held)
     try places.close()
     var queue = try DatabaseQueue(path: path)
-    // As another format may be: other tables, but for the tiles as they came.
+    // Another format, with different tables except for the tiles as received.
     try queue.writeWithoutTransaction {
       try $0.execute(sql: "PRAGMA user_version = 99; DROP TABLE words; DROP TABLE version")
     }
@@ -179,7 +179,7 @@ struct PlaceFileTests {
   }
 
   /// Promises: B-19k
-  @Test("Damage that is met while the places are in use begins the file anew and is told of")
+  @Test("Damage found during use recreates the file and is reported")
   func damagedInUse() throws {
     let places = try Places(path: path)
     try places.replace(version(cafe(1, "Alpha"), at: 5))
@@ -193,7 +193,7 @@ struct PlaceFileTests {
   }
 
   /// Promises: T-21
-  @Test("After closing nothing holds the file: it can be removed, and calls throw until it is opened again")
+  @Test("A closed file can be deleted, and calls throw until it is reopened")
   func closed() async throws {
     let places = try Places(path: path)
     try places.replace(version(cafe(1, "Alpha"), at: 5))
@@ -215,7 +215,7 @@ struct PlaceFileTests {
   }
 
   #if os(Linux)
-    /// How many handles of this process lead to the file or one beside it.
+    /// Returns the number of open handles of this process to the file or one beside it.
     private func openFiles() -> Int {
       let folder = "/proc/self/fd"
       let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -4,11 +4,11 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Real tiles in the places.
+/// Queries on real tiles.
 @Suite("Places of real tiles", .timeLimit(.minutes(5)))
 struct PlaceFixtureTests {
   /// Promises: E-14, T-17
-  @Test("All real tiles together, whatever the order in which they come, are each feature once")
+  @Test("All real tiles, in any order, contain each feature once")
   func union() throws {
     let tiles = try Fixtures.placeTiles()
     guard !tiles.isEmpty else { return }
@@ -36,7 +36,7 @@ struct PlaceFixtureTests {
 
   /// Promises: T-19
   @Test(
-    "Of all real tiles, the nearest and those within a radius are those that a look at every feature finds")
+    "The nearest and those within a radius equal a scan of every feature")
   func bruteForce() throws {
     let tiles = try Fixtures.placeTiles()
     let scratch = try Scratch()
@@ -49,14 +49,14 @@ struct PlaceFixtureTests {
       }
     }
     var everything = PlaceFilter.everything
-    everything.layers.remove(.entranceList)  // each tile's list is measured by itself
+    everything.layers.remove(.entranceList)  // each tile's list is measured separately
     let features = try places.in(box: .world, everything)
     let filters = [
       PlaceFilter.places, everything, PlaceFilter(layers: [.road, .path], includesUnnamed: true),
     ]
     var generator = SeededGenerator(seed: 11)
     for (place, tile) in tiles.map(\.tile).enumerated() {
-      // In towns further away nothing is among the nearest.
+      // Features in towns further away are never among the nearest.
       let center = tile.bounds.center
       let near = features.filter { ($0.geometry.bounds?.distance(to: center) ?? 0) < 10_000 }
       let box = tile.bounds

@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Questions to the places, against a look at every feature", .timeLimit(.minutes(5)))
+@Suite("Queries of places, compared with a scan of every feature", .timeLimit(.minutes(5)))
 struct PlaceQueryTests {
   private static let centers = [
     Coordinate(latitude: 43.462, longitude: -80.52), Coordinate(latitude: -17.8, longitude: 179.9999),
@@ -14,7 +14,7 @@ struct PlaceQueryTests {
 
   /// Promises: T-16, T-17, T-19, T-45, E-14, E-17, B-14, B-15, B-18, B-19j
   @Test(
-    "After any order of versions and removals every question is answered as by looking at all",
+    "Every query equals a full scan after any order of versions and deletions",
     arguments: centers)
   func random(center: Coordinate) throws {
     for seed in UInt64(1)...4 {
@@ -96,7 +96,7 @@ struct PlaceQueryTests {
       properties: "{\(properties)}")
   }
 
-  @Test("Names are found without their marks, by the beginnings of words and in every language")
+  @Test("Names are found without diacritics, by prefixes of words and in every language")
   func names() throws {
     let (places, scratch) = try filled(
       cafe(1, #""name": "Café Zürich""#), cafe(2, #""name": "Oslo Opera", "name:de": "Osloer Opernhaus""#),
@@ -113,7 +113,7 @@ struct PlaceQueryTests {
   }
 
   /// Promises: E-36
-  @Test("What has no name is kept and hidden unless it is asked for")
+  @Test("Features without a name are stored, and returned only if requested")
   func unnamed() throws {
     let (places, scratch) = try filled(
       TileDocument.feature("building", "yes", ids: "[-9]", properties: #"{"building": "yes"}"#))
@@ -134,7 +134,7 @@ struct PlaceQueryTests {
   }
 
   /// Promises: T-44
-  @Test("A progressive search widens by 200 metres up to 1000 while there is too little")
+  @Test("A progressive search widens by 200 metres up to 1000 until it suffices")
   func progressive() throws {
     let start = Coordinate(latitude: 43.462, longitude: -80.52)
     let cafes = (1...12).map { index in

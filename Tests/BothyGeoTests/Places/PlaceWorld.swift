@@ -3,7 +3,7 @@ import BothyStore
 import BothyTesting
 import Foundation
 
-/// Makes up versions of nine neighbouring tiles, hands them to the places, and knows by itself what they must answer.
+/// Creates versions of nine neighbouring tiles, passes them to the places, and computes the expected results itself.
 struct PlaceWorld {
   let center: Coordinate
   let tiles: [Tile]
@@ -17,7 +17,7 @@ struct PlaceWorld {
     tiles = Array(try TileGrid(around: center, radius: 600, zoom: 16).prefix(9))
   }
 
-  /// A version of some tile, and its time, which may be older than the one held.
+  /// Returns a version of some tile with a time that may be older than that of the stored one.
   mutating func version() -> PlaceTile {
     let tile = tiles.randomElement(using: &generator) ?? tiles[0]
     let ids = (1...60).filter { _ in generator.chance(30) }
@@ -27,7 +27,7 @@ struct PlaceWorld {
       tile, payload: Data(text.utf8), receivedAt: Int64.random(in: 1...12, using: &generator))
   }
 
-  /// Takes a version in as the places must.
+  /// Applies a version like the places must.
   mutating func take(_ version: PlaceTile) throws {
     let content = try GeoJSONTile(decoding: version.payload)
     union.set(version.tile, content, receivedAt: version.receivedAt)
@@ -58,7 +58,8 @@ struct PlaceWorld {
     }
   }
 
-  /// Of every five ids one is an intersection, one a café, one a road, one a building, one its entrances.
+  /// Returns a feature by its id: of every five ids one is an intersection, a café, a road, a building and its
+  /// entrances.
   private mutating func feature(_ id: Int) -> String {
     let named = generator.chance(70)
     let name = named ? #", "name": "Thing \#(id) \#(["Café", "Århus", "Zoo"][id % 3])""# : ""
@@ -92,7 +93,7 @@ struct PlaceWorld {
   }
 }
 
-/// What the places must answer, found by looking at every feature.
+/// The expected results of the places, computed from every feature.
 extension PlaceWorld {
   func admitted(_ filter: PlaceFilter) -> [MapFeature] {
     union.features.sorted { $0.key < $1.key }.map(\.value).filter { filter.admits($0) }

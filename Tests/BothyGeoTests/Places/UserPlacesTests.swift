@@ -3,7 +3,7 @@ import BothyStore
 import Foundation
 import Testing
 
-@Suite("What a person did with places", .timeLimit(.minutes(5)))
+@Suite("The places of a person", .timeLimit(.minutes(5)))
 struct UserPlacesTests {
   private let mine: UserPlaces
   private let start = Coordinate(latitude: 43.462, longitude: -80.52)
@@ -13,7 +13,7 @@ struct UserPlacesTests {
   private func time(_ seconds: Int) -> Date { Date(timeIntervalSince1970: 1_800_000_000 + Double(seconds)) }
 
   /// Promises: T-15
-  @Test("The five places looked at last come first, each once; the fifty last are remembered")
+  @Test("The five latest selections come first, each once, and fifty are stored")
   func recent() throws {
     for number in 0..<60 {
       let key = FeatureKey(.poi, String(number))
@@ -25,14 +25,14 @@ struct UserPlacesTests {
     try mine.noteSelected(SelectedPlace("Renamed", at: start, for: key, selectedAt: time(100)))
     #expect(try mine.recentlySelected(2).map(\.name) == ["Renamed", "Place 59"])
     #expect(try mine.recentlySelected(100).count == UserPlaces.rememberedSelections)
-    // A mere position counts once as well.
+    // A position without a place counts once as well.
     for second in 200..<203 {
       try mine.noteSelected(SelectedPlace("Here", at: start, selectedAt: time(second)))
     }
     #expect(try mine.recentlySelected(2).map(\.name) == ["Here", "Renamed"])
   }
 
-  @Test("There is one destination; markers keep their order, notes and places of the map")
+  @Test("A person has one destination, and markers keep their order, notes and features")
   func saved() throws {
     let first = try mine.addMarker("A", at: start, note: "By the gate", createdAt: time(1))
     try mine.setDestination("B", at: start, createdAt: time(0))

@@ -15,7 +15,7 @@ struct RegionPlanTests {
   }
 
   @Test(
-    "An estimate counts tiles exactly, and bytes by what is stored of the source or by the stated default")
+    "An estimate counts tiles exactly, and bytes from stored tiles or the default")
   func estimate() async throws {
     let rig = try RegionRig()
     let plan = try rig.plan()
@@ -34,7 +34,7 @@ struct RegionPlanTests {
 
   /// Promises: E-3, E-5
   @Test(
-    "More tiles than one region or all may have are refused by a typed error before anything is asked for")
+    "Too many tiles for one or all regions are rejected before any request")
   func limits() async throws {
     let rig = try RegionRig(limits: RegionLimits(tilesInOne: 100, tilesInAll: 150))
     let large = try rig.plan(box: .world, zooms: 0...20)
@@ -55,7 +55,7 @@ struct RegionPlanTests {
     #expect(rig.server.requests.isEmpty)
   }
 
-  @Test("A source that does not allow it is never loaded in bulk, and no source does unless it says so")
+  @Test("Only a source that allows it is loaded in bulk, and none by default")
   func bulk() async throws {
     let osm = try ResourceSource(
       "osm", template: "https://tile.openstreetmap.org/{z}/{x}/{y}.png", userAgent: "Tests/1 (tests.test)")
@@ -65,7 +65,7 @@ struct RegionPlanTests {
     let rig = try RegionRig(allowsBulk: false)
     #expect(await code { try await rig.regions.create(rig.plan()) } == .bulkForbidden)
     #expect(try await rig.regions.all().isEmpty)
-    // One that was allowed once, and is not any more.
+    // A source that allowed it earlier, and no longer does.
     try rig.cache.register(RegionRig.source(allowsBulk: true))
     let region = try await rig.regions.create(rig.plan())
     try rig.cache.register(RegionRig.source(allowsBulk: false))
@@ -74,7 +74,7 @@ struct RegionPlanTests {
     #expect(rig.server.requests.isEmpty)
   }
 
-  @Test("What makes no region is told of by kind")
+  @Test("Errors distinguish the kinds of invalid regions")
   func wrong() async throws {
     let rig = try RegionRig()
     _ = try await rig.regions.create(rig.plan())
@@ -92,7 +92,7 @@ struct RegionPlanTests {
     #expect(await code { try await rig.regions.pause("none") } == .unknownRegion)
   }
 
-  @Test("Regions are remembered as they were planned")
+  @Test("Regions are stored as they were planned")
   func remembered() async throws {
     let rig = try RegionRig()
     let ring = [(10.0, 59.0), (11.0, 59.0), (10.5, 60.0)].map { Coordinate(latitude: $0.1, longitude: $0.0) }
@@ -115,7 +115,7 @@ struct RegionPlanTests {
 }
 
 extension URL {
-  /// Itself, with its folder made.
+  /// Returns the URL itself, after creating its folder.
   fileprivate func creatingFolder() throws -> URL {
     try FileManager.default.createDirectory(
       at: deletingLastPathComponent(), withIntermediateDirectories: true)

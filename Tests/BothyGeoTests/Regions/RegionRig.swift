@@ -6,8 +6,8 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A clock that does not keep anybody waiting: whoever sleeps is at the deadline at once. Only an hour and more never
-/// ends, as what waits so long guards what never happens.
+/// A clock whose sleeps end at once and advance the time to the deadline. Sleeps of an hour or more never end, as they
+/// guard rare events.
 struct HastyClock: Clock {
   struct Instant: InstantProtocol {
     var offset: Duration
@@ -35,24 +35,24 @@ struct HastyClock: Clock {
   }
 }
 
-/// A server of tiles with entity tags: what each says is its address and its version.
+/// A server of tiles with entity tags. Each tile contains its address and version.
 final class RegionServer: ResourceLoader {
   struct State {
     var requests: [(path: String, isConditional: Bool)] = []
     var versions: [String: Int] = [:]
-    /// What is answered in the place of a tile, by path.
+    /// The status of the response in place of a tile, by path.
     var statuses: [String: Int] = [:]
-    /// How many requests are answered before nobody answers any more; nil for all.
+    /// The number of requests before the server stops responding, or `nil` for all.
     var answers: Int?
     var running = 0
     var most = 0
     var fields: HTTPFields = [:]
-    /// What every tile's body is, with its type, in place of the tiles.
+    /// The body and type of every response in place of the tiles.
     var page: (body: String, type: String?)?
   }
 
   let state = Mutex(State())
-  /// Passed by each request.
+  /// The gate that each request passes.
   let gate: Latch?
   private let network: AsyncStream<NetworkConditions>?
 
@@ -70,13 +70,13 @@ final class RegionServer: ResourceLoader {
 
   func forget() { change { $0.requests = [] } }
 
-  /// A vector tile with one empty layer, whose name is the text.
+  /// Returns a vector tile with one empty layer that has the text as name.
   static func tile(_ text: String) -> Data {
     let name = Array(text.utf8)
     return Data([0x1A, UInt8(name.count + 4), 0x0A, UInt8(name.count)] + name + [0x78, 0x02])
   }
 
-  /// The name of the layer of such a tile; all of it as text for other bytes.
+  /// Returns the name of the layer of such a tile, or other bytes as text.
   static func text(_ body: Data) -> String {
     let isTile = body.first == 0x1A && body.count > 6
     return String(decoding: isTile ? body.dropFirst(4).dropLast(2) : body, as: UTF8.self)
@@ -119,7 +119,7 @@ final class RegionServer: ResourceLoader {
   }
 }
 
-/// A cache on disk, a server, regions, and a clock that a test moves. What is on disk outlives the objects.
+/// A cache on disk, a server, regions, and a clock that a test controls. The disk outlives the objects.
 struct RegionRig {
   let scratch: Scratch
   let time: VirtualTime
@@ -168,7 +168,7 @@ struct RegionRig {
       names: SourceNames(attribution: "© walkers"), allowsBulkDownload: allowsBulk)
   }
 
-  /// As after the end of the process: other objects on the same files.
+  /// Returns a rig of new objects on the same files, as after the end of the process.
   func reopened(
     _ server: RegionServer? = nil, after change: (_ index: String) throws -> Void = { _ in }
   ) async throws -> RegionRig {
@@ -179,7 +179,7 @@ struct RegionRig {
       scratch: scratch, time: time, server ?? self.server, disk: limitsOfDisk, inFiles: inFiles)
   }
 
-  /// Another process on the same files.
+  /// Returns another process on the same files.
   func beside() throws -> RegionRig { try RegionRig(scratch: scratch, time: time, server) }
 
   static let oslo = GeoBox(west: 10.6, south: 59.85, east: 10.9, north: 60)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Loading regions", .timeLimit(.minutes(5)))
 struct RegionRunTests {
-  @Test("A region is loaded once, a few tiles at a time, and is there without a network")
+  @Test("A region is loaded once, a few tiles concurrently, and works without a network")
   func whole() async throws {
     let rig = try RegionRig()
     let plan = try rig.plan()
@@ -35,7 +35,7 @@ struct RegionRunTests {
     }
   }
 
-  @Test("Coarse tiles are loaded first, one after the other where one at a time is allowed")
+  @Test("Coarse tiles are loaded first, one by one if concurrency is one")
   func order() async throws {
     let rig = try RegionRig(policy: PrefetchPolicy(concurrentLoads: 1))
     let plan = try rig.plan()
@@ -45,7 +45,7 @@ struct RegionRunTests {
     #expect(rig.server.paths.first == "0/0/0")
   }
 
-  @Test("What is there and fresh is not asked for, what is stale is asked for on condition")
+  @Test("Fresh tiles aren't requested, and stale ones have a conditional request")
   func known() async throws {
     let rig = try RegionRig()
     _ = try await rig.cache.value(rig.source.key(zoom: 0, x: 0, y: 0))
@@ -61,7 +61,7 @@ struct RegionRunTests {
   }
 
   @Test(
-    "A run that the network, or the end of the process, cut off goes on where it was, again and again",
+    "An interrupted run continues where it was, again and again",
     arguments: 1...6)
   func interrupted(seed: UInt64) async throws {
     var generator = SeededGenerator(seed: seed)
@@ -87,7 +87,7 @@ struct RegionRunTests {
     #expect(try Set(rig.server.paths) == rig.paths(plan))
   }
 
-  @Test("Tiles that fail are told of and tried again by the next run; those that do not exist are done")
+  @Test("Failed tiles are reported and tried by the next run, nonexistent ones are done")
   func failing() async throws {
     let rig = try RegionRig()
     let plan = try rig.plan()
@@ -108,7 +108,7 @@ struct RegionRunTests {
     #expect(try await rig.regions.failures(of: region.id).isEmpty)
   }
 
-  @Test("A server that refuses everything is not asked for everything")
+  @Test("A server that rejects all requests receives only some of them")
   func refusing() async throws {
     let rig = try RegionRig()
     let plan = try rig.plan(zooms: 0...14)
@@ -120,7 +120,7 @@ struct RegionRunTests {
     #expect(rig.server.requests.count < 80 && region.tiles > 100)
   }
 
-  @Test("What a server does not allow to be kept is a failure of that tile")
+  @Test("A tile that the server forbids storing is a failure of that tile")
   func notKept() async throws {
     let rig = try RegionRig()
     rig.server.change { $0.fields = [.cacheControl: "no-store"] }
@@ -130,7 +130,7 @@ struct RegionRunTests {
     #expect(try await rig.regions.failures(of: region.id).allSatisfy { $0.message.contains("kept") })
   }
 
-  @Test("Progress begins with what is there and ends with the region")
+  @Test("Progress begins with the stored tiles and ends with the region")
   func progress() async throws {
     let gate = Latch()
     let rig = try RegionRig(RegionServer(gate: gate))
@@ -149,7 +149,7 @@ struct RegionRunTests {
     #expect(await rest.next() == nil, "nothing will run")
   }
 
-  @Test("Pausing lets what was asked for come in; one region is loaded by one run at a time")
+  @Test("Pausing waits for running requests, and only one run loads a region")
   func pausing() async throws {
     let gate = Latch()
     let rig = try RegionRig(RegionServer(gate: gate))
@@ -172,7 +172,7 @@ struct RegionRunTests {
     #expect(try await rig.regions.region(region.id).state == .complete, "there is nothing to pause")
   }
 
-  @Test("Another process can pause and delete what this one is loading")
+  @Test("Another process can pause and delete a region that this one loads")
   func otherProcess() async throws {
     let gate = Latch()
     let rig = try RegionRig(RegionServer(gate: gate))
@@ -192,7 +192,7 @@ struct RegionRunTests {
     #expect(rig.server.requests.count == region.tiles)
   }
 
-  @Test("A task that is cancelled ends the run; the next one goes on")
+  @Test("Cancelling a task ends the run, and the next one continues")
   func cancelled() async throws {
     let gate = Latch()
     let rig = try RegionRig(RegionServer(gate: gate))
@@ -207,7 +207,7 @@ struct RegionRunTests {
   }
 
   @Test(
-    "Nothing is begun offline, where bytes cost, or to save power, until that is allowed",
+    "Loading waits offline, on metered networks and in power saving, until allowed",
     arguments: [
       (NetworkConditions(isOnline: false), PrefetchPolicy.Obstacle.offline),
       (NetworkConditions(isMetered: true), .metered), (NetworkConditions(isConstrained: true), .constrained),

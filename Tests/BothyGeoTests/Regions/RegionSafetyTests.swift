@@ -7,9 +7,9 @@ import GRDB
 import HTTPTypes
 import Testing
 
-@Suite("Regions that can't be taken away", .timeLimit(.minutes(5)))
+@Suite("Regions that a network can't damage", .timeLimit(.minutes(5)))
 struct RegionSafetyTests {
-  /// A region that is loaded, a day ago.
+  /// Returns a region that was loaded a day ago.
   private func loaded(_ rig: RegionRig) async throws -> Region {
     let region = try await rig.regions.create(rig.plan())
     _ = try await rig.regions.resume(region.id)
@@ -30,7 +30,7 @@ struct RegionSafetyTests {
   private func old(_ region: Region) throws -> [String?] { try region.plan.tiles().map { "\($0) v1" } }
 
   @Test(
-    "A network that wants a sign-in stops a refresh, with the reason, and replaces nothing",
+    "A network with a sign-in page stops a refresh and replaces nothing",
     arguments: [
       ("<html>Log in to the hotel</html>", "text/html"), ("<!doctype html>\n<p>Log in", nil),
       ("{\"error\": \"sign in\"}", "application/json"), ("Sign in", "application/octet-stream"),
@@ -53,7 +53,7 @@ struct RegionSafetyTests {
     #expect(try await bodies(rig, region) == old(region))
   }
 
-  @Test("A region's first load stops at a sign-in page, and keeps none")
+  @Test("A region's first load stops at a sign-in page, and stores none")
   func firstLoad() async throws {
     let rig = try RegionRig()
     let region = try await rig.regions.create(rig.plan())
@@ -63,7 +63,7 @@ struct RegionSafetyTests {
     #expect(try await rig.regions.stored(region.id).count == 0)
   }
 
-  @Test("A server that suddenly has nothing at all stops a refresh, and the tiles stay")
+  @Test("A server that suddenly has no tiles stops a refresh, and the tiles stay")
   func moved() async throws {
     let rig = try RegionRig()
     let region = try await loaded(rig)
@@ -74,7 +74,7 @@ struct RegionSafetyTests {
     #expect(try await bodies(rig, region) == old(region))
   }
 
-  /// A region of five tiles that is loaded, a day ago.
+  /// Returns a region of five tiles that was loaded a day ago.
   private func small(_ rig: RegionRig) async throws -> Region {
     let plan = try rig.plan("Small", box: GeoBox(west: 0, south: 0, east: 40, north: 40), zooms: 3...4)
     let region = try await rig.regions.create(plan)
@@ -84,7 +84,7 @@ struct RegionSafetyTests {
   }
 
   @Test(
-    "A refresh keeps tiles of a small region that its server says are gone, and says so",
+    "A refresh of a small region keeps tiles that are gone, and reports them",
     arguments: [404, 410, 204])
   func gone(status: Int) async throws {
     var rig = try RegionRig()
@@ -108,7 +108,7 @@ struct RegionSafetyTests {
     #expect(try await bodies(rig, region).allSatisfy { $0 == nil })
   }
 
-  @Test("A small region whose tiles would all become the same keeps what it has")
+  @Test("A small region whose tiles all become identical keeps its tiles")
   func sameInSmall() async throws {
     let rig = try RegionRig()
     let region = try await small(rig)
@@ -120,7 +120,7 @@ struct RegionSafetyTests {
     #expect(try await bodies(rig, region) == old(region))
   }
 
-  @Test("A list of regions of the first format is brought to this one, with all it says")
+  @Test("A list of regions of the first format is migrated completely")
   func firstFormat() async throws {
     var rig = try RegionRig()
     let region = try await small(rig)
@@ -138,7 +138,7 @@ struct RegionSafetyTests {
   }
 
   @Test(
-    "Where nothing can be written, tiles are read, regions are listed, and nothing is put away",
+    "On a read-only disk tiles are read, regions listed, and nothing is quarantined",
     arguments: [true, false])
   func unwritable(inFiles: Bool) async throws {
     var rig = try RegionRig(inFiles: inFiles)
@@ -146,10 +146,10 @@ struct RegionSafetyTests {
     let list = rig.scratch.file("regions.sqlite")
     var blocked: [String] = []
     rig = try await rig.reopened { index in
-      // SQLite can't make the files that it needs beside these, as on a full disk.
+      // SQLite can't create the files that it needs beside these, as on a full disk.
       blocked = [index, list].flatMap { ["\($0)-wal", "\($0)-shm"] }
       for path in blocked {
-        try? FileManager.default.removeItem(atPath: path)  // there or not
+        try? FileManager.default.removeItem(atPath: path)  // if it exists
         try FileManager.default.createDirectory(atPath: path + "/x", withIntermediateDirectories: true)
       }
     }
@@ -166,7 +166,7 @@ struct RegionSafetyTests {
     #expect(try await rig.regions.refresh(region.id).state == .complete)
   }
 
-  @Test("Many tiles that change in their own ways, and some that are alike, are taken")
+  @Test("Many different changes of tiles, and some equal ones, are accepted")
   func honest() async throws {
     let rig = try RegionRig()
     let region = try await loaded(rig)
@@ -180,7 +180,7 @@ struct RegionSafetyTests {
     #expect(done.state == .complete && done.progress.done == region.tiles)
   }
 
-  @Test("A region waits for a free network by what the cache's own loader says")
+  @Test("A region waits for a free network reported by the cache's own loader")
   func metered() async throws {
     let (stream, network) = AsyncStream.makeStream(of: NetworkConditions.self)
     let rig = try RegionRig(RegionServer(network: stream))
@@ -199,7 +199,7 @@ struct RegionSafetyTests {
     #expect(try await run.value.state == .complete)
   }
 
-  @Test("Progress that is asked for before a run begins shows that run, to its end")
+  @Test("Progress that is requested before a run reports that run to its end")
   func earlyProgress() async throws {
     let rig = try RegionRig()
     let region = try await rig.regions.create(rig.plan())
@@ -218,7 +218,7 @@ struct RegionSafetyTests {
     try queue.close()
   }
 
-  @Test("Pins are put back when the cache begins its index anew, and files of tiles stay beyond any limit")
+  @Test("Pins are restored when the cache recreates its index, and tiles outlast limits")
   func pinsBack() async throws {
     var rig = try RegionRig(disk: BlobStoreLimits(count: 2), inFiles: true)
     let region = try await loaded(rig)
@@ -235,7 +235,7 @@ struct RegionSafetyTests {
     #expect(try await bodies(rig, region) == old(region))
   }
 
-  @Test("A region whose tiles have gone says so, and is whole again when it is resumed")
+  @Test("A region that lost tiles is lacking, and complete again after a resume")
   func lacking() async throws {
     var rig = try RegionRig()
     let region = try await loaded(rig)
@@ -252,7 +252,7 @@ struct RegionSafetyTests {
     #expect(try await rig.regions.region(region.id).state == seen.state)
   }
 
-  @Test("What happened while a cache was opened is told to who listens later")
+  @Test("Events while a cache was opened reach later listeners")
   func lateEvents() async throws {
     var rig = try RegionRig()
     _ = try await loaded(rig)

@@ -5,14 +5,14 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Keeping regions", .timeLimit(.minutes(5)))
+@Suite("Maintaining regions", .timeLimit(.minutes(5)))
 struct RegionUpkeepTests {
   private func bytes(_ tile: Tile, _ rig: RegionRig) async throws -> String? {
     let resource = try await rig.cache.value(rig.source.key(tile), mode: .cacheOnly)
     return resource.bytes.map { RegionServer.text($0) }
   }
 
-  @Test("A refresh asks for each tile on condition, takes what changed, and leaves the rest as it is")
+  @Test("A refresh requests each tile by condition, and loads only changed ones")
   func refresh() async throws {
     let rig = try RegionRig()
     let plan = try rig.plan()
@@ -39,7 +39,7 @@ struct RegionUpkeepTests {
     #expect(await changes.value == [try rig.source.key(tiles[7])])
   }
 
-  @Test("A refresh that was cut off goes on where it was, and what fails stays as it was")
+  @Test("An interrupted refresh continues where it was, and failed tiles stay")
   func refreshInterrupted() async throws {
     var rig = try RegionRig()
     let plan = try rig.plan()
@@ -68,7 +68,7 @@ struct RegionUpkeepTests {
     #expect(rig.server.paths == [broken.description])
   }
 
-  @Test("A clock that went back leads to no second load")
+  @Test("A clock that was set back causes no second load")
   func clock() async throws {
     let rig = try RegionRig()
     let region = try await rig.regions.create(rig.plan())
@@ -80,7 +80,7 @@ struct RegionUpkeepTests {
     #expect(rig.server.requests.count == region.tiles)
   }
 
-  @Test("Something else than regions removed tiles: resuming brings just these back")
+  @Test("Resuming loads just the tiles that other code removed")
   func repaired() async throws {
     let rig = try RegionRig()
     let plan = try rig.plan()
@@ -96,7 +96,7 @@ struct RegionUpkeepTests {
   }
 
   /// Promises: E-29, B-19c
-  @Test("Deleting keeps what another region or anybody else holds; the rest counts against the limits again")
+  @Test("Deleting keeps tiles with other pins, and the rest counts against the limits")
   func deleting() async throws {
     let rig = try RegionRig(disk: BlobStoreLimits(count: 5))
     let first = try await rig.regions.create(rig.plan("First", zooms: 0...12))
@@ -144,7 +144,7 @@ struct RegionUpkeepTests {
 
   /// Promises: R-42
   @Test(
-    "A region becomes one archive with all it has, and the source's thanks",
+    "A region is exported as one archive with its tiles and the attribution",
     arguments: [TileArchiveInfo.Container.mbtiles, .pmtiles])
   func export(container: TileArchiveInfo.Container) async throws {
     let rig = try RegionRig()

@@ -9,7 +9,7 @@ struct ShapeTests {
     Coordinate(latitude: latitude, longitude: longitude)
   }
 
-  /// A house of twenty metres with a courtyard of ten.
+  /// Returns a house of twenty metres with a courtyard of ten.
   private func house(_ corner: Coordinate) -> GeoPolygon {
     func square(_ offset: Double, _ size: Double) -> [Coordinate] {
       let start = Geodesy.destination(
@@ -22,7 +22,7 @@ struct ShapeTests {
   }
 
   /// Promises: B-19i
-  @Test("Half a metre outside a wall is outside, half a metre within is inside, and a courtyard is outside")
+  @Test("Half a metre beyond a wall or in a courtyard is outside, within isn't")
   func walls() {
     for corner in [at(43.4609, -80.5224), at(-33.86, 151.2), at(0, 0), at(64, 179.9999)] {
       let house = house(corner)
@@ -45,7 +45,7 @@ struct ShapeTests {
   }
 
   /// Promises: B-19j
-  @Test("Boxes and polygons across the antimeridian hold what is on both sides and have their middle there")
+  @Test("Boxes and polygons across the antimeridian contain both sides and have their middle there")
   func antimeridian() throws {
     let box = GeoBox(west: 179.9, south: -1, east: -179.9, north: 1)
     #expect(box.contains(at(0, 179.9999)) && box.contains(at(0, -179.9999)) && box.contains(at(0, 180)))
@@ -65,7 +65,7 @@ struct ShapeTests {
     #expect(box.intersects(GeoBox(west: -179.95, south: 0, east: 10, north: 1)))
   }
 
-  @Test("The box around a centre holds all that is within the radius and little more")
+  @Test("The box around a center contains everything within the radius and little more")
   func boxesAround() throws {
     var generator = SeededGenerator(seed: 6)
     for _ in 0..<2_000 {
@@ -83,7 +83,7 @@ struct ShapeTests {
     }
   }
 
-  @Test("The distance to a line is that of its nearest point, looked for one by one")
+  @Test("The distance to a line is that of its nearest point")
   func segments() {
     var generator = SeededGenerator(seed: 7)
     for _ in 0..<300 {
@@ -113,7 +113,7 @@ struct ShapeTests {
     #expect(Geodesy.distance(from: at(0, 0), toLine: []) == .infinity)
   }
 
-  @Test("Great circles have their middle where both halves are equal")
+  @Test("Both halves of a great circle are equal at its midpoint")
   func midpoints() {
     let (first, second) = (at(51.5, 179.5), at(52.5, -179))
     let middle = Geodesy.midpoint(first, second)
@@ -124,7 +124,7 @@ struct ShapeTests {
     #expect(Geodesy.normalized(longitude: 180) == 180 && Geodesy.normalized(longitude: 359) == -1)
   }
 
-  @Test("Geohashes begin alike where places are near, and name the area that holds their position")
+  @Test("Geohashes of nearby places share a prefix, and name an area around the position")
   func geohashes() throws {
     #expect(try Geohash.encode(at(38.89, -77.0), length: 6) == "dqcjpz")
     #expect(try Geohash.encode(at(38.89, -77.1), length: 6) == "dqcjjx")

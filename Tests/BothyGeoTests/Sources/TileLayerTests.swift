@@ -7,7 +7,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// A server that has the tiles it is told.
+/// A server with the tiles that a test sets.
 private final class FewTiles: ResourceLoader {
   private let state = Mutex((tiles: Set<String>(), requests: 0))
 
@@ -29,7 +29,7 @@ private final class FewTiles: ResourceLoader {
   }
 }
 
-@Suite("Providers of tiles, their styles, and what a map shows", .timeLimit(.minutes(5)))
+@Suite("Providers of tiles, their styles and the tiles of a map", .timeLimit(.minutes(5)))
 struct TileLayerTests {
   private func provider() throws -> TileProvider {
     var provider = TileProvider(
@@ -44,7 +44,7 @@ struct TileLayerTests {
   }
 
   /// Promises, B-31
-  @Test("Provider, style, source and tile are types; a style is part of the identity, a host is not")
+  @Test("A style is part of a source's identity, a host is not")
   func types() throws {
     let provider = try provider()
     let (day, night) = (try provider.source(style: "day"), try provider.source(style: "night & fog"))
@@ -68,7 +68,7 @@ struct TileLayerTests {
 
   /// Promises, B-22
   @Test(
-    "Until a tile has come, the part of the nearest coarser one is shown; beyond the last zoom always, before it never"
+    "A part of a coarser tile is shown until a tile arrives"
   )
   func bestAvailable() async throws {
     let scratch = try Scratch()
@@ -94,9 +94,9 @@ struct TileLayerTests {
     let loaded = try await layer.value(tile)
     #expect(layer.peek(tile)?.bytes == loaded.bytes)
     #expect(layer.bestAvailable(tile)?.isExact == true && server.requests == 3)
-    // The same tile one turn around the world.
+    // The tile one turn around the world.
     #expect(layer.bestAvailable(try Tile(wrappingX: tile.x + 1 << 13, y: tile.y, zoom: 13))?.tile == tile)
-    // One that the server does not have is none to show.
+    // A tile that the server doesn't have can't be shown.
     let absent = try #require(tile.neighbor(east: 1, south: 0))
     #expect(try await layer.value(absent).isAbsent)
     #expect(layer.bestAvailable(absent)?.tile == absent.ancestor(atZoom: 11))

@@ -6,7 +6,7 @@ import Testing
 @Suite("Sources of tiles", .timeLimit(.minutes(5)))
 struct TileSourceTests {
   @Test(
-    "A TileJSON document becomes a source: hosts, zooms, attribution, rows from the south; bulk is not allowed by it"
+    "A TileJSON document becomes a source that doesn't allow loading in bulk"
   )
   func tileJSON() throws {
     let document = try TileJSON(
@@ -29,7 +29,7 @@ struct TileSourceTests {
   }
 
   @Test(
-    "A document that contradicts itself is refused",
+    "A document that contradicts itself is rejected",
     arguments: [
       "", "{}", #"{"tiles": []}"#, #"{"tiles": [1]}"#,
       #"{"tiles": ["https://a.test/{z}/{x}/{y}"], "scheme": "abc"}"#,
@@ -43,7 +43,7 @@ struct TileSourceTests {
   }
 
   /// Promises: R-15
-  @Test("A source may count in any scheme; keys stay the same")
+  @Test("A source may count in any scheme, and keys don't change")
   func schemes() throws {
     let tile = try Tile(x: 10498, y: 22889, zoom: 16)
     let rule = TileScheme.tileCache.rule("tilecache", base: "https://{s}.test/cache", fileExtension: "png")
@@ -59,11 +59,11 @@ struct TileSourceTests {
 
   /// Promises: B-3, R-34
   @Test(
-    "Beyond the antimeridian the first column is asked for, never one that does not exist, and its places are found"
+    "Beyond the antimeridian the first column is requested, and its places are found"
   )
   func beyondTheMap() throws {
     let source = try ResourceSource("places", template: "https://tiles.test/tiles/{z}/{x}/{y}.json")
-    // What a server would answer that does not check its numbers: the five places of column 0, nothing for 65536.
+    // The response of a server that doesn't check its numbers: five places in column 0, and none in 65536.
     let places = (1...5).map {
       TileDocument.feature(
         "amenity", "cafe", ids: "[\($0)]", geometry: TileDocument.shape("Point", "[-179.999, -16.8]"),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The tiles of polygons", .timeLimit(.minutes(5)))
 struct AreaCoverTests {
-  /// A star around a centre, with corners at random distances: no edge crosses another.
+  /// Returns a star around a center with corners at random distances, so that edges don't cross.
   private static func star(_ generator: inout SeededGenerator) -> GeoPolygon {
     let center = Coordinate(
       latitude: .random(in: -60...60, using: &generator),
@@ -40,7 +40,7 @@ struct AreaCoverTests {
     #expect(try AreaCover(.world).tiles(zoom: 3).count == 64)
   }
 
-  @Test("The cover of a tile's bounds is that tile; of a block of tiles, the block")
+  @Test("The cover of a tile's bounds is that tile, and of a block, itself")
   func exact() throws {
     var generator = SeededGenerator(seed: 23)
     for _ in 0..<2000 {
@@ -76,7 +76,7 @@ struct AreaCoverTests {
     }
   }
 
-  @Test("Every point of a polygon is in a tile of its cover, and every tile of the cover has a point of it")
+  @Test("Every point of a polygon is covered, and every covered tile touches it")
   func stars() throws {
     var generator = SeededGenerator(seed: 22)
     for _ in 0..<150 {
@@ -115,12 +115,12 @@ struct AreaCoverTests {
     }
   }
 
-  /// The metres from a tile's centre to its farthest corner.
+  /// Returns the metres from a tile's center to its farthest corner.
   private func reach(_ tile: Tile) -> Double {
     tile.outline.map(tile.center.distance).max() ?? 0
   }
 
-  @Test("Tiles wholly in a hole, or outside, are left out; counts at several zooms are those of the lists")
+  @Test("Tiles completely in a hole or outside aren't covered, and counts equal the lists")
   func holes() throws {
     let square = [(0.0, 0.0), (40, 0), (40, 40), (0, 40)]
     let hole = [(10.0, 10.0), (30, 10), (30, 30), (10, 30)]
@@ -138,7 +138,7 @@ struct AreaCoverTests {
     #expect(throws: GeoError.self) { try cover.count(zooms: 0...30) }
   }
 
-  @Test("An area around a pole covers every column, one across the antimeridian both sides of it")
+  @Test("An area around a pole covers every column, and the antimeridian splits others")
   func roundTheWorld() throws {
     let south = stride(from: -180.0, to: 180, by: 30).map { Coordinate(latitude: -80, longitude: $0) }
     let tiles = try AreaCover(GeoPolygon(exterior: south)).tiles(zoom: 4)

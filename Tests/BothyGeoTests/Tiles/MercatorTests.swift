@@ -7,7 +7,7 @@ import Testing
 struct MercatorTests {
   /// Promises: T-10, E-2, E-3
   @Test(
-    "Positions are in the tiles that the vectors say; the poles and both ends of the world in the last rows and columns",
+    "Positions are in the tiles of the vectors, and poles in the last rows",
     arguments: [
       (0.5, 0.5, 16, 32859, 32676), (0, 0, 16, 32768, 32768), (90, 180, 16, 65535, 0),
       (-90, -180, 16, 0, 65535),
@@ -24,7 +24,7 @@ struct MercatorTests {
   }
 
   /// Promises: T-3
-  @Test("Pixels are as the vectors say, rounded as older software does or not")
+  @Test("Pixels equal the vectors, in both ways of rounding")
   func pixels() throws {
     let place = Coordinate(latitude: 0.5, longitude: 0.5)
     let rounded = try Pixel(place, zoom: 16, rounding: .nearest)
@@ -41,7 +41,7 @@ struct MercatorTests {
   }
 
   /// Promises: T-4
-  @Test("A pixel's corner is a position in that pixel, and the map's last corner its very end")
+  @Test("A pixel's corner is in that pixel, and the last corner ends the map")
   func positionsOfPixels() throws {
     var generator = SeededGenerator(seed: 44)
     for _ in 0..<5_000 {
@@ -85,7 +85,7 @@ struct MercatorTests {
 
   /// Promises: T-7, B-2
   @Test(
-    "The edges of tiles are as the vectors say, at the ends of the world exact",
+    "The edges of tiles equal the vectors, exactly at the ends of the world",
     arguments: [
       (10472, 22982, 16, -122.4755859375, 47.2531356322442, -122.4700927734375, 47.25686404408872),
       (18109, 23965, 16, -80.5242919921875, 43.460893780082586, -80.518798828125, 43.46488082892955),
@@ -108,7 +108,7 @@ struct MercatorTests {
   }
 
   /// Promises: B-1, B-2, E-37
-  @Test("A border belongs to the tile in the east or south, and neighbours share it without a gap")
+  @Test("A border belongs to the eastern or southern tile, and neighbours have no gap")
   func borders() throws {
     var generator = SeededGenerator(seed: 37)
     for _ in 0..<20_000 {
@@ -131,7 +131,7 @@ struct MercatorTests {
   }
 
   /// Promises: T-10
-  @Test("A random position is within the edges of its tile, at every zoom within the tile of the zoom before")
+  @Test("A random position is within its tile, and each tile within its parent")
   func containment() throws {
     var generator = SeededGenerator(seed: 10)
     for _ in 0..<20_000 {
@@ -148,7 +148,7 @@ struct MercatorTests {
   }
 
   /// Promises: T-8, B-5
-  @Test("Values that are no numbers are refused", arguments: [Double.nan, .infinity, -.infinity])
+  @Test("Values that aren't numbers are rejected", arguments: [Double.nan, .infinity, -.infinity])
   func notNumbers(value: Double) {
     for place in [Coordinate(latitude: value, longitude: 0), Coordinate(latitude: 0, longitude: value)] {
       #expect(throws: GeoError.self) { try Tile(containing: place, zoom: 16) }

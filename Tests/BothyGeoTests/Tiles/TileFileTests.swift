@@ -1,11 +1,11 @@
 import BothyGeo
 import Testing
 
-/// Which tile the name of a file is that of.
+/// The tiles that names of files denote.
 @Suite("Tiles as files", .timeLimit(.minutes(5)))
 struct TileFileTests {
   @Test(
-    "zoom, column and row, in folders or joined, and a quadkey name the same tile",
+    "Zoom, column and row, in folders or joined, and a quadkey name one tile",
     arguments: [
       "16/18109/23965.json", "maps/walks/16/18109/23965.geojson", "/16/18109/23965", "16_18109_23965.json",
       "maps/16_18109_23965.json", "0302231230133303.json", "maps/1/0302231230133303.geojson.gz",
@@ -15,7 +15,7 @@ struct TileFileTests {
   }
 
   @Test(
-    "other names are of no tile",
+    "Other names denote no tile",
     arguments: [
       "", "/", ".json", "categories.json", "merged-467.json", "16_65536_0.json", "16_1.json", "16/1/x.json",
       "16_-1_0.json", "16_01_0.json", "30/0/0.json", "16/18109/23965/tiles.json", "4.json", "+1_0_0.json",

@@ -7,7 +7,7 @@ import Testing
 struct TileGridTests {
   /// Promises: T-11, T-12, E-1
   @Test(
-    "Covers are as the vectors say",
+    "Covers equal the vectors",
     arguments: [
       (47.6006073, -122.3300171, 500, 9), (47.6006073, -122.3322144, 500, 12),
       (47.6020889, -122.3300171, 500, 12),
@@ -26,7 +26,7 @@ struct TileGridTests {
   }
 
   /// Promises: T-11
-  @Test("Tiles come row by row from the north, each from the west")
+  @Test("Tiles come row by row from the north, each row from the west")
   func order() throws {
     let grid = try TileGrid(
       around: Coordinate(latitude: 47.6006073, longitude: -122.3300171), radius: 500, zoom: 16)
@@ -47,7 +47,7 @@ struct TileGridTests {
   }
 
   /// Promises: E-1, E-2, B-4
-  @Test("Around the antimeridian the cover is the same from either side, and of both sides")
+  @Test("Around the antimeridian the cover is equal from both sides")
   func antimeridian() throws {
     for longitude in [179.9999, -179.9999, 180, -180] {
       let grid = try TileGrid(
@@ -64,7 +64,7 @@ struct TileGridTests {
 
   /// Promises: T-12
   @Test(
-    "Five hundred metres are 9 to 16 tiles at the latitudes where tiles are that large, more towards the poles"
+    "Five hundred metres are 9 to 16 large tiles, and more towards the poles"
   )
   func counts() throws {
     var generator = SeededGenerator(seed: 12)
@@ -84,7 +84,7 @@ struct TileGridTests {
   }
 
   /// Promises: T-11, E-3
-  @Test("Every point within the radius is in a tile of the cover, also at the poles and around the world")
+  @Test("Every point within the radius is in a covered tile, also at the poles")
   func completeness() throws {
     var generator = SeededGenerator(seed: 11)
     for _ in 0..<4_000 {
@@ -107,7 +107,7 @@ struct TileGridTests {
     }
   }
 
-  @Test("The cover of a box is every tile that shares a point with it and no other")
+  @Test("The cover of a box is every tile that shares a point with it")
   func againstBruteForce() throws {
     var generator = SeededGenerator(seed: 5)
     for _ in 0..<300 {
@@ -121,7 +121,7 @@ struct TileGridTests {
       for x in 0..<1 << zoom {
         for y in 0..<1 << zoom {
           let tile = try Tile(x: x, y: y, zoom: zoom)
-          // Random edges never lie on a border, so half-open or not is the same here.
+          // Random edges are never on a border, so half-open intervals make no difference here.
           let north: Double = y == 0 ? 90 : tile.bounds.north
           let south: Double = y == 1 << zoom - 1 ? -90 : tile.bounds.south
           guard box.south <= north, south <= box.north else { continue }
@@ -136,7 +136,7 @@ struct TileGridTests {
   }
 
   /// Promises: E-5, E-3
-  @Test("An area of too many tiles is refused before any is listed; counting takes no time")
+  @Test("An area of too many tiles is rejected before listing, and counting is immediate")
   func limits() throws {
     let center = Coordinate(latitude: 51, longitude: 0)
     let huge = try TileGrid(around: center, radius: 1e9, zoom: 29)
@@ -152,7 +152,7 @@ struct TileGridTests {
   }
 
   /// Promises: B-5, T-11
-  @Test("No radius, or one below zero, is the one tile the centre is in; an infinite one is refused")
+  @Test("No or negative radius is the center's tile, and an infinite one is rejected")
   func oddRadii() throws {
     let center = Coordinate(latitude: 47.6, longitude: -122.33)
     for radius in [0, -0.0, -1, -1e300] {
@@ -167,7 +167,7 @@ struct TileGridTests {
   }
 
   /// Promises: T-13
-  @Test("The tile one stands in comes first, the others by their distance")
+  @Test("The tile of the position comes first, the others by distance")
   func nearestFirst() throws {
     var generator = SeededGenerator(seed: 13)
     for _ in 0..<200 {
@@ -180,7 +180,7 @@ struct TileGridTests {
       let distances = tiles.dropFirst().map { $0.bounds.distance(to: center) }
       #expect(distances == distances.sorted())
     }
-    // Where four tiles meet all are as near, and one of them is where a person stands.
+    // At the corner of four tiles all are equally near, and the position is in one of them.
     let corner = Coordinate(latitude: 0, longitude: 0)
     let tiles = try TileGrid(around: corner, radius: 500, zoom: 16).tiles(nearestTo: corner)
     #expect(tiles.first == (try Tile(x: 32768, y: 32768, zoom: 16)) && tiles.count == 4)

@@ -16,7 +16,7 @@ struct TileTests {
 
   /// Promises: T-1
   @Test(
-    "A tile is its column, row and zoom: equal ones are one key of a set, in order, and survive being stored")
+    "Equal tiles are one key of a set, ordered, and survive being stored")
   func identity() throws {
     let tile = try Tile(x: 10472, y: 22982, zoom: 16)
     #expect(
@@ -31,7 +31,7 @@ struct TileTests {
   }
 
   /// Promises: T-2
-  @Test("Quadkeys are as the vectors say")
+  @Test("Quadkeys equal the vectors")
   func quadkeys() throws {
     #expect(try Tile(x: 10472, y: 22982, zoom: 16).quadkey == "0212300233101220")
     #expect(try Tile(x: 18109, y: 23965, zoom: 16).quadkey == "0302231230133303")
@@ -41,7 +41,7 @@ struct TileTests {
 
   /// Promises: T-2, T-8, E-4, B-5
   @Test(
-    "A column, row or zoom that no tile has is refused, whatever its size",
+    "A column, row or zoom that no tile has is rejected, whatever its size",
     arguments: [
       (65536, 0, 16), (0, 65536, 16), (-1, 0, 16), (0, -9, 16), (0, 0, -1), (0, 0, 30), (1, 0, 0),
       (.max, .max, 29), (.min, .min, .min), (0, 0, .max),
@@ -52,7 +52,7 @@ struct TileTests {
   }
 
   /// Promises: T-9, B-6, E-4
-  @Test("Texts that are no quadkeys are refused; the empty one is the whole world")
+  @Test("Texts that aren't quadkeys are rejected, and the empty one is the world")
   func badQuadkeys() throws {
     #expect(try Tile(quadkey: "") == Tile(x: 0, y: 0, zoom: 0))
     #expect(try Tile(quadkey: "").quadkey == "")
@@ -85,7 +85,7 @@ struct TileTests {
   }
 
   /// Promises: R-36
-  @Test("Packed keys and Morton numbers are as the vectors say, and numbers of no tile are refused")
+  @Test("Packed keys and Morton numbers equal the vectors, and invalid numbers are rejected")
   func numbers() throws {
     let tile = try Tile(x: 10498, y: 22889, zoom: 16)
     #expect(tile.packedKey == 1_152_924_322_642_286_953)
@@ -103,7 +103,7 @@ struct TileTests {
   }
 
   /// Promises: T-10
-  @Test("The stored description of a tile is read, and refused when its quadkey is another's")
+  @Test("The stored description of a tile is read, and rejected with another's quadkey")
   func descriptors() throws {
     let good = #"{"X":10472,"Y":22982,"ZoomLevel":16,"QuadKey":"0212300233101220","Id":"0212300233101220"}"#
     #expect(try Tile(descriptor: JSONValue(parsing: good)) == Tile(x: 10472, y: 22982, zoom: 16))
@@ -116,7 +116,7 @@ struct TileTests {
   }
 
   /// Promises: R-34
-  @Test("Columns go around the world; rows beyond the map are refused, or clamped where that is asked for")
+  @Test("Columns wrap around the world, and rows beyond the map are rejected or clamped")
   func wrapping() throws {
     let third = try Tile(x: 3, y: 5, zoom: 16)
     #expect(try Tile(wrappingX: 65536 + 3, y: 5, zoom: 16) == third)
@@ -131,7 +131,7 @@ struct TileTests {
     #expect(third.neighbor(east: 0, south: -6) == nil && third.neighbor(east: .max, south: .max) == nil)
   }
 
-  @Test("Children are the quarters of their parent, ancestors hold them, and pictures know their part")
+  @Test("Children are quarters of their parent, and ancestors contain them with their part")
   func families() throws {
     var generator = SeededGenerator(seed: 4)
     for _ in 0..<2_000 {
@@ -152,7 +152,7 @@ struct TileTests {
 
   /// Promises: R-35
   @Test(
-    "A zoom between two becomes the nearest that the source has; one it has not is refused or served by a parent"
+    "A fractional zoom is rounded to the source, and others rejected or replaced"
   )
   func zooms() throws {
     let range = try ZoomRange(2, 5)
@@ -191,7 +191,7 @@ struct TileTests {
   }
 
   @Test(
-    "Archive ids follow the Hilbert curve: each tile once, and a step to the next is a step to a neighbour")
+    "Archive ids follow the Hilbert curve from neighbour to neighbour, each tile once")
   func hilbert() throws {
     let vectors = [(0, 0, 0, 0), (1, 0, 0, 1), (1, 0, 1, 2), (1, 1, 1, 3), (1, 1, 0, 4), (2, 0, 0, 5)]
     for (zoom, x, y, id) in vectors + [(12, 3423, 1763, 19_078_479)] {

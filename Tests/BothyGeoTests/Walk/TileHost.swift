@@ -7,12 +7,12 @@ import Synchronization
   import Darwin
 #endif
 
-/// An HTTP server on a port of this machine that serves documents by their paths, with entity tags, and keeps a log.
+/// An HTTP server on a local port that serves documents by path, with entity tags, and logs requests.
 final class TileHost: Sendable {
   struct Request: Sendable {
     var method: String
     var path: String
-    /// What it says in If-None-Match; nil without that field.
+    /// The value of If-None-Match, or `nil` without that field.
     var condition: String?
     var status: Int
   }
@@ -49,7 +49,7 @@ final class TileHost: Sendable {
         let connection = accept(listener, nil, nil)
         guard connection >= 0 else { return }
         #if canImport(Darwin)
-          // A client that has gone must end the answer, not the process.
+          // A client that has disconnected must end the response, not the process.
           var isOn: Int32 = 1
           setsockopt(connection, SOL_SOCKET, SO_NOSIGPIPE, &isOn, socklen_t(MemoryLayout<Int32>.size))
         #endif
@@ -66,7 +66,7 @@ final class TileHost: Sendable {
     close(listener)
   }
 
-  /// The requests since the last time they were taken.
+  /// Returns the requests since the last call.
   func takeRequests() -> [Request] {
     log.withLock { log in
       defer { log = [] }
@@ -98,7 +98,7 @@ final class TileHost: Sendable {
     }
   }
 
-  /// The head of the next request; nil when there is none.
+  /// Returns the head of the next request, or `nil` at the end.
   private static func head(_ received: inout Data, _ connection: Int32) -> String? {
     let end = Data("\r\n\r\n".utf8)
     while true {

@@ -6,7 +6,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// The whole way of a tile: a real server, a real socket, the cache on disk, the atlas and the places.
+/// The complete path of a tile: a real server, a real socket, the cache on disk, the atlas and the places.
 @Suite("A walk over a real network", .timeLimit(.minutes(10)))
 struct WalkTests {
   private let start = Coordinate(latitude: 51.43860066718254, longitude: -2.69439697265625)
@@ -17,7 +17,7 @@ struct WalkTests {
     private static func loader() -> any ResourceLoader { AsyncHTTPClientLoader() }
   #endif
 
-  /// The nine tiles around the start: the real ones, or made up where there are none.
+  /// Returns the nine tiles around the start: the real ones, or synthetic ones without fixtures.
   private func documents() throws -> (paths: [String: Data], isReal: Bool) {
     let cover = try AtlasPlan(around: start, held: [:], at: 0).cover
     let real = try Fixtures.walkTiles().filter { cover.contains($0.tile) }
@@ -25,7 +25,7 @@ struct WalkTests {
     return (Dictionary(uniqueKeysWithValues: all.map { ("/tiles/\($0.0).json", $0.1) }), !real.isEmpty)
   }
 
-  /// Ten cafés, the last of them in every tile.
+  /// Returns ten cafés, the last of them in every tile.
   private static func madeUp(_ tile: Tile) throws -> Data {
     let center = tile.bounds.center
     let cafes = (0..<10).map { number in
@@ -38,7 +38,7 @@ struct WalkTests {
   }
 
   /// Promises: T-12, T-22, T-23, T-24, T-25, T-28, T-30
-  @Test("Nine tiles are nine requests and one event; again there is none; a week later nine are on condition")
+  @Test("Nine tiles cost nine requests once, and nine conditional ones a week later")
   func walk() async throws {
     let (documents, isReal) = try documents()
     let host = try TileHost(documents)
@@ -48,7 +48,7 @@ struct WalkTests {
       "walks", template: "http://127.0.0.1:\(host.port)/tiles/{z}/{x}/{y}.json",
       freshness: .fixed(.days(7)),
       userAgent: "Tests/1 (tests.example)")
-    // Its waits never end: what came is not shown before the rest because a machine is slow.
+    // Its sleeps never end, so that tiles aren't shown early because a machine is slow.
     let clock = LoadClock(VirtualClock(), wall: time.reader())
     let cache = try ResourceCache(
       sources: [source],
@@ -68,7 +68,7 @@ struct WalkTests {
     let held = try documents.values.reduce(0) { try $0 + GeoJSONTile(decoding: $1).features.count }
     #expect(held == (isReal ? 493 : 90))
 
-    // Again, and in another run of the app.
+    // A second refresh, and another run of the app.
     #expect(try await atlas.refresh().count == 0)
     let other = Atlas(places: places, cache: cache, source: source, clock: clock)
     #expect(try await other.update(start)?.count == 0)
@@ -85,7 +85,7 @@ struct WalkTests {
   }
 
   /// Promises: B-1, E-37
-  @Test("All 760 intersections of the two tiles that a server made lie in the tile that they came with")
+  @Test("All 760 intersections of the server's two tiles lie in their own tile")
   func intersections() throws {
     let raw = try Set([Tile(x: 18109, y: 23965, zoom: 16), Tile(x: 18749, y: 25070, zoom: 16)])
     let tiles = try Fixtures.townTiles().filter { raw.contains($0.tile) }

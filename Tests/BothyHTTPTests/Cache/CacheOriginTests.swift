@@ -29,7 +29,7 @@ struct CacheOriginTests {
       userAgent: "Tests/1 (tests.example)", allowsBulkDownload: bulk)
   }
 
-  /// A run of a program: its own memory, the same folder on disk.
+  /// Opens a cache as a new run of a program does: with empty memory, on the existing folder.
   private func open(
     _ source: ResourceSource, loader: any ResourceLoader = platformLoader()
   ) throws -> ResourceCache {
@@ -58,7 +58,7 @@ struct CacheOriginTests {
 
   /// Promises: T-24, T-29
   @Test(
-    "The second run asks nothing, or only whether tiles changed; with the server gone all are there, marked as stale"
+    "A later run only revalidates stale tiles, and serves them without the server"
   )
   func runs() async throws {
     let week = try source(.fixed(.seconds(7 * 86_400)))
@@ -86,7 +86,7 @@ struct CacheOriginTests {
   }
 
   /// Promises: E-12
-  @Test("A hundred readers of one tile at the same time are one request")
+  @Test("A hundred simultaneous readers of one tile send one request")
   func coalescing() async throws {
     let source = try source(.http, path: "slow")
     let cache = try open(source)
@@ -101,7 +101,7 @@ struct CacheOriginTests {
   }
 
   /// Promises: R-24
-  @Test("What is prefetched is there when the server is gone; a source that forbids it is left alone")
+  @Test("Prefetched tiles outlive the server, and a source that forbids prefetching isn't requested")
   func prefetch() async throws {
     let forbidding = try source(.fixed(.seconds(3600)))
     let reluctant = ResourcePrefetcher(try open(forbidding))

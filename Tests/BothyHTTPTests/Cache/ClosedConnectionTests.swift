@@ -7,10 +7,10 @@
   import Synchronization
   import Testing
 
-  /// What the loader on Linux does about a server that closes connections instead of answering.
+  /// Tests of the loader on Linux with a server that closes connections instead of responding.
   @Suite("Connections that the server closed", .timeLimit(.minutes(5)))
   struct ClosedConnectionTests {
-    /// Loads from a server that closes the first so many connections when a request comes.
+    /// Loads from a server that closes the first `count` connections when a request arrives.
     private func load(
       _ method: HTTPRequest.Method, closing count: Int
     ) async throws -> (answer: Result<Int, LoadFailure>, requests: Int) {
@@ -32,7 +32,7 @@
       return (answer, tally.requests)
     }
 
-    @Test("What only asks is sent again on another connection, four times at most")
+    @Test("A request that only reads is repeated at most four times")
     func asking() async throws {
       for closed in 0...4 {
         let (answer, requests) = try await load(.get, closing: closed)
@@ -44,7 +44,7 @@
       #expect(requests == 5)
     }
 
-    @Test("What may change something is sent once")
+    @Test("A request that may change something is sent once")
     func changing() async throws {
       let (answer, requests) = try await load(.post, closing: 1)
       #expect(throws: LoadFailure.self) { try answer.get() }
@@ -52,7 +52,7 @@
     }
   }
 
-  /// How many connections are to be closed still, and how many requests came.
+  /// The number of connections to close, and the number of requests that came.
   private final class Tally: Sendable {
     private let state: Mutex<(left: Int, requests: Int)>
 
@@ -60,7 +60,7 @@
 
     var requests: Int { state.withLock { $0.requests } }
 
-    /// Counts a request, and says whether its connection is to be closed.
+    /// Counts a request. Returns true if its connection must be closed.
     func take() -> Bool {
       state.withLock {
         $0.requests += 1

@@ -5,9 +5,9 @@ import HTTPTypes
 
 /// A real nginx as an origin of tiles: on a free port, with entity tags and gzip, in a folder of its own.
 ///
-/// `BOTHY_NGINX` is the path of its program; `scripts/test-cache-origin` sets it.
+/// `BOTHY_NGINX` is the path of its program. `scripts/test-cache-origin` sets it.
 final class NginxOrigin: @unchecked Sendable {
-  // Unchecked because of the process, which only `start` and `stop` touch; a test calls them one after the other.
+  // Unchecked because of the process. Only `start` and `stop` use it, and a test calls them one after the other.
   static let program = ProcessInfo.processInfo.environment["BOTHY_NGINX"]
 
   let folder: URL
@@ -60,7 +60,7 @@ final class NginxOrigin: @unchecked Sendable {
     try data.write(to: folder.appending(path: "files/\(name)"))
   }
 
-  /// Starts it and waits until it answers.
+  /// Starts nginx and waits until it responds.
   func start() async throws {
     guard let program = Self.program else { throw LoadFailure(.invalidRequest, "BOTHY_NGINX is not set.") }
     let process = Process()
@@ -79,7 +79,7 @@ final class NginxOrigin: @unchecked Sendable {
     throw LoadFailure(.unreachable, "nginx did not start: \(log ?? "no log")")
   }
 
-  /// Ends it at once, with all its connections.
+  /// Ends nginx at once, with all its connections.
   func stop() {
     guard let process else { return }
     kill(process.processIdentifier, SIGKILL)
@@ -87,9 +87,9 @@ final class NginxOrigin: @unchecked Sendable {
     self.process = nil
   }
 
-  /// What it was asked for so far, a line for each request: method, path, status and conditions.
+  /// Returns a line for each request so far: method, path, status and conditions.
   ///
-  /// It writes a line when an answer has gone out; a last request of our own shows that all before it are there.
+  /// nginx writes a line after a response is sent. A last request of this method ensures that all earlier lines exist.
   func requests() async throws -> [String] {
     let marker = "/marker-\(UUID().uuidString)"
     _ = try await platformLoader().load(ResourceRequest(url + marker))

@@ -11,7 +11,7 @@ import Testing
 struct NginxTests {
   private let origin: NginxOrigin
   private let fetcher: Fetcher
-  /// Compresses well, and is long enough to.
+  /// A tile that compresses well and is long enough for compression.
   private let tile = Data("[\(String(repeating: "{\"name\":\"hut\"},", count: 500))0]".utf8)
 
   init() async throws {
@@ -21,7 +21,7 @@ struct NginxTests {
     try await origin.start()
   }
 
-  /// Bytes that no coding makes much smaller than half: random digits in base 16.
+  /// Returns bytes that a coding compresses to half at best: random digits in base 16.
   private func noise(_ count: Int) -> Data {
     var random = SeededGenerator(seed: 1)
     return Data(
@@ -41,7 +41,7 @@ struct NginxTests {
   }
 
   /// Promises: E-12, B-42
-  @Test("A hundred who want one tile at the same time are one request")
+  @Test("A hundred simultaneous loads of one tile send one request")
   func coalescing() async throws {
     let flights = Flights<String, FetchedAnswer>()
     let order = order("/slow/tile.json")
@@ -60,7 +60,7 @@ struct NginxTests {
   }
 
   /// Promises: E-27
-  @Test("A compressed tile comes out decoded once, and its entity tag goes back as it came: 304")
+  @Test("A compressed tile is decoded once, and its unchanged entity tag receives a 304")
   func compressed() async throws {
     let first = try await fetch("/files/tile.json")
     #expect(first.body == tile)
@@ -87,7 +87,7 @@ struct NginxTests {
 
   /// Promises: R-16
   @Test(
-    "Nothing below the cache keeps answers, however long they are good for: each request reaches the server")
+    "The layers below the cache store nothing, so each request reaches the server")
   func nothingBelow() async throws {
     for _ in 0..<3 {
       let answer = try await fetch("/old/tile.json")
@@ -98,7 +98,7 @@ struct NginxTests {
   }
 
   /// Promises: B-19e, B-33
-  @Test("A tile that is not there is asked for once; a redirect is followed; a busy server waited for")
+  @Test("Missing tiles, redirects and a busy server are handled with few requests")
   func statuses() async throws {
     #expect(try await fetch("/files/none.json").status == 404)
     #expect(try await origin.requests().count == 1)
@@ -114,7 +114,7 @@ struct NginxTests {
 
   /// Promises: E-10
   @Test(
-    "A download that loses its server goes on where it was once the server is back, also in another process")
+    "A download resumes after the server comes back, also in another process")
   func resumed() async throws {
     let large = noise(1_900_000)
     try origin.put("large.png", large)
@@ -131,7 +131,7 @@ struct NginxTests {
     await #expect(throws: LoadFailure.self) { try await broken.value }
     await #expect(throws: LoadFailure.self) { try await fetch("/files/tile.json") { $0.retry = .once } }
     try await origin.start()
-    // Another fetcher, as in another process: what it knows is on disk.
+    // This fetcher acts as another process, which only knows the files on disk.
     let next = Fetcher(platformLoader(), partials: PartialFiles(origin.folder.appending(path: "parts")))
     let whole = try await next.fetch(slow.reaching("/slow/large.png", "/files/large.png"), for: Flight())
     #expect(whole.body == large)
@@ -146,7 +146,7 @@ struct NginxTests {
   }
 
   /// Promises: E-10
-  @Test("A compressed body that loses its server is no answer, and nothing of it is kept")
+  @Test("A compressed body that breaks off fails, and no part of it is kept")
   func brokenCoding() async throws {
     let digits = noise(2_600_000)
     try origin.put("large.json", digits)
@@ -164,7 +164,7 @@ struct NginxTests {
     #expect(!FileManager.default.fileExists(atPath: origin.folder.path + "/parts"))
   }
 
-  @Test("A connection that is closed without an answer, or that nobody takes, is no network")
+  @Test("A connection that is closed or not accepted counts as unreachable")
   func unreachable() async throws {
     for path in ["/hungup/x"] {
       await #expect { try await fetch(path) { $0.retry = .once } } throws: {
@@ -182,7 +182,7 @@ struct NginxTests {
     }
   }
 
-  @Test("A load that is called off ends soon, and the server sees the connection go")
+  @Test("A cancelled load ends soon, and its connection to the server closes")
   func calledOff() async throws {
     try origin.put("large.png", Data(count: 3_000_000))
     let started = Latch()

@@ -3,12 +3,12 @@ import BothyHTTP
 import BothySync
 
 #if canImport(Darwin)
-  /// The loader of this platform.
+  /// Returns the loader of this platform.
   func platformLoader(monitor: (any ReachabilityMonitor)? = nil) -> any ResourceLoader {
     URLSessionLoader(monitor: monitor ?? NetworkFeed())
   }
 #else
-  /// The loader of this platform.
+  /// Returns the loader of this platform.
   func platformLoader(monitor: (any ReachabilityMonitor)? = nil) -> any ResourceLoader {
     AsyncHTTPClientLoader(monitor: monitor)
   }

@@ -8,7 +8,7 @@ import Testing
 @Suite(
   "Convergence through a real Kinto server", .enabled(if: RealKinto.url != nil), .timeLimit(.minutes(30)))
 struct KintoConvergenceTests {
-  /// `BOTHY_KINTO_SEEDS` sets how many histories are run, `BOTHY_SEED` runs one alone.
+  /// The seeds of the histories. `BOTHY_KINTO_SEEDS` sets their number, and `BOTHY_SEED` runs one alone.
   static let seeds: [UInt64] = {
     let environment = ProcessInfo.processInfo.environment
     if let one = environment["BOTHY_SEED"].flatMap({ UInt64($0) }) { return [one] }
@@ -17,7 +17,7 @@ struct KintoConvergenceTests {
 
   /// Promises: H-68
   @Test(
-    "three devices that write, lose, repeat and restart end equal to Kinto; no edit is lost and no count is doubled"
+    "Three devices with faults and restarts converge without lost edits or doubled counts"
   )
   func histories() async throws {
     for seed in Self.seeds {
@@ -30,7 +30,7 @@ struct KintoConvergenceTests {
     }
   }
 
-  @Test("devices that sync at the same moment end equal")
+  @Test("Devices that sync at the same moment converge")
   func together() async throws {
     let space = RealKinto.newSpace()
     var configuration = SyncConfiguration.quiet
@@ -51,10 +51,10 @@ struct KintoConvergenceTests {
   }
 }
 
-/// One random history: three devices, one policy, random writes, random faults; then calm, and a look at what is left.
+/// One random history with three devices, one policy, random writes and random faults, then a check without faults.
 ///
-/// The model is what no merge may lose under `fieldMerge`: in a record that nobody deleted, each device's own field holds
-/// what it wrote last, and the count is the sum of all increments.
+/// The model is the content that no merge may lose under `fieldMerge`. In a record that was not deleted, each device's
+/// own field has its last value, and the count is the sum of all increments.
 private struct KintoHistory {
   private var random: SeededGenerator
   private let devices: [KintoDevice]
@@ -96,7 +96,7 @@ private struct KintoHistory {
     }
   }
 
-  /// Returns what is wrong at the end; nothing is.
+  /// Runs the history. Returns the differences at the end, which must be empty.
   mutating func run() async throws -> [String] {
     for _ in 0..<Int.random(in: 20...50, using: &random) {
       time.advance(by: Int64.random(in: 1...5000, using: &random))

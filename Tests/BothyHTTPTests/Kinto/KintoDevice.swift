@@ -11,7 +11,7 @@ enum RealKinto {
 
   static let credentials = KintoCredentials.basic(user: "tester", password: "secret")
 
-  /// A space that no other test has.
+  /// Returns a space that no other test has.
   static func newSpace() -> String { "space/\(UUIDv7.make())" }
 }
 
@@ -47,9 +47,9 @@ final class KintoDevice {
     store = try Self.open(folder, remote, configuration, time)
   }
 
-  deinit { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
+  deinit { try? FileManager.default.removeItem(at: folder) }  // a folder left behind has no effect
 
-  /// Closes the file and opens it again, as a relaunch of the app does.
+  /// Closes the file and opens it again, like a relaunch of the app.
   func restart() throws {
     try store.store.close()
     store = try Self.open(folder, remote, configuration, time)
@@ -78,7 +78,7 @@ final class KintoDevice {
 
   func delete(_ id: String) throws { try store.store.write { _ = try $0.delete(Card.self, id: id) } }
 
-  /// What is wrong with the device, now that everybody has synced: nothing.
+  /// Returns the problems of the device after all devices have synced, which must be empty.
   func problems() async throws -> [String] {
     var problems: [String] = []
     let left = try store.outbox()

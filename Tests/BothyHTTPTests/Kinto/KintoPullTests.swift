@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Pulling from Kinto", .timeLimit(.minutes(5)))
 struct KintoPullTests {
-  /// A collection that lives as Kinto's does: listings by timestamp, tombstones only with `_since`, pages by token.
+  /// A collection that behaves like Kinto's: listings by timestamp, tombstones only with `_since`, pages by token.
   private final class Shelf: Sendable {
     let objects = Mutex<[String: [JSONValue]]>([:])
     let epochs = Mutex<[String: String]>([:])
@@ -74,7 +74,7 @@ struct KintoPullTests {
   }
 
   @Test(
-    "the first pull is a complete snapshot without tombstones; the next brings what changed, tombstones too")
+    "The first pull is a snapshot without tombstones, and the next has all changes")
   func increments() async throws {
     shelf.put("Todo", note("a", 10), tombstone("b", 20), note("c", 30, container: "trips/oslo"))
     shelf.put("List", note("l", 5))
@@ -96,7 +96,7 @@ struct KintoPullTests {
     #expect(try await pull(remote, second.cursor).changes.isEmpty)
   }
 
-  @Test("pages follow one another by the server's tokens, and only collections with more are asked for more")
+  @Test("Pages follow the server's tokens, and only unfinished collections are requested again")
   func pages() async throws {
     for number in 1...7 { shelf.put("Todo", note("t\(number)", Int64(number * 10))) }
     shelf.put("List", note("l", 5))
@@ -116,7 +116,7 @@ struct KintoPullTests {
     #expect(Set(found.map(\.id)).count == 8)
   }
 
-  @Test("what changes or goes while pages are read is not missed")
+  @Test("Changes and deletions during a paged read are not missed")
   func changesWhilePaging() async throws {
     for number in 1...4 { shelf.put("Todo", note("t\(number)", Int64(number * 10))) }
     let remote = remote(kinto())
@@ -130,7 +130,7 @@ struct KintoPullTests {
     #expect((second.changes + third.changes).contains { $0.id.id == "t9" })
   }
 
-  @Test("a type that is new on the server comes with the next pull, and nothing starts over")
+  @Test("A new type on the server arrives with the next pull without a reset")
   func newType() async throws {
     shelf.put("Todo", note("a", 10))
     let remote = remote(kinto())
@@ -147,7 +147,7 @@ struct KintoPullTests {
 
   /// Promises: H-11
   @Test(
-    "a server that lost its data, or went back to an older state, is noticed and read anew as a complete snapshot",
+    "A server with lost or older data is read again as a complete snapshot",
     arguments: ["flushed", "restored", "gone"])
   func resets(_ how: String) async throws {
     shelf.put("Todo", note("a", 10), note("b", 20))
@@ -168,7 +168,7 @@ struct KintoPullTests {
     #expect(!third.reset)
   }
 
-  @Test("a cursor of another kind of server, or one so old that tombstones may be purged, starts over")
+  @Test("A foreign cursor, or one old enough for purged tombstones, starts over")
   func strangeCursors() async throws {
     shelf.put("Todo", note("a", 10))
     let remote = remote(kinto())
@@ -183,7 +183,7 @@ struct KintoPullTests {
   }
 
   @Test(
-    "a change that was committed late, behind one that was read, is found; what was told is not told again")
+    "A change that was committed late is found, and other changes are not repeated")
   func lateCommit() async throws {
     let now = ScriptedKinto.time
     shelf.put("Todo", note("a", now - 60_000))
@@ -198,7 +198,7 @@ struct KintoPullTests {
     #expect(third.changes.map(\.id.id) == ["b"])
   }
 
-  @Test("a scope tells of its containers alone, and of every tombstone")
+  @Test("A pull of a scope has only changes of its containers, and all tombstones")
   func scopes() async throws {
     shelf.put(
       "Todo", note("a", 10), note("b", 20, container: "trips/oslo"), note("c", 30, container: "trips"))
@@ -211,7 +211,7 @@ struct KintoPullTests {
     #expect(try await pull(remote, scope: PullScope(container: "trips")).changes.map(\.id.id) == ["c"])
   }
 
-  @Test("a record that moved out of a scope is told as having left it")
+  @Test("A record that moved out of a scope is reported as out of scope")
   func moves() async throws {
     shelf.put("Todo", note("a", 10, container: "trips"), note("b", 20, container: "home"))
     let kinto = kinto()
@@ -236,7 +236,7 @@ struct KintoPullTests {
     #expect(kinto.calls[0].data == ["_container": "trips", "_moved": true, "_modified": 7, "_by_d1": "o"])
   }
 
-  @Test("records of other clients have the type's container and the server's time")
+  @Test("Records of other clients have the type's container and the server's time")
   func foreignRecords() async throws {
     shelf.put(
       "Todo", note("a", 10), ["id": "x_not-ours", "last_modified": 20, "_modified": 99, "schema": 4, "n": 1])
@@ -252,7 +252,7 @@ struct KintoPullTests {
 struct KintoNameTests {
   /// Promises: H-64
   @Test(
-    "every name becomes an id that Kinto takes, and comes back",
+    "Every name becomes a valid Kinto id and is decoded again",
     arguments: [
       "", "a", "Todo", "018f-ab", "x:nil", "a/b?c=d", "Æ/ø", "-a", "_", "__", "0__", "0__a", "_3A", "a_3A",
       "\u{1F3D4}",
@@ -264,7 +264,7 @@ struct KintoNameTests {
     #expect(KintoName.decode(id).utf8.elementsEqual(name.utf8))
   }
 
-  @Test("different names have different ids, and an id that is none of ours stands for itself")
+  @Test("Different names have different ids, and a foreign id stays unchanged")
   func distinct() {
     var random = SeededGenerator(seed: 7)
     var ids: [String: [UInt8]] = [:]

@@ -21,7 +21,7 @@ struct KintoPushTests {
     try await KintoRemote(kinto).exchange(SyncRequest(device: "d1", operations: operations)).outcomes
   }
 
-  @Test("an insert is a PUT of what is not there, with container, edit time and mark")
+  @Test("An insert is a conditional PUT with container, edit time and mark")
   func insert() async throws {
     let kinto = ScriptedKinto { call in
       var stored = call.data?.objectValue ?? [:]
@@ -42,7 +42,7 @@ struct KintoPushTests {
     #expect(outcomes == [Outcome(operation: "op1", .applied(version: "1000", modified: 500, record: nil))])
   }
 
-  @Test("an update is a PATCH of the base alone, with the changed fields and nulls for the cleared ones")
+  @Test("An update is a PATCH of its base with the changed and cleared fields")
   func update() async throws {
     let kinto = ScriptedKinto { _ in .data(["title": "Milk"], at: 1001) }
     let outcomes = try await push(
@@ -56,7 +56,7 @@ struct KintoPushTests {
     #expect(outcomes == [Outcome(operation: "op1", .applied(version: "1001", modified: 500, record: nil))])
   }
 
-  @Test("what shares a record, and a list, is refused with a word for it, and the rest goes through")
+  @Test("Sharing and lists are rejected with a reason, and other operations are sent")
   func sharing() async throws {
     let kinto = ScriptedKinto { _ in .data(["title": "Milk"], at: 1001) }
     var shared = operation(.update, base: "1000", fields: ["title": "Milk"])
@@ -70,7 +70,7 @@ struct KintoPushTests {
     #expect(kinto.calls.map(\.text) == ["PATCH \(path)"])
   }
 
-  @Test("what must be taken together or not at all is refused as a whole, because Kinto can't")
+  @Test("Operations of a group are rejected together, because Kinto can't apply them together")
   func together() async throws {
     let kinto = ScriptedKinto { _ in .data(["title": "Milk"], at: 1001) }
     let group = SyncOperation.Group(id: "g", size: 2)
@@ -90,7 +90,7 @@ struct KintoPushTests {
     }
   }
 
-  @Test("a deletion is a DELETE of the base alone; a base that another server gave matches nothing")
+  @Test("A deletion is a DELETE of its base, and a foreign base matches nothing")
   func delete() async throws {
     let kinto = ScriptedKinto { _ in .data(["id": "t1", "last_modified": 1002, "deleted": true], at: 1002) }
     _ = try await push([operation(.delete, base: "1000")], to: kinto)
@@ -101,7 +101,7 @@ struct KintoPushTests {
 
   /// Promises: H-30, H-31
   @Test(
-    "what stands in the way is a conflict with the server's record, unless it bears the mark of this very operation",
+    "A stale base is a conflict, unless the record has the operation's own mark",
     arguments: [SyncOperation.Kind.insert, .update])
   func stale(_ kind: SyncOperation.Kind) async throws {
     let theirs: JSONValue = [
@@ -121,7 +121,7 @@ struct KintoPushTests {
   }
 
   /// Promises: H-32
-  @Test("an update or a deletion of what is gone is a conflict with nothing")
+  @Test("An update or deletion of a missing record is a conflict without a record")
   func gone() async throws {
     let kinto = ScriptedKinto { _ in .error(404, 110) }
     for kind in [SyncOperation.Kind.update, .delete] {
@@ -130,7 +130,7 @@ struct KintoPushTests {
     }
   }
 
-  @Test("An update or a deletion in a collection that is gone stays in doubt")
+  @Test("An update or a deletion in a missing collection stays in doubt")
   func goneCollection() async throws {
     let kinto = ScriptedKinto { _ in .error(404, 111) }
     for kind in [SyncOperation.Kind.update, .delete] {
@@ -138,7 +138,7 @@ struct KintoPushTests {
     }
   }
 
-  @Test("a refusal names the field, and only that operation is refused")
+  @Test("A rejection names the field, and only that operation is rejected")
   func refusal() async throws {
     let kinto = ScriptedKinto { call in
       guard call.path.hasSuffix("bad") else {
@@ -166,7 +166,7 @@ struct KintoPushTests {
     }
   }
 
-  @Test("operations go in batches of the server's size, in their order")
+  @Test("Operations are sent in batches of the server's size, in their order")
   func batches() async throws {
     let kinto = ScriptedKinto { _ in .data(["id": "x", "last_modified": 5], at: 5, status: 201) }
     kinto.setSettings(["batch_max_requests": 4, "readonly": false])
@@ -180,7 +180,7 @@ struct KintoPushTests {
       kinto.calls.map { $0.path.split(separator: "/").last } == operations.map { Substring($0.record.id) })
   }
 
-  @Test("a batch that one 409 undid is sent again one by one, and nothing of its other answers is believed")
+  @Test("A batch that a 409 undid is sent again, one operation at a time")
   func undone() async throws {
     let first = Mutex(true)
     let kinto = ScriptedKinto { call in
@@ -200,7 +200,7 @@ struct KintoPushTests {
     #expect(outcomes.allSatisfy { $0.verdict == .applied(version: "9", modified: 9, record: nil) })
   }
 
-  @Test("bucket and collections are made when they are missing, and the inserts follow")
+  @Test("Missing buckets and collections are created before the inserts are repeated")
   func making() async throws {
     let made = Mutex<Set<String>>([])
     let kinto = ScriptedKinto { call in
@@ -229,7 +229,7 @@ struct KintoPushTests {
     #expect(collections[1].data?["bothy"]?["epoch"]?.stringValue != nil)
   }
 
-  @Test("a space that belongs to others is forbidden, record by record")
+  @Test("Operations in a foreign space are rejected as forbidden, one by one")
   func forbidden() async throws {
     let kinto = ScriptedKinto { call in
       call.path == "/buckets/hut" ? .stale(["id": "hut", "last_modified": 1]) : .error(403, 121)
@@ -242,7 +242,7 @@ struct KintoPushTests {
     #expect(rejection.code == "forbidden")
   }
 
-  @Test("when the connection is lost between batches, the outcomes that came are told; the rest is in doubt")
+  @Test("A lost connection between batches returns the known outcomes alone")
   func interrupted() async throws {
     let kinto = ScriptedKinto { _ in .data(["id": "x", "last_modified": 5], at: 5, status: 201) }
     kinto.setSettings(["batch_max_requests": 2, "readonly": false])
@@ -265,7 +265,7 @@ struct KintoPushTests {
     #expect(response.pages.isEmpty)
   }
 
-  @Test("a write that went over ours at the same moment is told as a conflict by the pull that follows")
+  @Test("The following pull reports a write that replaced this one as a conflict")
   func overwritten() async throws {
     let kinto = ScriptedKinto { call in
       switch call.method {

@@ -3,7 +3,7 @@ import BothyStore
 import BothySync
 import Testing
 
-@Suite("Asking Kinto", .timeLimit(.minutes(5)))
+@Suite("Queries to Kinto", .timeLimit(.minutes(5)))
 struct KintoQueryTests {
   private let records: JSONValue = [
     ["id": "a", "last_modified": 10, "title": "Milk", "n": 3, "done": false],
@@ -29,7 +29,7 @@ struct KintoQueryTests {
     try await KintoRemote(kinto ?? self.kinto()).query(query).map(\.id.id)
   }
 
-  @Test("what Kinto selects loosely is judged again: order, missing fields, case, containers, limits")
+  @Test("The client checks Kinto's loose results again, so that they are exact")
   func judged() async throws {
     #expect(try await ids(AnyQuery("Todo", where: .compare(field: "n", .greater, .int(1)))) == ["a"])
     #expect(
@@ -43,7 +43,7 @@ struct KintoQueryTests {
       ])
   }
 
-  @Test("places are measured here, by the rule of the store")
+  @Test("The client measures distances by the store's rule")
   func places() async throws {
     let kinto = ScriptedKinto { _ in
       .data(
@@ -68,7 +68,7 @@ struct KintoQueryTests {
     #expect(error?.code == "invalidQuery")
   }
 
-  @Test("equalities are asked of the server, quoted so that text stays text")
+  @Test("The server filters by equality, with quotes that keep text as text")
   func filters() async throws {
     let kinto = kinto()
     let condition = Condition.and([
@@ -80,7 +80,7 @@ struct KintoQueryTests {
     #expect(path.hasSuffix("&eq_title=%221%22&eq_done=true"))
   }
 
-  @Test("records by id are asked for alone, in batches")
+  @Test("Records by id are requested alone, in batches")
   func byID() async throws {
     let kinto = kinto()
     #expect(
@@ -92,7 +92,7 @@ struct KintoQueryTests {
     #expect(kinto.calls.allSatisfy { $0.path.contains("/records/") })
   }
 
-  @Test("the number of all records of a type is the server's own")
+  @Test("The number of all records of a type comes from the server")
   func count() async throws {
     let kinto = kinto()
     #expect(try await KintoRemote(kinto).count(AnyQuery("Todo")) == 3)
@@ -100,7 +100,7 @@ struct KintoQueryTests {
     #expect(try await KintoRemote(kinto).count(AnyQuery("Todo", container: "trips")) == 1)
   }
 
-  @Test("further pages of an answer are not read again as long as the type stays as it was")
+  @Test("Further pages of a result are not read again while the type is unchanged")
   func pages() async throws {
     let kinto = kinto()
     let remote = KintoRemote(kinto)

@@ -5,7 +5,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-@Suite("What Kinto refuses as a whole", .timeLimit(.minutes(5)))
+@Suite("Requests that Kinto refuses as a whole", .timeLimit(.minutes(5)))
 struct KintoRefusalTests {
   private let request = SyncRequest(device: "d1", pulls: [.init(.space)])
 
@@ -19,7 +19,7 @@ struct KintoRefusalTests {
   }
 
   /// Promises: N-11
-  @Test("statuses are the classes that every remote has")
+  @Test("Statuses become the error classes of all remotes")
   func classes() async {
     #expect(await error(.error(401))?.errorClass == .unauthenticated)
     #expect(await error(.error(500))?.errorClass == .serverError)
@@ -34,7 +34,7 @@ struct KintoRefusalTests {
   }
 
   /// Promises: H-42
-  @Test("Retry-After and Backoff are obeyed: nothing is sent until the time has passed")
+  @Test("Retry-After and Backoff delay all requests until the time has passed")
   func throttled() async throws {
     let time = VirtualTime()
     let kinto = ScriptedKinto { _ in .error(503, headers: ["Retry-After": "30"]) }
@@ -56,7 +56,7 @@ struct KintoRefusalTests {
     #expect(third?.retryAfter == 60)
   }
 
-  @Test("a 429 within a batch throttles, and nothing is taken for refused")
+  @Test("A 429 within a batch throttles, and no operation counts as rejected")
   func throttledWithin() async {
     let operations = (0..<3).map {
       SyncOperation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
@@ -67,7 +67,7 @@ struct KintoRefusalTests {
     #expect(error?.retryAfter == 7)
   }
 
-  @Test("a server that takes no changes says so before anything is sent, and can be read")
+  @Test("A read-only server fails before a write is sent, and can be read")
   func readOnly() async throws {
     let kinto = ScriptedKinto { _ in .data([], at: 5) }
     kinto.setSettings(["batch_max_requests": 25, "readonly": true])
@@ -80,7 +80,7 @@ struct KintoRefusalTests {
     #expect(try await KintoRemote(kinto).exchange(request).pages.count == 1)
   }
 
-  @Test("user and password go as basic authentication")
+  @Test("User and password are sent as basic authentication")
   func basic() async throws {
     let kinto = ScriptedKinto { _ in .data([], at: 5) }
     _ = try await KintoRemote(kinto, credentials: .basic(user: "ada", password: "p:w")).query(
@@ -88,7 +88,7 @@ struct KintoRefusalTests {
     #expect(kinto.calls.first?.headers["authorization"] == "Basic YWRhOnA6dw==")
   }
 
-  @Test("a token that is refused, alone or within a batch, is asked for again once")
+  @Test("A refused token, alone or within a batch, is requested again once")
   func bearer() async throws {
     let kinto = ScriptedKinto { call in
       call.path.contains("_sort=id") && call.headers["authorization"] == "Bearer old"
@@ -108,7 +108,7 @@ struct KintoRefusalTests {
     #expect(kinto.calls.last?.headers["authorization"] == "Bearer new")
   }
 
-  @Test("full-text search without a schema is refused with a reason, not answered wrongly")
+  @Test("Full-text search without a schema fails with a reason")
   func notSupported() async {
     let kinto = ScriptedKinto { _ in .data([], at: 5) }
     let error = await #expect(throws: RemoteError.self) {
@@ -119,7 +119,7 @@ struct KintoRefusalTests {
   }
 
   /// Promises: N-10
-  @Test("without hints from the server, a device that wants them looks from time to time")
+  @Test("A device with a poll interval checks for changes without notifications")
   func polling() async throws {
     var options = KintoOptions()
     options.pollInterval = .milliseconds(1)

@@ -26,7 +26,7 @@ struct KintoServerTests {
   }
 
   /// Promises: N-11
-  @Test("two devices exchange inserts, edits and deletions, and a third finds everything")
+  @Test("Two devices exchange inserts, edits and deletions, and a third receives all")
   func exchange() async throws {
     let (a, b) = try devices(.serverModifiedWins)
     for number in 0..<60 { try a.insert(Card(id: "c\(number)", "card \(number)")) }
@@ -53,7 +53,7 @@ struct KintoServerTests {
   }
 
   /// Promises: H-67
-  @Test("edits of different fields by two offline devices are both kept under fieldMerge, in every place")
+  @Test("Offline edits of different fields are both kept under fieldMerge on all devices")
   func merge() async throws {
     let (a, b) = try devices(.fieldMerge)
     try a.insert(Card(id: "c", "one"))
@@ -73,7 +73,7 @@ struct KintoServerTests {
     }
   }
 
-  @Test("the server's version wins by default, and what was overwritten is reported")
+  @Test("The server's version wins by default, and the replaced content is reported")
   func serverWins() async throws {
     let (a, b) = try devices(.serverModifiedWins)
     try a.insert(Card(id: "c", "one"))
@@ -87,7 +87,7 @@ struct KintoServerTests {
     #expect(try b.card("c")?.title == "a")
   }
 
-  @Test("an edit meets a deletion, both ways round, and two deletions meet")
+  @Test("An edit conflicts with a deletion in both orders, and two deletions agree")
   func deletions() async throws {
     let (a, b) = try devices(.clientWins)
     for id in ["x", "y", "z"] { try a.insert(Card(id: id, "one")) }
@@ -109,7 +109,7 @@ struct KintoServerTests {
 
   /// Promises: H-30, H-31, H-32
   @Test(
-    "pushes whose answers are lost are recognised when repeated: nothing twice, nothing over another's later edit"
+    "A push with a lost response is recognised when it is repeated"
   )
   func lostAnswers() async throws {
     let (a, b) = try devices(.clientWins)
@@ -125,7 +125,7 @@ struct KintoServerTests {
     try await losingAnswers { #expect(await a.store.sync().skipped != nil) }
     try await settle(a, b)
     #expect(try b.cards().count == 2)
-    // Applied, not acknowledged, then edited by the other.
+    // The write is applied, but not acknowledged, and the other device edits it.
     try a.update("c") {
       $0.title = "a"
       $0.score += 1
@@ -140,7 +140,7 @@ struct KintoServerTests {
     try await settle(b, a)
     #expect(try a.card("c")?.title == "b")
     #expect(try a.card("c")?.score == 2)
-    // Deleted, not acknowledged.
+    // The deletion is applied, but not acknowledged.
     try a.delete("d")
     try await losingAnswers { #expect(await a.store.sync().skipped != nil) }
     try await settle(a, b)
@@ -149,7 +149,7 @@ struct KintoServerTests {
 
   /// Promises: H-31
   @Test(
-    "a push whose answer was lost, then edited on here and elsewhere, takes nothing back of what others did")
+    "A repeated push with further edits keeps the changes of other devices")
   func editedOnBothSides() async throws {
     let (a, b) = try devices(.fieldMerge)
     try a.insert(Card(id: "c", "one"))
@@ -180,7 +180,7 @@ struct KintoServerTests {
 
   /// Promises: H-64
   @Test(
-    "records of every id are written, read, changed and deleted",
+    "Records of every id are written, read, changed and deleted",
     arguments: [["x:nil", "a/b", "q?x=1&y", "Æ ø", "-_", "🏔"]])
   func ids(_ ids: [String]) async throws {
     let (a, b) = try devices(.serverModifiedWins)
@@ -198,7 +198,7 @@ struct KintoServerTests {
   }
 
   @Test(
-    "A server that lost everything is refused; once adopted, clean records go and pending ones are sent",
+    "A server without data is refused until adopted, then pending records are sent",
     arguments: [MergePolicy.serverModifiedWins, .clientWins])
   func flushed(policy: MergePolicy) async throws {
     let (a, b) = try devices(policy)
@@ -221,7 +221,7 @@ struct KintoServerTests {
     #expect(try a.card("c1")?.title == "edited offline")
   }
 
-  @Test("queries, counts and orders are answered as the device answers them")
+  @Test("Queries, counts and orders have equal results on server and device")
   func queries() async throws {
     let a = try KintoDevice("a", in: space)
     for number in 0..<40 {
@@ -252,7 +252,7 @@ struct KintoServerTests {
     }
   }
 
-  @Test("a wrong password is unauthenticated or forbidden, and pending work stays")
+  @Test("A wrong password is unauthenticated or forbidden, and pending changes stay")
   func wrongUser() async throws {
     let (a, _) = try devices(.serverModifiedWins)
     try a.insert(Card(id: "c", "one"))

@@ -4,11 +4,11 @@ import BothySync
 import HTTPTypes
 import Synchronization
 
-/// Answers as a Kinto server would, request by request, as a test says; batches are taken apart.
+/// Responds like a Kinto server by a test's script, request by request. Batches are split.
 final class ScriptedKinto: HTTPTransport {
   struct Call: Sendable, Equatable {
     var method: String
-    /// Behind `/v1`, with its query.
+    /// The path after `/v1`, with its query.
     var path: String
     var headers: [String: String] = [:]
     var data: JSONValue?
@@ -30,7 +30,7 @@ final class ScriptedKinto: HTTPTransport {
       return Answer(status: status, headers: headers, body: ["data": data])
     }
 
-    /// 412, with what the server has.
+    /// Returns a 412 with the server's record.
     static func stale(_ existing: JSONValue) -> Answer {
       Answer(status: 412, body: ["code": 412, "errno": 114, "details": ["existing": existing]])
     }
@@ -56,7 +56,7 @@ final class ScriptedKinto: HTTPTransport {
     state = Mutex(State(script: script))
   }
 
-  /// All requests but those for the settings, in the order they came; those of a batch one by one.
+  /// All requests except those for the settings, in order. Requests of a batch are listed one by one.
   var calls: [Call] { state.withLock { $0.calls } }
 
   /// The sizes of the batches.
@@ -73,7 +73,7 @@ final class ScriptedKinto: HTTPTransport {
 
   func setSettings(_ settings: JSONValue) { state.withLock { $0.settings = settings } }
 
-  /// Headers of every answer.
+  /// Sets the headers of every response.
   func setHeaders(_ headers: [String: String]) { state.withLock { $0.headers = headers } }
 
   func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
@@ -132,7 +132,7 @@ final class ScriptedKinto: HTTPTransport {
     throw RemoteError(.rejected, "Kinto has no streams.")
   }
 
-  /// The server's time in every answer, 2026-11-21T05:38:50Z.
+  /// The server's time in every response, 2026-11-21T05:38:50Z.
   static let time: Int64 = 1_795_239_530_000
 }
 

@@ -32,7 +32,7 @@ final class CuttingProxy: Sendable {
         group.addTask {
           try await withThrowingDiscardingTaskGroup { links in
             for try await client in clients {
-              // A broken connection is what the test is about.
+              // A broken connection is the purpose of the test.
               links.addTask { try? await proxy.relay(client) }
             }
           }
@@ -47,15 +47,15 @@ final class CuttingProxy: Sendable {
     channel.eventLoop.makeCompletedFuture { try Link(wrappingChannelSynchronously: channel) }
   }
 
-  /// Lets only so many bytes of the reply to the next request through, then ends its connection.
+  /// Passes only `bytes` bytes of the reply to the next request, then ends its connection.
   func cut(after bytes: Int) { state.withLock { $0 = State(armed: bytes) } }
 
-  /// How many bytes of the reply that was cut did not come through, as far as they had arrived.
+  /// The number of bytes of the cut reply that were not passed, as far as they had arrived.
   var withheld: Int { state.withLock { $0.withheld } }
 
   private struct Cut: Error {}
 
-  /// How many more bytes of a reply may pass; nil for all.
+  /// The number of bytes of a reply that may still pass, or `nil` for all.
   private final class Allowance: Sendable { let bytes = Mutex<Int?>(nil) }
 
   private func relay(_ client: Link) async throws {

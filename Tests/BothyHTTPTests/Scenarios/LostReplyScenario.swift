@@ -4,15 +4,15 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// A server that commits, and replies that end too early, over real connections.
-@Suite("Scenario 2: lost acknowledgements over HTTP", .timeLimit(.minutes(5)))
+/// Tests of a server that commits and of replies that end too early, over real connections.
+@Suite("Lost acknowledgements over HTTP", .timeLimit(.minutes(5)))
 struct LostReplyScenario {
   private static let schema = StoreSchema(
     version: 1, types: [TypeSchema("Item", fields: [.field("n", Int.self, default: 0, merge: .counter)])])
 
   /// Promises: Scenario-2, H-30, H-31
   @Test(
-    "Scenario 2: a reply that ends after any of its bytes is asked for again; every count and insert is made once"
+    "A reply that ends after any byte is requested again without a repeated effect"
   )
   func everyByte() async throws {
     try await RunningServer.run { server in
@@ -38,8 +38,9 @@ struct LostReplyScenario {
     }
   }
 
-  /// Counts one up and inserts one record for each byte of a reply, and loses the reply from that byte on. Returns
-  /// how many replies were cut; the last one came through whole.
+  /// Increments a count and inserts one record for each byte of a reply, and cuts the reply from that byte on.
+  ///
+  /// Returns the number of cut replies. The last one was passed whole.
   private static func cutEverywhere(_ store: SyncedStore, _ proxy: CuttingProxy) async throws -> Int {
     var cuts = 0
     while true {

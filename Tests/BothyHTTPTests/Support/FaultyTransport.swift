@@ -3,7 +3,7 @@ import BothySync
 import HTTPTypes
 import Synchronization
 
-/// A transport that fails as networks do, by a script.
+/// A transport that fails by a script, like a network.
 final class FaultyTransport: HTTPTransport {
   enum Fault: Sendable {
     case none, lostRequest, lostAnswer, duplicated
@@ -20,7 +20,7 @@ final class FaultyTransport: HTTPTransport {
 
   init(_ transport: any HTTPTransport) { self.transport = transport }
 
-  /// What was tried, in order.
+  /// The requests that were tried, in order.
   var requests: [TransportRequest] { state.withLock { $0.requests } }
 
   func setScript(_ script: @escaping @Sendable (TransportRequest) -> Fault) {

@@ -6,7 +6,7 @@ import BothyCache
   import Darwin
 #endif
 
-/// A port of this machine that nobody listened at a moment ago.
+/// A port of this machine that was free a moment ago.
 struct FreePort {
   let number: UInt16
 

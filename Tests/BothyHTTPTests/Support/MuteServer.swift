@@ -6,7 +6,7 @@ import BothySync
   import Darwin
 #endif
 
-/// A port of this machine that takes connections and never answers.
+/// A port of this machine that accepts connections and never responds.
 final class MuteServer: Sendable {
   let port: UInt16
   private let descriptor: Int32

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// A server of one folder that counts what it is asked for.
+/// A server of one folder that counts its requests.
 final class FolderLoader: ResourceLoader {
   private let folder: Mutex<URL>
   private let asked = Mutex<[String]>([])

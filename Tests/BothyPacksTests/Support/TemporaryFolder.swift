@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A folder that goes when the test is over.
+/// A folder that is deleted at the end of the test.
 final class TemporaryFolder: Sendable {
   let path: String
 
@@ -12,11 +12,11 @@ final class TemporaryFolder: Sendable {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: path) }  // already gone: fine
+  deinit { try? FileManager.default.removeItem(atPath: path) }  // already deleted: fine
 
   func url(_ name: String) -> URL { URL(filePath: path + "/" + name) }
 
-  /// Everything below a folder with its bytes, by name.
+  /// Returns all files of a folder with their bytes, by name.
   static func contents(of folder: URL) throws -> [String: Data] {
     var contents: [String: Data] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
@@ -45,7 +45,7 @@ final class FileLog: Sendable {
   func clear() { events.withLock { $0 = [] } }
 }
 
-/// The code of the pack's error that `body` throws; anything else is recorded.
+/// Returns the code of the pack's error that `body` throws. Records any other error.
 func code(_ body: () throws -> Void) -> PackError.Code? {
   do {
     try body()
@@ -58,7 +58,7 @@ func code(_ body: () throws -> Void) -> PackError.Code? {
   return nil
 }
 
-/// The same for what waits.
+/// Like `code(_:)`, but for asynchronous calls.
 func asyncCode(_ body: () async throws -> Void) async -> PackError.Code? {
   do {
     try await body()

@@ -2,7 +2,7 @@ import BothyPacks
 import BothyStore
 import Foundation
 
-/// What the seed's app shipped, in small: cities, and times of a year for each.
+/// A small version of data that an app ships: cities, and times of a year for each.
 struct City: Entity, Equatable {
   static let schema = TypeSchema(
     "City",
@@ -84,7 +84,7 @@ struct PrayerTime: Entity, Equatable {
   }
 }
 
-/// The same type as an app declares it that knows less of it, in another order.
+/// A version of the type in an app with fewer fields, in another order.
 struct BriefTime: Entity, Equatable {
   static let typeName = "PrayerTime"
   static let schema = TypeSchema(
@@ -106,7 +106,7 @@ struct BriefTime: Entity, Equatable {
   }
 }
 
-/// An app that wants what the pack does not have.
+/// A type whose fields the pack lacks.
 struct OtherTime: Entity {
   static let typeName = "PrayerTime"
   static let schema = TypeSchema(
@@ -138,7 +138,7 @@ enum Times {
     }
   }
 
-  /// Builds a pack, its times split by city unless said otherwise.
+  /// Builds a pack, by default with its times split by city.
   @discardableResult
   static func build(
     _ folder: TemporaryFolder, _ name: String = "times", version: String = "1", cities: Int = 12,

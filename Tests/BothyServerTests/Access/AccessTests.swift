@@ -6,14 +6,14 @@ import HTTPTypes
 import NIOCore
 import Testing
 
-@Suite("Who may enter, and how often", .timeLimit(.minutes(5)))
+@Suite("Access and rate limits", .timeLimit(.minutes(5)))
 struct AccessTests {
   private static let tokens = """
     [{"token":"a-token","principal":"ann","spaces":["hut"]},
      {"token":"b-token","principal":"bob","spaces":["*"]}]
     """
 
-  @Test("no token and a wrong token are 401 with a challenge; another's space is 403, known or not")
+  @Test("A missing or wrong token is 401 with a challenge, a foreign space 403")
   func tokens() async throws {
     try await ServerUnderTest(tokens: Self.tokens).run { call async throws in
       let none = try await call(.get, "/v1/spaces/hut/changes")
@@ -39,7 +39,7 @@ struct AccessTests {
     }
   }
 
-  @Test("a question in the name of another server's, space's or principal's file is refused")
+  @Test("The server refuses a request of another server's, space's or user's store")
   func file() async throws {
     try await ServerUnderTest(tokens: Self.tokens).run { call async throws in
       let ann = call.with(token: "a-token")
@@ -60,7 +60,7 @@ struct AccessTests {
     }
   }
 
-  @Test("the owner of a record is who made it")
+  @Test("The user who creates a record owns it")
   func owner() async throws {
     let rules = AuthorityRules(
       schema: try todoSchema(
@@ -77,7 +77,7 @@ struct AccessTests {
     }
   }
 
-  @Test("requests beyond the burst are 429 with Retry-After, for that principal alone")
+  @Test("Requests beyond the burst are 429 with Retry-After, for that user alone")
   func rate() async throws {
     let limits = ServerConfiguration.Limits(requestsPerSecond: 0.001, requestBurst: 2)
     try await ServerUnderTest(tokens: Self.tokens, limits: limits).run { call async throws in
@@ -92,7 +92,7 @@ struct AccessTests {
   }
 
   @Test(
-    "a tokens file with a slip is refused",
+    "The server refuses a tokens file with a mistake",
     arguments: [
       "{}", "[{}]", #"[{"token":"a","principal":"p","x":1}]"#,
       #"[{"token":"a","principal":"p"},{"token":"a","principal":"q"}]"#, #"[{"token":"","principal":"p"}]"#,
@@ -101,7 +101,7 @@ struct AccessTests {
     #expect(throws: (any Error).self) { try TokenTable(json: text) }
   }
 
-  @Test("methods and addresses that are not there are 405 with Allow and 404")
+  @Test("An unsupported method is 405 with Allow, an unknown address 404")
   func addresses() async throws {
     try await ServerUnderTest().run { call async throws in
       let wrong = try await call(.post, "/v1/spaces/hut/records/T/1", "{}")
@@ -120,7 +120,7 @@ struct AccessTests {
     }
   }
 
-  @Test("bodies over the limit are 413, of another type or encoding 415")
+  @Test("A body over the limit is 413, one of another type or encoding 415")
   func bodies() async throws {
     let limits = ServerConfiguration.Limits(bodySize: 1000)
     try await ServerUnderTest(limits: limits).run { call async throws in

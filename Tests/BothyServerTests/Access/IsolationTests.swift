@@ -9,21 +9,21 @@ import JWTKit
 import NIOCore
 import Testing
 
-/// Every route against everybody who has no business with what it gives: the right status, nothing of the data, no
-/// failure of the server. The routes come from the server itself, so a new one without a row here fails.
-@Suite("Isolation: every route against everybody who must not see", .timeLimit(.minutes(5)))
+/// Every route against all callers without access to its content: the right status, nothing of the data, and no failure
+/// of the server. The routes come from the server itself, so a new route without a row here fails.
+@Suite("Isolation: every route against callers without access", .timeLimit(.minutes(5)))
 struct IsolationTests {
-  /// What is asked, and what a principal of the space gets that nothing is shared with.
+  /// A request, and the response to a user of the space without a share in the record.
   private struct Row {
     var path: String
     var body: String?
     var type = "application/json"
     var headers: HTTPFields = [:]
-    /// The status for another principal of the same space; the answer has nothing of the record either way.
+    /// The status for another user of the same space. The response has nothing of the record in any case.
     var other: Int
-    /// The same request so malformed that it can't be understood, and its status.
+    /// The request in a malformed version that can't be parsed, and its status.
     var malformed: (path: String, body: String?, status: Int)
-    /// Answers as long as the caller stays: asked for with HEAD.
+    /// True if the response lasts as long as the caller stays. Such a route is tested with HEAD.
     var isStream = false
   }
 
@@ -124,11 +124,11 @@ struct IsolationTests {
     return fields
   }
 
-  /// The server with what nobody else may read, and the tokens of everybody else.
+  /// The server with private content, and the tokens of all callers.
   private struct World {
     var server: BothyServer
     var ann: String
-    /// What the callers are called by, and their tokens.
+    /// The callers' tokens by name.
     var callers: [String: String?]
     let folders: [TileFolderUnderTest]
   }
@@ -160,7 +160,7 @@ struct IsolationTests {
       ], folders: [folder, vault])
   }
 
-  /// Writes what nobody else may read, and shares it with bob for a while.
+  /// Writes private content, and shares it with bob for a while.
   private func fill(_ ann: Caller, _ bob: Caller) async throws {
     let made = try await ann(.put, Self.record, #"{"fields":{"title":"\#(Self.secret)"}}"#)
     #expect(made.status == 201)
@@ -196,10 +196,10 @@ struct IsolationTests {
     }
   }
 
-  @Test("every route has a row, and every row gives the right status and nothing of the data")
+  @Test("Every route has a row with the right status and nothing of the data")
   func table() async throws { try await checkTable(on: SQLiteLedger()) }
 
-  @Test("the same on PostgreSQL", .enabled(if: PostgresUnderTest.url != nil, PostgresUnderTest.hint))
+  @Test("The table holds on PostgreSQL", .enabled(if: PostgresUnderTest.url != nil, PostgresUnderTest.hint))
   func tableOnPostgres() async throws {
     try await PostgresUnderTest.with { try await checkTable(on: $0) }
   }
@@ -222,7 +222,7 @@ struct IsolationTests {
         try await checkOddities(
           Caller(client: client, token: world.callers["other principal"] ?? nil), route, row)
       }
-      // After all of it the record is as it was, and its owner's.
+      // After all requests the record is unchanged and still its owner's.
       #expect(try await ann(.get, Self.record).text.contains(Self.secret))
     }
   }

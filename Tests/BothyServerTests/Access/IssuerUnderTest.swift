@@ -2,7 +2,7 @@ import BothyServer
 import Foundation
 import JWTKit
 
-/// Somebody who gives out JSON Web Tokens: a key pair, a secret, and claims as a test wants them.
+/// An issuer of JSON Web Tokens: a key pair, a secret, and the claims that a test wants.
 struct IssuerUnderTest: Sendable {
   struct Claims: JWTPayload {
     var sub: String? = "ann"
@@ -18,10 +18,10 @@ struct IssuerUnderTest: Sendable {
   }
 
   let key = ES256PrivateKey()
-  /// Long enough for HS512, which no server takes.
+  /// The secret is long enough for HS512, which the server doesn't accept.
   let secret = Array(String(repeating: "a shared secret ", count: 5).utf8)
 
-  /// Signed with the pair's private key.
+  /// Returns a token signed with the pair's private key.
   func es256(_ claims: Claims = Claims(), kid: String? = "pair") async throws -> String {
     try await JWTKeyCollection().add(ecdsa: key).sign(claims, header: header(kid))
   }
@@ -35,7 +35,7 @@ struct IssuerUnderTest: Sendable {
     try await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha512).sign(claims)
   }
 
-  /// A token that says of itself that it is not signed.
+  /// Returns a token whose header says that it isn't signed.
   func unsigned(_ algorithm: String = "none") async throws -> String {
     let payload = try await es256().split(separator: ".")[1]
     return "\(Self.encoded(#"{"alg":"\#(algorithm)","typ":"JWT"}"#)).\(payload)."
@@ -52,7 +52,7 @@ struct IssuerUnderTest: Sendable {
       "=", with: "")
   }
 
-  /// The key set: the pair's public key, and one of a kind that the server passes over.
+  /// The key set: the pair's public key, and one of a kind that the server ignores.
   var keySet: String {
     let point = key.publicKey.parameters
     func url(_ text: String?) -> String {
@@ -75,7 +75,7 @@ struct IssuerUnderTest: Sendable {
 }
 
 extension IssuerUnderTest {
-  /// A server with a clock that the test moves, and a token that ends there at 50 seconds.
+  /// Returns a server with a clock that the test sets, and a token that ends there at 50 seconds.
   func serverWithEndingToken(
     limits: ServerConfiguration.Limits = .init()
   ) async throws -> (server: ServerUnderTest, clock: ClockUnderTest, token: String) {

@@ -20,7 +20,7 @@ struct JWTTests {
 
   private typealias Claims = IssuerUnderTest.Claims
 
-  @Test("ES256 by a key set and HS256 by a secret open the spaces they name and no other")
+  @Test("ES256 by a key set and HS256 by a secret open named spaces only")
   func opens() async throws {
     let tokens = [try await issuer.es256(), try await issuer.es256(kid: nil), try await issuer.hs256()]
     try await server().run { call async throws in
@@ -34,7 +34,7 @@ struct JWTTests {
     }
   }
 
-  @Test("another algorithm, none at all, and a public key used as a secret are refused")
+  @Test("Tokens with another algorithm, none, or a public key as secret are refused")
   func confusion() async throws {
     let publicKey = Array(issuer.key.publicKey.pemRepresentation.utf8)
     let point = Array((issuer.key.publicKey.parameters?.x ?? "").utf8)
@@ -47,7 +47,7 @@ struct JWTTests {
     for algorithm in ["none", "None", "NONE", "", "HS256", "ES256", "RS256"] {
       tokens.append(try await issuer.unsigned(algorithm))
     }
-    // The signature of one key over the words of the other's.
+    // The signature of one key with the content of the other's token.
     let es256 = try await issuer.es256().split(separator: ".")
     let hs256 = try await issuer.hs256().split(separator: ".")
     tokens.append("\(hs256[0]).\(es256[1]).\(es256[2])")
@@ -66,7 +66,7 @@ struct JWTTests {
     }
   }
 
-  @Test("a token holds from nbf to exp, with a small leeway; without exp it holds never")
+  @Test("A token holds from nbf to exp with a small leeway, without exp never")
   func time() async throws {
     let clock = ClockUnderTest()
     var configured = try await server(JWTRules(leeway: .seconds(10)))
@@ -90,7 +90,7 @@ struct JWTTests {
     #expect(JWTRules(leeway: .seconds(86_400)).leeway == .seconds(300))
   }
 
-  @Test("issuer and audience have to be those that are expected")
+  @Test("A token needs the expected issuer and audience")
   func issuers() async throws {
     let rules = JWTRules(issuer: "https://id.example.org", audience: "bothy")
     let right = try await issuer.es256(Claims(iss: "https://id.example.org", aud: ["other", "bothy"]))
@@ -106,7 +106,7 @@ struct JWTTests {
     }
   }
 
-  @Test("claims have the names that are configured; a principal can't call itself a group")
+  @Test("Claims have their configured names, and a user can't pose as a group")
   func claims() async throws {
     let rules = JWTRules(groupsClaim: "realm.roles", spacesClaim: "realm.spaces")
     let realm = ["roles": ["staff"], "spaces": ["hut"]]
@@ -125,7 +125,7 @@ struct JWTTests {
     }
   }
 
-  @Test("what is no token at all is 401, however odd it is")
+  @Test("Text that isn't a token is 401 in every form")
   func malformed() async throws {
     let whole = try await issuer.es256()
     let parts = whole.split(separator: ".")
@@ -143,7 +143,7 @@ struct JWTTests {
     }
   }
 
-  @Test("keys that could not keep anybody out are refused")
+  @Test("The server refuses keys that protect nothing")
   func keys() async throws {
     for secret in ["", "short", issuer.key.publicKey.pemRepresentation] {
       await #expect(throws: StoreError.self) {
@@ -168,7 +168,7 @@ struct JWTTests {
   }
 }
 
-/// A clock that a test moves, in milliseconds.
+/// A clock that a test sets, in milliseconds.
 final class ClockUnderTest: Sendable {
   private let time = Locked(Int64(1000))
 

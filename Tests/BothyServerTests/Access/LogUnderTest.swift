@@ -1,6 +1,6 @@
 import Logging
 
-/// Keeps the lines of a log.
+/// A log that keeps its lines.
 final class LogUnderTest: Sendable {
   struct Line: Sendable {
     var level: Logger.Level
@@ -12,7 +12,7 @@ final class LogUnderTest: Sendable {
 
   var lines: [Line] { kept.value }
 
-  /// All that was logged, as one text.
+  /// All messages and their metadata as one text.
   var text: String { lines.map { "\($0.message) \($0.metadata)" }.joined(separator: "\n") }
 
   func logger() -> Logger { Logger(label: "test") { _ in Handler(log: self) } }

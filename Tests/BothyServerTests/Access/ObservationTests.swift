@@ -5,9 +5,9 @@ import InMemoryTracing
 import Testing
 import Tracing
 
-@Suite("What operators can observe of requests", .timeLimit(.minutes(5)))
+@Suite("Traces and metrics of requests", .timeLimit(.minutes(5)))
 struct ObservationTests {
-  @Test("each request is a span with its route and status, each ledger transaction one below it")
+  @Test("Each request is a span with route and status, above its storage transactions")
   func spans() async throws {
     let tracer = InMemoryTracer()
     var server = try ServerUnderTest()
@@ -29,7 +29,7 @@ struct ObservationTests {
     }
   }
 
-  @Test("traceparent is in the line of a request and of a refusal, and only a well-formed one")
+  @Test("The log lines of requests and refusals have only a well-formed traceparent")
   func traceparent() async throws {
     let log = LogUnderTest()
     var server = try ServerUnderTest(tokens: "[]")
@@ -54,7 +54,7 @@ struct ObservationTests {
     #expect(refusals.map { $0.metadata["trace"] } == [id, id, nil, nil, nil, nil, nil])
   }
 
-  @Test("metrics have histograms by route and status, of ledger transactions, and count hints and refusals")
+  @Test("Metrics have histograms by route and status, and count notifications and refusals")
   func metrics() async throws {
     let tokens = #"[{"token":"a","principal":"ann","spaces":["hut"]}]"#
     try await ServerUnderTest(tokens: tokens).run { call async throws in

@@ -5,14 +5,14 @@ import BothySyncService
 import HTTPTypes
 import Testing
 
-@Suite("Refusals: their log, and limits by principal and space", .timeLimit(.minutes(5)))
+@Suite("Refusals: their log, and limits by user and space", .timeLimit(.minutes(5)))
 struct RefusalTests {
   private static let tokens = """
     [{"token":"secret-a","principal":"ann","spaces":["hut","barn"]},
      {"token":"secret-b","principal":"bob","spaces":["hut"]}]
     """
 
-  @Test("each refusal of access is a line with who, where and why, and no line has a token")
+  @Test("Each refusal of access logs user, place and reason, and never a token")
   func audit() async throws {
     let log = LogUnderTest()
     let rules = AuthorityRules(schema: try todoSchema(Permissions(update: .owner)))
@@ -49,7 +49,7 @@ struct RefusalTests {
     #expect(!log.text.contains("secret") && !log.text.contains("private") && !log.text.contains("\u{a}fake"))
   }
 
-  @Test("a space has a limit of its own, for all its principals together")
+  @Test("A space has its own limit for all its users together")
   func spaces() async throws {
     let limits = ServerConfiguration.Limits(spaceRequestsPerSecond: 0.001, spaceRequestBurst: 3)
     try await ServerUnderTest(tokens: Self.tokens, limits: limits).run { call async throws in
@@ -63,12 +63,12 @@ struct RefusalTests {
         #expect(Int(refused.headers[.retryAfter] ?? "") ?? 0 > 0)
       }
       #expect(try await ann(.get, "/v1/spaces/barn/changes").status == 200)
-      // Whoever may not enter a space does not use it up either.
+      // A user that can't enter a space doesn't use it up either.
       #expect(try await bob(.get, "/v1/spaces/barn/changes").status == 403)
     }
   }
 
-  @Test("a bucket refills at its rate, says how long to wait, and takes no notice of time that goes back")
+  @Test("A bucket refills at its rate, reports the wait, and ignores backward time")
   func bucket() throws {
     let limiter = try #require(RateLimiter<String>(rate: 0.5, burst: 2, capacity: 3))
     #expect(limiter.delay(for: "a", at: .seconds(1)) == nil)
@@ -82,7 +82,7 @@ struct RefusalTests {
     #expect(none == nil && zero == nil)
   }
 
-  @Test("memory is bounded whoever comes: those beyond share one bucket, and nobody gets a fresh one")
+  @Test("Memory is bounded: new keys beyond the capacity share one bucket")
   func crowd() throws {
     let limiter = try #require(RateLimiter<Int>(rate: 0.001, burst: 2, capacity: 100))
     for key in 0..<100 { #expect(limiter.delay(for: key, at: .seconds(1)) == nil) }
@@ -91,13 +91,13 @@ struct RefusalTests {
     #expect(limiter.count == 100)
     #expect(limiter.delay(for: 0, at: .seconds(2)) == nil)
     #expect(limiter.delay(for: 0, at: .seconds(2)) != nil)
-    // Two hours later all buckets are full, and forgotten when room is needed.
+    // Two hours later all buckets are full, and are deleted when room is needed.
     #expect(limiter.delay(for: 20_000, at: .seconds(7200)) == nil)
     #expect(limiter.count == 1)
   }
 
   @Test(
-    "groups of a token: what is shared with one is seen by its members, by name and by list, and lost with it"
+    "Members of a token's group see its records until they leave the group"
   )
   func groups() async throws {
     let permissions = Permissions(read: .shared, update: .shared, delete: .owner)
@@ -115,7 +115,7 @@ struct RefusalTests {
         _ = try await ann(.put, "\(space)/records/Todo/\(id)", #"{"fields":{"title":"t"}}"#)
       }
       _ = try await ann(.post, "\(space)/lists", #"{"id":"L","name":"l","members":["group:staff"]}"#)
-      // A device that pulled before hears of what comes into sight without a change of its own.
+      // A device that pulled before receives records that become visible without a change of their own.
       let empty = try await member(.get, "\(space)/changes").json()
       #expect(empty["changes"]?.arrayValue?.isEmpty == true)
       _ = try await ann(
@@ -129,11 +129,11 @@ struct RefusalTests {
         #expect(try await former(.get, "\(space)/records/Todo/\(id)").status == 404)
         #expect(try await call.with(token: fake)(.get, "\(space)/records/Todo/\(id)").status == 404)
       }
-      // With other groups the cursor goes on, and names the types of which others are seen now.
+      // With other groups the cursor continues, and names the types whose visible records have changed.
       let seen = page["cursor"]?.stringValue ?? ""
       let lost = try await former(.get, "\(space)/changes?cursor=\(seen)").json()
       #expect(lost["types"] == ["Todo"] && lost["changes"]?.arrayValue?.isEmpty == true)
-      // Out of the list: the member's device is told.
+      // The member leaves the list, and its device receives that.
       _ = try await ann(.put, "\(space)/lists/L", #"{"name":"l","members":[]}"#, [.ifMatch: "*"])
       let after = try await member(.get, "\(space)/changes?cursor=\(seen)").json()
       #expect(after["outOfScope"]?.arrayValue?.first?["id"] == "byList")

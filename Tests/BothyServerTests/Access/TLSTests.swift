@@ -7,7 +7,7 @@ import Testing
 
 @Suite("TLS", .timeLimit(.minutes(5)))
 struct TLSTests {
-  /// A key that opens nothing, with its own certificate for localhost.
+  /// A key that protects nothing, with its own certificate for localhost.
   private static let key = """
     -----BEGIN PRIVATE KEY-----
     MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgWirRcn/w3Czmw4D8
@@ -29,7 +29,7 @@ struct TLSTests {
     -----END CERTIFICATE-----
     """
 
-  @Test("with a certificate and key the server speaks TLS, and tells browsers to come no other way")
+  @Test("With a certificate and key the server speaks TLS and requires it of browsers")
   func secure() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("key.pem", Self.key)
@@ -52,7 +52,7 @@ struct TLSTests {
     }
   }
 
-  @Test("a certificate or key that can't be used stops the server before it listens, and is named")
+  @Test("An unusable certificate or key stops the server before it listens, by name")
   func unusable() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("key.pem", Self.key)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The tokens file", .timeLimit(.minutes(5)))
 struct TokenFileTests {
-  @Test("a token is made of 256 random bits, and the file has its digest alone")
+  @Test("A token has 256 random bits, and the file has only its digest")
   func create() async throws {
     var file = TokenFile()
     let made = try file.create(principal: "ada", spaces: ["hut"], groups: ["staff"], expires: 2_000)
@@ -29,7 +29,7 @@ struct TokenFileTests {
     }
   }
 
-  @Test("the digest of a token opens nothing, and a token that was taken back neither")
+  @Test("A token's digest and a revoked token open nothing")
   func revoke() async throws {
     var file = TokenFile()
     let made = try file.create(principal: "ada", spaces: ["hut"])
@@ -48,7 +48,7 @@ struct TokenFileTests {
     }
   }
 
-  @Test("tokens in clear are read, counted, and replaced by their digests")
+  @Test("The server reads and counts plain tokens, and replaces them by digests")
   func plain() async throws {
     let text = #"[{"token":"in clear","principal":"ada","spaces":["hut"]}]"#
     #expect(try TokenTable(json: text).plainTokens == 1)
@@ -63,7 +63,7 @@ struct TokenFileTests {
     }
   }
 
-  @Test("an entry ends at its time")
+  @Test("An entry ends at its time")
   func end() async throws {
     let text = #"[{"token":"t","principal":"ada","spaces":["hut"],"expires":"1970-01-01T00:00:02Z"}]"#
     let clock = ClockUnderTest()
@@ -79,7 +79,7 @@ struct TokenFileTests {
   }
 
   @Test(
-    "an entry that can't be is refused",
+    "The server refuses an invalid entry",
     arguments: [
       #"{"principal":"p","spaces":[]}"#, #"{"sha256":"00","principal":"p"}"#,
       #"{"token":"t","sha256":"00","principal":"p"}"#, #"{"token":"t","principal":"group:staff"}"#,
@@ -91,7 +91,7 @@ struct TokenFileTests {
   }
 }
 
-@Suite("What was read again while the server runs", .timeLimit(.minutes(5)))
+@Suite("Access that is read again while the server runs", .timeLimit(.minutes(5)))
 struct AccessReloadTests {
   private static func read(_ path: String) throws -> [UInt8] {
     Array(try Data(contentsOf: URL(filePath: path)))
@@ -102,7 +102,7 @@ struct AccessReloadTests {
       + "]"
   }
 
-  @Test("tokens and keys are read again when their files change; a slip leaves everything as it was")
+  @Test("Changed tokens and keys are read again, and a mistake changes nothing")
   func reload() async throws {
     let folder = try TileFolderUnderTest()
     let (first, second) = (IssuerUnderTest(), IssuerUnderTest())
@@ -131,14 +131,14 @@ struct AccessReloadTests {
       try await access.reload()
       #expect(try await statuses() == [401, 200, 401, 200])
       try folder.write("tokens.json", "[{")
-      // The server's own look may have been first; it says so once.
+      // The server's own check may have been first, and it reports the change once.
       _ = try? await access.reload()
       #expect(try await access.reload() == false)
       #expect(try await statuses() == [401, 200, 401, 200])
     }
   }
 
-  @Test("a stream of events ends when its token is taken back, and tells nothing more")
+  @Test("A stream of events ends when its token is revoked, without more news")
   func revokedStream() async throws {
     let folder = try TileFolderUnderTest()
     try folder.write("tokens.json", Self.tokens(["ann", "bob"]))
@@ -150,7 +150,7 @@ struct AccessReloadTests {
       async let stream = call.with(token: "ann")(.get, "/v1/spaces/hut/events")
       while hints.streamCount == 0 { await Task.yield() }
       try folder.write("tokens.json", Self.tokens(["bob"]))
-      // The server looks every second; nobody else ends the stream.
+      // The server checks every second, and nothing else ends the stream.
       let reply = try await stream
       #expect(reply.status == 200)
       #expect(reply.text.hasPrefix(": open"))
@@ -159,7 +159,7 @@ struct AccessReloadTests {
     }
   }
 
-  @Test("a stream of events ends with its token, before the next hint")
+  @Test("A stream of events ends with its token, before the next notification")
   func endedStream() async throws {
     let (server, clock, token) = try await IssuerUnderTest().serverWithEndingToken()
     let hints = server.configuration.hints

@@ -19,13 +19,13 @@ struct TraceWriterTests {
       let reply = try await call(.get, "/v1/spaces/hut/changes", nil, headers)
       #expect(reply.status == 200)
     }
-    // Those of the upkeep aside.
+    // The spans of the maintenance are left out.
     let all = try lines.value.map { try JSONValue(parsing: $0) }
     let request = all.first { $0["name"] == "GET /v1/spaces/{space}/changes" }
     return all.filter { $0["traceId"] == request?["traceId"] }
   }
 
-  @Test("a span goes on from the caller's, and the ledger's from the request's")
+  @Test("A request's span continues the caller's, and a storage span the request's")
   func continued() async throws {
     let spans = try await spans("00-\(Self.trace)-\(Self.parent)-01")
     #expect(spans.count == 2)
@@ -40,7 +40,7 @@ struct TraceWriterTests {
     #expect(times[0] > 1_700_000_000_000_000_000 && times[0] <= times[1])
   }
 
-  @Test("without a caller's trace one begins; a caller that does not sample gets no spans")
+  @Test("A trace begins without a caller's, and unsampled callers get no spans")
   func begun() async throws {
     let spans = try await spans(nil)
     #expect(spans.count == 2)

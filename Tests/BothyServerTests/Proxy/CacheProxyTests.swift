@@ -9,7 +9,7 @@ import Testing
 struct CacheProxyTests {
   private let hour: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\""]
 
-  @Test("A second request is answered from the cache, with its age and the origin's own date")
+  @Test("A second request is served from the cache, with age and origin's date")
   func hit() async throws {
     let proxy = try ProxyUnderTest()
     let date = HTTPDate.text(proxy.now)
@@ -28,7 +28,7 @@ struct CacheProxyTests {
     #expect(proxy.origin.requests.count == 2)
   }
 
-  @Test("What has become stale is confirmed with its tag, and the new fields go out")
+  @Test("A stale entry is validated with its tag, and the new fields are sent")
   func confirmed() async throws {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(200, hour, "map")
@@ -41,7 +41,7 @@ struct CacheProxyTests {
     #expect(reply.cacheStatus == "bothy; hit; fwd=stale; fwd-status=304")
   }
 
-  @Test("A change that goes well removes what it outdates, one that fails does not; bodies pass whole")
+  @Test("A successful change invalidates entries, a failed one doesn't, and bodies pass whole")
   func invalidation() async throws {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(200, hour, "old")
@@ -58,7 +58,7 @@ struct CacheProxyTests {
     #expect(try await proxy.get("/a").text == "new")
   }
 
-  @Test("Nothing is kept of no-store, of credentials and of streams of events")
+  @Test("Responses with no-store, to credentials and of event streams are not stored")
   func passing() async throws {
     let requests: [HTTPFields] = [
       [.cacheControl: "no-store"], [.authorization: "Bearer x"], [.accept: "text/event-stream"],
@@ -74,7 +74,7 @@ struct CacheProxyTests {
     for _ in 0..<2 { #expect(try await proxy.get("/a").cacheStatus == "bothy; fwd=miss") }
   }
 
-  @Test("What a program asks of the cache is heard")
+  @Test("The proxy follows a program's cache directives")
   func directives() async throws {
     let proxy = try ProxyUnderTest()
     let nothing = try await proxy.get("/a", [.cacheControl: "only-if-cached"])
@@ -91,7 +91,7 @@ struct CacheProxyTests {
     #expect(try await proxy.get("/a", [.cacheControl: "only-if-cached, max-stale=10"]).text == "3")
   }
 
-  @Test("A program that has the bytes already is told so, though the origin is not asked")
+  @Test("A program that has the bytes gets 304 without a request to the origin")
   func conditions() async throws {
     let proxy = try ProxyUnderTest()
     let modified = HTTPDate.text(proxy.now - 5000)
@@ -110,7 +110,7 @@ struct CacheProxyTests {
     #expect(proxy.origin.requests.count == 1)
   }
 
-  @Test("A part comes out of what is stored whole; else it passes and is never kept as the whole")
+  @Test("A part comes from a whole entry, else passes and is never stored")
   func parts() async throws {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(206, [.contentRange: "bytes 1-2/4", .cacheControl: "max-age=60"], "12")
@@ -125,7 +125,7 @@ struct CacheProxyTests {
     #expect(proxy.origin.requests.count == 2)
   }
 
-  @Test("When the origin fails, what is stale stands in for it, unless it may not")
+  @Test("A stale entry replaces a failure of the origin, unless directives forbid it")
   func failures() async throws {
     for (control, standsIn) in [("max-age=10", true), ("max-age=10, must-revalidate", false)] {
       let proxy = try ProxyUnderTest()
@@ -142,7 +142,7 @@ struct CacheProxyTests {
     }
   }
 
-  @Test("Errors and redirects of the origin come through as they are, and are kept where that is allowed")
+  @Test("Errors and redirects pass unchanged, and are stored if HTTP allows it")
   func otherStatuses() async throws {
     for status in [301, 400, 404, 410, 500] {
       let proxy = try ProxyUnderTest()
@@ -170,7 +170,7 @@ struct CacheProxyTests {
     #expect(sent[.acceptEncoding] == nil)
   }
 
-  @Test("An answer that is not kept goes out piece by piece, the first before the last has come")
+  @Test("An unstored response is sent in pieces, before the last has arrived")
   func streaming() async throws {
     let proxy = try ProxyUnderTest()
     let (pieces, continuation) = AsyncThrowingStream.makeStream(of: Data.self)
@@ -187,7 +187,7 @@ struct CacheProxyTests {
     #expect(collected.bytes == Array("first last".utf8))
   }
 
-  @Test("A body too large to be kept passes through whole")
+  @Test("A body too large for the cache passes through whole")
   func large() async throws {
     let proxy = try ProxyUnderTest(bodyBytes: 10)
     let body = String(repeating: "x", count: 1000)
@@ -196,7 +196,7 @@ struct CacheProxyTests {
     #expect(reply.status == 200 && reply.text == body)
   }
 
-  @Test("What is no path of the origin is refused, and another spelling of a path passes as it is")
+  @Test("Foreign paths are refused, and another spelling of a path passes unchanged")
   func targets() async throws {
     let proxy = try ProxyUnderTest()
     #expect(try await proxy.get("http://elsewhere.example/a").status == 400)

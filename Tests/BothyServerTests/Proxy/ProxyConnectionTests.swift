@@ -8,13 +8,13 @@ import NIOPosix
 import ServiceLifecycle
 import Testing
 
-/// What goes over a connection to a proxy: real sockets, bytes written by hand.
+/// The bytes of connections to a proxy, over real sockets and written by hand.
 @Suite("Connections to the cache as a proxy", .timeLimit(.minutes(5)))
 struct ProxyConnectionTests {
   private let hour: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\""]
 
   @Test(
-    "One connection carries request after request, from the cache and through it, and what is sent at once in order"
+    "One connection carries many requests, cached or passed, and pipelined ones in order"
   )
   func keepAlive() async throws {
     let proxy = try ProxyUnderTest()
@@ -36,7 +36,7 @@ struct ProxyConnectionTests {
     }
   }
 
-  @Test("A program of HTTP/1.0 gets whole answers, and the connection goes on only if it wants that")
+  @Test("A program of HTTP/1.0 gets whole responses, and keeps the connection if it asks")
   func old() async throws {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(200, hour, "kept")
@@ -57,7 +57,7 @@ struct ProxyConnectionTests {
     }
   }
 
-  @Test("Who says that it closes, or has closed its side, still gets the answer whole")
+  @Test("A client that announces or makes a close still gets the whole response")
   func closing() async throws {
     let proxy = try ProxyUnderTest()
     let large = String(repeating: "0123456789", count: 300_000)
@@ -77,7 +77,7 @@ struct ProxyConnectionTests {
     }
   }
 
-  @Test("Answers without a body have none, and the next one follows; pieces are framed as such")
+  @Test("Responses without a body have none, and the next one follows")
   func framing() async throws {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(200, hour, "kept")
@@ -102,7 +102,7 @@ struct ProxyConnectionTests {
     }
   }
 
-  @Test("What is no request is refused, what is too large too, and who waits for leave to send gets it")
+  @Test("Invalid and too large requests are refused, and Expect gets a 100 response")
   func refusals() async throws {
     let proxy = try ProxyUnderTest(requestBytes: 10)
     try await proxy.connected { line async throws in
@@ -126,7 +126,7 @@ struct ProxyConnectionTests {
     }
   }
 
-  @Test("An answer that breaks off at the origin does not end as if it were whole")
+  @Test("A response that breaks off at the origin never looks whole")
   func brokenOff() async throws {
     let proxy = try ProxyUnderTest()
     let (pieces, continuation) = AsyncThrowingStream.makeStream(of: Data.self)

@@ -7,7 +7,7 @@ import NIOPosix
 import ServiceLifecycle
 import Testing
 
-/// A connection to a proxy that a test speaks HTTP on by hand.
+/// A connection to a proxy on which a test writes HTTP by hand.
 final class ProxyLine {
   private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
   private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
@@ -31,7 +31,7 @@ final class ProxyLine {
     return try await reply(hasBody: hasBody)
   }
 
-  /// The next answer; of a chunked one the chunks as they stand.
+  /// Returns the next response. The body of a chunked one is its raw chunks.
   func reply(hasBody: Bool = true) async throws -> ProxyReply {
     let head = String(decoding: try await take { Self.end(of: "\r\n\r\n", in: $0) }, as: UTF8.self)
     let lines = head.split(separator: "\r\n")
@@ -52,12 +52,12 @@ final class ProxyLine {
     return reply
   }
 
-  /// So many bytes, as they stand.
+  /// Returns the next `length` bytes as text.
   func text(_ length: Int) async throws -> String {
     String(decoding: try await take { $0.count >= length ? length : nil }, as: UTF8.self)
   }
 
-  /// All that comes until the proxy closes its side.
+  /// Returns all bytes until the proxy closes its side.
   func rest() async throws -> String {
     while try await more() {}
     defer { unread = [] }
@@ -90,7 +90,7 @@ final class ProxyLine {
 }
 
 extension ProxyUnderTest {
-  /// Runs the proxy on a real socket and connects to it, for as long as `body` runs.
+  /// Runs the proxy on a real socket, and connects to it while `body` runs.
   func connected(_ body: (ProxyLine) async throws -> Void) async throws {
     var logger = Logger(label: "test")
     logger.logLevel = .critical

@@ -4,13 +4,13 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// Requests that come again in the same bytes, which a proxy does not parse again, over real sockets.
+/// Requests that arrive again in known bytes, which a proxy doesn't parse again, over real sockets.
 @Suite("Requests that a proxy knows by their bytes", .timeLimit(.minutes(5)))
 struct ProxyShortcutTests {
   private let hour: HTTPFields = [.cacheControl: "max-age=3600", .eTag: "\"1\"", .contentType: "text/plain"]
   private let known = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
 
-  @Test("Are answered as if they were new: with the age of now, in parts and on conditions")
+  @Test("Known requests get responses like new ones: current age, ranges and conditions")
   func again() async throws {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(200, hour, "kept")
@@ -36,7 +36,7 @@ struct ProxyShortcutTests {
     #expect(proxy.origin.requests.map(\.method) == [.get, .head, .head, .head])
   }
 
-  @Test("Get the newest answer, and what was removed is asked for again")
+  @Test("Known requests get the newest response, and an invalidated one is requested again")
   func changed() async throws {
     let proxy = try ProxyUnderTest()
     for text in ["old", "newer", "newest"] { proxy.origin.answers(200, hour, text) }
@@ -57,7 +57,7 @@ struct ProxyShortcutTests {
     }
   }
 
-  @Test("Are no requests where they stand in a body or in a field", arguments: [false, true])
+  @Test("Known bytes in a body or in a field are not requests", arguments: [false, true])
   func smuggled(isChunked: Bool) async throws {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(200, hour, "kept")
@@ -68,7 +68,7 @@ struct ProxyShortcutTests {
         let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(known.utf8.count)"
         try await line.send(
           "POST /c HTTP/1.1\r\nHost: x\r\nContent-Type: text/x\r\nExpect: 100-continue\r\n\(framing)\r\n\r\n")
-        // From here on the body comes by itself.
+        // From here on the body arrives separately.
         #expect(try await line.reply(hasBody: false).status == 100)
         if isChunked { try await line.send(String(known.utf8.count, radix: 16) + "\r\n") }
         try await line.send(known)
@@ -82,7 +82,7 @@ struct ProxyShortcutTests {
       #expect(try await line.ask(known).text == "kept")
       proxy.origin.answers(200, [.cacheControl: "no-store", .contentLength: "5"], "other")
       try await line.send("GET /b HTTP/1.1\r\nX-Note: ")
-      // Another connection has been served in between: the first line has been read.
+      // The server has served another connection in between, so it has read the first line.
       try await proxy.connected { other async throws in
         for _ in 0..<20 { #expect(try await other.ask(known).text == "kept") }
       }
@@ -92,7 +92,7 @@ struct ProxyShortcutTests {
     }
   }
 
-  @Test("Are refused behind what is none, and not answered behind what ends the connection")
+  @Test("Known requests are refused after an invalid one and ignored after a close")
   func behind() async throws {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(200, hour, "kept")
@@ -114,7 +114,7 @@ struct ProxyShortcutTests {
     }
   }
 
-  @Test("Wait their turn behind a request that is being answered")
+  @Test("Known requests wait for the running request")
   func inTurn() async throws {
     let proxy = try ProxyUnderTest()
     proxy.origin.answers(200, hour, "kept")
@@ -132,7 +132,7 @@ struct ProxyShortcutTests {
     }
   }
 
-  @Test("Get the whole answer though the other side closes at once")
+  @Test("Known requests get the whole response even if the other side closes")
   func closing() async throws {
     let proxy = try ProxyUnderTest()
     let large = String(repeating: "0123456789", count: 300_000)

@@ -7,7 +7,8 @@ import NIOHTTP1
 import Synchronization
 import Testing
 
-/// A proxy with a cache in memory in front of a scripted origin, at a time that tests set; spoken to without a socket.
+/// A proxy with a cache in memory, in front of a scripted origin. Tests set its clock, and send requests without a
+/// socket.
 final class ProxyUnderTest: Sendable {
   let origin = ScriptedOrigin()
   private let time = Mutex<Int64>(1_796_083_200_000)
@@ -62,20 +63,20 @@ final class ProxyUnderTest: Sendable {
   func proxy() throws -> CacheProxy { CacheProxy(try #require(configuration.withLock { $0 })) }
 }
 
-/// What a program gets from a proxy.
+/// The response that a program receives from a proxy.
 struct ProxyReply: Sendable {
   var status: Int
   var fields: HTTPFields
   var text: String
 
-  /// What the cache had to do with it.
+  /// The field `Cache-Status` of the response.
   var cacheStatus: String {
     guard let name = HTTPField.Name("Cache-Status") else { return "" }
     return fields[name] ?? ""
   }
 }
 
-/// An origin that answers each request with the next line of its script, and remembers what it was asked.
+/// An origin that responds to each request with the next line of its script, and records the requests.
 final class ScriptedOrigin: ResourceLoader {
   struct Line: Sendable {
     var status: Int
@@ -117,7 +118,7 @@ final class ScriptedOrigin: ResourceLoader {
   }
 }
 
-/// Takes the bytes of an answer as they come.
+/// A buffer for the bytes of a response as they arrive.
 final class Collected: Sendable {
   private let buffer = Mutex<[UInt8]>([])
   var bytes: [UInt8] { buffer.withLock { $0 } }

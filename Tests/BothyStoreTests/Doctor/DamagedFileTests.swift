@@ -8,7 +8,7 @@ struct DamagedFileTests {
   private let schema = StoreSchema(types: [TypeSchema("Item", fields: [.field("text", String.self)])])
   private var path: String { folder.appendingPathComponent("items.bothy").path }
 
-  /// A copy of a file in use, as the end of its process leaves it, with 500 records.
+  /// Copies a file in use, with 500 records, as the end of its process leaves it.
   private func abandoned() throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let original = folder.appendingPathComponent("original.bothy").path
@@ -25,7 +25,7 @@ struct DamagedFileTests {
     try store.close()
   }
 
-  /// Takes the closed file, writes nonsense over some pages, and leaves a log as an ended process does.
+  /// Closes the file, overwrites some pages, and leaves a log as an ended process does.
   private func damage() throws {
     for suffix in ["", "-wal"] { try FileManager.default.removeItem(atPath: path + suffix) }
     try FileManager.default.copyItem(
@@ -40,7 +40,7 @@ struct DamagedFileTests {
   }
 
   /// Promises: S-3
-  @Test("after the end of a process, an undamaged file opens with all that was committed")
+  @Test("After its process ends, an undamaged file opens with all committed records")
   func undamaged() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
@@ -49,14 +49,14 @@ struct DamagedFileTests {
     try store.close()
   }
 
-  /// The names of the files that were set aside.
+  /// Returns the names of the quarantined files.
   private func kept() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder.path)
       .filter { $0.contains(".damaged-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
   }
 
-  /// Expects that the file is renamed at this opening, named by the error, and that the next one makes a new file and
-  /// tells of the old one.
+  /// Expects that this opening renames the file and names it in the error. The next one creates a new file and reports
+  /// the old one.
   private func expectSetAside() throws {
     let error = try #require(#expect(throws: StoreError.self) { _ = try Store(at: path, schema: schema) })
     #expect(error.code == .corrupt)
@@ -73,7 +73,7 @@ struct DamagedFileTests {
     }
   }
 
-  @Test("opening a file after the end of its process reads no more of it than it needs")
+  @Test("Opening a file after its process ended reads only what it needs")
   func notLookedThrough() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
@@ -85,7 +85,7 @@ struct DamagedFileTests {
   }
 
   /// Promises: S-3
-  @Test("damage that a read meets has the next opening set the file aside, and keep it")
+  @Test("After a read meets damage, the next opening quarantines the file and keeps it")
   func met() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
@@ -99,7 +99,7 @@ struct DamagedFileTests {
   }
 
   /// Promises: S-3
-  @Test("the day's check finds damage, and the next opening sets the file aside and keeps it")
+  @Test("After the daily check finds damage, the next opening quarantines and keeps the file")
   func setAside() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
@@ -113,7 +113,7 @@ struct DamagedFileTests {
     try expectSetAside()
   }
 
-  @Test("a suspicion that the next opening does not confirm is dropped")
+  @Test("The next opening drops a suspicion that it doesn't confirm")
   func unfounded() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
@@ -126,7 +126,7 @@ struct DamagedFileTests {
 
   /// Promises: S-3
   @Test(
-    "a file whose first page is gone is set aside at its opening, and the error says what to do",
+    "An opening quarantines a file without its first page and says what to do",
     arguments: ["zeroed", "overwritten", "cut off"])
   func firstPage(_ kind: String) throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
@@ -147,7 +147,7 @@ struct DamagedFileTests {
     try store.close()
   }
 
-  @Test("a file of another kind is refused, and left where it is")
+  @Test("A file of another kind is refused and left in its place")
   func otherKind() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -160,7 +160,7 @@ struct DamagedFileTests {
   }
 
   /// Promises: S-3
-  @Test("a tool opens what there is and leaves the file where it is")
+  @Test("A tool opens a damaged file and leaves it in its place")
   func left() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()

@@ -17,7 +17,7 @@ struct DoctorTests {
     }
   }
 
-  /// Expects one finding of `check` whose message has `phrase`, and nothing left after a repair.
+  /// Expects one finding of `check` whose message contains `phrase`, and none after a repair.
   private func expectRepairable(_ check: String, _ phrase: String, fault: String) throws {
     try store.tamper(fault)
     let diagnosis = try store.diagnose()
@@ -28,35 +28,35 @@ struct DoctorTests {
     #expect(try store.repair(diagnosis).findings == [])
   }
 
-  @Test("a sound store has no findings")
+  @Test("A sound store has no findings")
   func sound() throws {
     #expect(try store.diagnose().findings == [])
     #expect(try Store.diagnose(fileAt: folder.database).findings == [])
   }
 
-  @Test("a dropped index is found and built again")
+  @Test("A dropped index is found and rebuilt")
   func droppedIndex() throws {
     try expectRepairable("tables", "bothy_index_Todo_done", fault: "DROP INDEX bothy_index_Todo_done")
   }
 
-  @Test("a dropped trigger is found and made again")
+  @Test("A dropped trigger is found and recreated")
   func droppedTrigger() throws {
     try expectRepairable("tables", "bothy_fts_Todo_update", fault: "DROP TRIGGER bothy_fts_Todo_update")
   }
 
-  @Test("a text index that lost its entries is found and built again")
+  @Test("A text index without its entries is found and rebuilt")
   func emptyText() throws {
     try expectRepairable(
       "text", "text index of Todo",
       fault: "INSERT INTO bothy_fts_Todo(bothy_fts_Todo) VALUES ('delete-all')")
   }
 
-  @Test("missing entries of the reference index are found and put back")
+  @Test("Missing entries of the reference index are found and restored")
   func missingLinks() throws {
     try expectRepairable("links", "lacks 286", fault: "DELETE FROM bothy_link WHERE target = 't0'")
   }
 
-  @Test("dangling entries of the reference index are found and removed")
+  @Test("Dangling entries of the reference index are found and removed")
   func danglingLinks() throws {
     try expectRepairable(
       "links", "1 too many", fault: "INSERT INTO bothy_link VALUES ('Tag', 't9', 'Todo', 'tags', 'nobody')")
@@ -65,7 +65,7 @@ struct DoctorTests {
       fault: "INSERT INTO bothy_link VALUES ('Tag', 't9', 'Gone', 'x', 'nobody')")
   }
 
-  @Test("missing columns, undeclared columns, missing values and broken lists are found")
+  @Test("Missing columns, undeclared columns, missing values and broken lists are found")
   func rows() throws {
     try store.tamper("ALTER TABLE Todo ADD COLUMN extra TEXT")
     try store.tamper("ALTER TABLE Todo RENAME COLUMN _version TO _other")
@@ -80,7 +80,7 @@ struct DoctorTests {
     }
   }
 
-  @Test("damaged pages are found, by the open store and in the file alone")
+  @Test("Damaged pages are found in an open store and in a file")
   func damagedPages() throws {
     try store.close()
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.database))
@@ -96,7 +96,7 @@ struct DoctorTests {
     #expect(opened.findings.contains { $0.severity == .error })
   }
 
-  @Test("a file whose first page is damaged gives a typed error or findings, never a crash")
+  @Test("A file with a damaged first page gives an error or findings, no crash")
   func damagedHeader() throws {
     try store.close()
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder.database))
@@ -116,7 +116,7 @@ struct DoctorTests {
     }
   }
 
-  @Test("other modules add checks of their own; one that throws is a finding")
+  @Test("Checks of other modules run, and their errors become findings")
   func addedChecks() throws {
     struct Added: StoreCheck {
       func findings(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct JSONTests {
   @Test(
-    "What RFC 8259 allows is read",
+    "Valid JSON of RFC 8259 is read",
     arguments: [
       ("null", "null"), (" [ ] ", "[]"), ("{}", "{}"), ("\t[1,\r\n2]\n", "[1,2]"), ("-0", "0"), ("0", "0"),
       ("-1", "-1"), ("1.5e3", "1500"), ("1E+2", "100"), ("1e-2", "0.01"), ("0.10", "0.1"), ("-0.0", "0"),
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "What RFC 8259 forbids is refused",
+    "Text that RFC 8259 forbids is refused",
     arguments: [
       "", " ", "nul", "nulll", "True", "[", "]", "[1", "[1,]", "[,1]", "[1 2]", "{", "{\"a\"}", "{\"a\":}",
       "{a:1}",
@@ -54,7 +54,7 @@ import Testing
     _ = try JSONValue(parsing: "[" + Array(repeating: "[]", count: 1000).joined(separator: ",") + "]")
   }
 
-  @Test("A value that is gone over is checked like one that is read; its depth may be limited or left open")
+  @Test("A skipped value is checked like one that is read, to any depth limit")
   func skipping() throws {
     func raw(_ text: String, upTo limit: Int = JSONReader.maximumDepth) throws -> String {
       try JSONReader.read(text) { String(decoding: try $0.rawValue(upTo: limit), as: UTF8.self) }
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test("What must be escaped is, and nothing else, at any place in a text of any length")
+  @Test("Exactly the characters that need it are escaped, anywhere in any text")
   func escapes() throws {
     let specials = [
       ("\"", "\\\""), ("\\", "\\\\"), ("\n", "\\n"), ("\u{0}", "\\u0000"), ("\u{1F}", "\\u001f"), (" ", " "),
@@ -149,7 +149,7 @@ import Testing
     let alphabet = Array("{}[]\",:\\u0dD8e+-.tfn1 \u{1}".utf8) + [0xFF, 0xC3]
     for _ in 0..<3000 {
       let bytes = (0..<Int.random(in: 0...24, using: &random)).map { _ in random.pick(alphabet) }
-      _ = try? JSONValue(parsing: bytes)  // either outcome is right
+      _ = try? JSONValue(parsing: bytes)  // Both outcomes are correct.
     }
   }
 }

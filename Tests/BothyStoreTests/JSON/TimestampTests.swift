@@ -3,13 +3,13 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct TimestampTests {
-  @Test("Text and back agree with Foundation from year 1 to 9999", arguments: 0..<10)
+  @Test("Text and times convert like Foundation's from year 1 to 9999", arguments: 0..<10)
   func foundation(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = .gmt
     for _ in 0..<300 {
-      // Foundation's calendar is Julian before 1582-10-15, so fields are compared from there on.
+      // Foundation's calendar is Julian before 1582-10-15, so fields are compared from that date on.
       let milliseconds = Int64.random(in: -62_135_596_800_000..<253_402_300_800_000, using: &random)
       let time = Timestamp(milliseconds: milliseconds)
       #expect(Timestamp(rfc3339: time.rfc3339) == time, "seed \(seed): \(time.rfc3339)")
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test("Known moments")
+  @Test("Known moments have their known text")
   func known() {
     let table: [(String, Int64)] = [
       ("1970-01-01", 0), ("1969-12-31T23:59:59.999Z", -1), ("0001-01-01T00:00:00Z", -62_135_596_800_000),
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "What is no date is refused",
+    "Text that isn't a date is refused",
     arguments: [
       "", "2026", "2026-1-1", "2026-02-29", "2100-02-29", "2026-13-01", "2026-00-01", "2026-01-00",
       "2026-04-31",

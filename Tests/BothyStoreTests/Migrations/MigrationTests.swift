@@ -16,7 +16,7 @@ struct MigrationTests {
     try Store(at: folder.database, schema: schema, migrations: migrations)
   }
 
-  /// Makes a file with one note and closes it.
+  /// Creates a file with one note and closes it.
   private func seed(_ schema: StoreSchema, _ fields: [String: FieldValue] = ["title": "old"]) throws {
     let store = try open(schema)
     try store.write { try $0.insert(AnyRecord(schema.types[0].name, id: "a", fields)) }
@@ -31,7 +31,7 @@ struct MigrationTests {
 
   private let title = FieldSchema("title", .text)
 
-  @Test("new types, optional fields and fields with a default need no step")
+  @Test("New types, optional fields and fields with a default need no step")
   func additive() throws {
     try seed(schema(1, title))
     var wider = schema(
@@ -46,7 +46,7 @@ struct MigrationTests {
     expect(.denied) { try store.write { _ = try $0.delete(RecordID(type: "Friend", id: "f")) } }
   }
 
-  @Test("a field that becomes required fills the gaps with its default")
+  @Test("A field that becomes required fills the gaps with its default")
   func becomesRequired() throws {
     let optional = FieldSchema("stars", .int, optional: true)
     try seed(schema(1, title, optional))
@@ -55,7 +55,7 @@ struct MigrationTests {
     #expect(try note(store)?["stars"] == 5)
   }
 
-  @Test("fields and types are renamed with their data, indexes and references")
+  @Test("Fields and types are renamed with their data, indexes and references")
   func rename() throws {
     try seed(schema(1, FieldSchema("title", .text, indexed: true, fullText: true)))
     let new = schema(2, FieldSchema("name", .text, indexed: true, fullText: true), type: "Memo")
@@ -69,7 +69,7 @@ struct MigrationTests {
     #expect(try store.diagnose().findings == [])
   }
 
-  @Test("a field is converted row by row")
+  @Test("A field is converted row by row")
   func convert() throws {
     try seed(schema(1, title, FieldSchema("stars", .text, indexed: true)), ["title": "old", "stars": "4"])
     let new = schema(2, title, FieldSchema("stars", .int, indexed: true))
@@ -80,7 +80,7 @@ struct MigrationTests {
     #expect(try store.diagnose().findings == [])
   }
 
-  @Test("text that becomes a list of references is indexed as one")
+  @Test("Text that becomes a list of references is indexed as one")
   func convertToList() throws {
     try seed(schema(1, title))
     var new = schema(2, FieldSchema("title", .references(to: "Note", onDelete: .deny)))
@@ -92,7 +92,7 @@ struct MigrationTests {
     #expect(try store.diagnose().findings == [])
   }
 
-  @Test("fields and types are dropped only by a declared step")
+  @Test("Only a declared step drops fields and types")
   func drop() throws {
     try seed(schema(1, title, FieldSchema("stars", .int, default: 1, indexed: true)))
     expect(.schemaMismatch) { _ = try open(schema(2, title)) }
@@ -104,7 +104,7 @@ struct MigrationTests {
     #expect(try empty.count("SELECT count(*) FROM sqlite_master WHERE name = 'Note'") == 0)
   }
 
-  @Test("steps run in the order of versions, each once")
+  @Test("Steps run in the order of versions, each once")
   func order() throws {
     try seed(schema(1, title))
     func append(_ text: String) -> Migration.Step {
@@ -117,7 +117,7 @@ struct MigrationTests {
     #expect(try note(open(schema(3, title), steps))?["title"] == "old23")
   }
 
-  @Test("a failing step leaves the file as it was")
+  @Test("A failing step leaves the file unchanged")
   func failure() throws {
     struct Refusal: Error {}
     try seed(schema(1, title))
@@ -131,7 +131,7 @@ struct MigrationTests {
     #expect(try store.diagnose().findings == [])
   }
 
-  @Test("a file of a newer schema or a newer format is refused untouched")
+  @Test("A file of a newer schema or a newer format is refused and unchanged")
   func newer() throws {
     try seed(schema(2, title))
     var before = try bytes
@@ -146,7 +146,7 @@ struct MigrationTests {
     #expect(try bytes == before)
   }
 
-  @Test("an existing file brings its own schema")
+  @Test("An existing file opens with its own schema")
   func existing() throws {
     try seed(schema(7, title))
     let store = try Store(existing: folder.database)

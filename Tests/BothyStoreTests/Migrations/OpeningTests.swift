@@ -8,7 +8,7 @@ struct OpeningTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  @Test("a file that is no database is refused untouched")
+  @Test("A file that isn't a database is refused and unchanged")
   func notADatabase() throws {
     let text = Data(String(repeating: "Not a database. ", count: 100).utf8)
     try text.write(to: URL(fileURLWithPath: folder.database))
@@ -18,7 +18,7 @@ struct OpeningTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == text)
   }
 
-  @Test("a database of another program is refused untouched")
+  @Test("A database of another program is refused and unchanged")
   func foreign() throws {
     let store = try Store(at: folder.database, schema: todoSchema)
     try store.tamper("PRAGMA application_id = 7")
@@ -28,7 +28,7 @@ struct OpeningTests {
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == before)
   }
 
-  @Test("an empty file becomes a store")
+  @Test("An empty file becomes a store")
   func emptyFile() throws {
     #expect(FileManager.default.createFile(atPath: folder.database, contents: Data()))
     let store = try Store(at: folder.database, schema: todoSchema)
@@ -36,7 +36,7 @@ struct OpeningTests {
     #expect(try store.fetch(Todo.self, id: "a") != nil)
   }
 
-  @Test("a missing folder, a file in place of the folder and a folder in place of the file are named as such")
+  @Test("The error names a missing folder or a misplaced file or folder")
   func places() throws {
     expect(.cannotOpen) { _ = try Store(at: folder.path + "/none/x.db", schema: todoSchema) }
     expect(.cannotOpen) { _ = try Store(at: "/dev/null/x.db", schema: todoSchema) }
@@ -45,14 +45,14 @@ struct OpeningTests {
     expect(.cannotOpen) { _ = try Store.diagnose(fileAt: folder.database) }
   }
 
-  @Test("a folder that may not be written is refused")
+  @Test("A folder without write permission is refused")
   func readOnlyFolder() throws {
-    // /proc may be written by nobody, root included.
+    // No process can create a file in /proc, not even root.
     let path = FileManager.default.fileExists(atPath: "/proc/self") ? "/proc/x.db" : "/System/x.db"
     expect(.cannotOpen) { _ = try Store(at: path, schema: todoSchema) }
   }
 
-  @Test("a store in memory is gone with it, and no other sees it")
+  @Test("A store in memory is private and deleted on release")
   func inMemory() throws {
     let (one, two) = (try Store(inMemory: todoSchema), try Store(inMemory: todoSchema))
     try one.write { try $0.insert(Todo("a")) }
@@ -61,7 +61,7 @@ struct OpeningTests {
     #expect(try two.fetch(Todo.self, id: "a") == nil)
   }
 
-  @Test("what was written is there when the file is opened again")
+  @Test("Written records exist when the file is opened again")
   func durable() throws {
     let store = try Store(at: folder.database, schema: todoSchema)
     try store.write { try $0.insert(Todo("a", "kept")) }
@@ -70,7 +70,7 @@ struct OpeningTests {
   }
 
   /// Promises: S-8
-  @Test("a file of a later format is refused by a typed error and left as it is")
+  @Test("A file of a later format is refused with a typed error and unchanged")
   func laterFormat() throws {
     let store = try Store(at: folder.database, schema: todoSchema)
     try store.tamper("PRAGMA user_version = 99")

@@ -3,13 +3,13 @@ import Foundation
 import Synchronization
 import Testing
 
-/// In which order listeners hear of commits.
+/// The order in which listeners receive commits.
 @Suite(.timeLimit(.minutes(5))) struct EventOrderTests {
   private final class Counter: Sendable {
     let next = Mutex(0)
   }
 
-  @Test("events come in the order of the commits, whichever thread made them")
+  @Test("Events arrive in the order of the commits, from any thread")
   func order() async throws {
     let store = try Store(inMemory: todoSchema)
     let events = store.events
@@ -17,7 +17,7 @@ import Testing
     let (threads, writes) = (4, 500)
     DispatchQueue.concurrentPerform(iterations: threads) { _ in
       for _ in 0..<writes {
-        try? store.write { transaction in  // a failure shows as a missing event
+        try? store.write { transaction in  // A failure shows as a missing event.
           let number = counter.next.withLock { next in
             next += 1
             return next

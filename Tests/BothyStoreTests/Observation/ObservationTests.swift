@@ -7,7 +7,7 @@ struct ObservationTests {
 
   init() throws { store = try Store(inMemory: todoSchema) }
 
-  @Test("the present answer comes first, then one after each commit that changed it")
+  @Test("The present value comes first, then one after each commit that changed it")
   func values() async throws {
     var iterator = store.values(of: Todo.self, id: "a").makeAsyncIterator()
     #expect(try await iterator.next() == .some(nil))
@@ -17,7 +17,7 @@ struct ObservationTests {
     #expect(try await iterator.next() == .some(nil))
   }
 
-  @Test("a transaction is one change, whatever it does")
+  @Test("A transaction counts as one change, whatever it writes")
   func oneNotice() async throws {
     var iterator = store.values(of: Todo.self, id: "a").makeAsyncIterator()
     _ = try await iterator.next()
@@ -30,7 +30,7 @@ struct ObservationTests {
     #expect(try await iterator.next()??.title == "four")
   }
 
-  @Test("a commit that leaves the answer as it was is not delivered")
+  @Test("A commit that doesn't change the value is not delivered")
   func onlyChanges() async throws {
     try await store.write { try $0.insert(Todo("a", "one")) }
     var iterator = store.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
@@ -41,7 +41,7 @@ struct ObservationTests {
     #expect(try await iterator.next() == "two")
   }
 
-  @Test("the answer of a closure is read again only when its region is touched")
+  @Test("A closure is run again only when its region is touched")
   func regions() async throws {
     let reads = Received<Int>()
     var iterator = store.observe(.types("Tag")) { transaction in
@@ -56,7 +56,7 @@ struct ObservationTests {
     #expect(reads.values.count == 2)
   }
 
-  @Test("records of any type can be observed")
+  @Test("Records of any type can be observed")
   func dynamic() async throws {
     var iterator = store.values(of: RecordID(type: "Todo", id: "a")).makeAsyncIterator()
     #expect(try await iterator.next() == .some(nil))
@@ -64,7 +64,7 @@ struct ObservationTests {
     #expect(try await iterator.next()??["title"] == "one")
   }
 
-  @Test("a slow consumer sees the newest answer, not the ones between")
+  @Test("A slow consumer sees the newest value and skips those before it")
   func coalescing() async throws {
     var iterator = store.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
     #expect(try await iterator.next() == .some(nil))
@@ -81,7 +81,7 @@ struct ObservationTests {
     #expect(steps <= 2)
   }
 
-  @Test("cancelling the consumer ends the sequence at once and removes the subscription")
+  @Test("Cancelling the consumer ends the sequence at once and removes the subscription")
   func cancellation() async throws {
     let received = Received<String?>()
     let consumer = Task { [store] in
@@ -95,14 +95,14 @@ struct ObservationTests {
     #expect(received.values == [nil])
   }
 
-  @Test("an error of the read is thrown and ends the sequence")
+  @Test("An error of the read is thrown and ends the sequence")
   func failure() async throws {
     var iterator = store.values(of: RecordID(type: "Nothing", id: "a")).makeAsyncIterator()
     await #expect(throws: StoreError.self) { try await iterator.next() }
     #expect(try await iterator.next() == nil)
   }
 
-  @Test("closing the store ends every observation")
+  @Test("Closing the store ends every observation")
   func closing() async throws {
     let received = Received<Int>()
     let observation = store.values(of: Todo.self, id: "a")
@@ -119,7 +119,7 @@ struct ObservationTests {
     #expect(try await late.next() == nil)
   }
 
-  @Test("an observation keeps the store open; the last one to go closes it")
+  @Test("An observation keeps the store open, and the last one closes it")
   func lifetime() async throws {
     weak var released: Store?
     var iterator: QueryObservation<Todo?>.AsyncIterator?
@@ -134,7 +134,7 @@ struct ObservationTests {
     try await until { released == nil }
   }
 
-  @Test("the commit stream tells which records were touched")
+  @Test("The commit stream reports the touched records")
   func commits() async throws {
     var iterator = store.commits.makeAsyncIterator()
     try await store.write { transaction in
@@ -148,7 +148,7 @@ struct ObservationTests {
     #expect(await iterator.next()?.records == ["Tag": .any])
   }
 
-  @Test("a transaction that is rolled back is no notice")
+  @Test("A transaction that is rolled back sends no notice")
   func rollback() async throws {
     var iterator = store.commits.makeAsyncIterator()
     await #expect(throws: TimedOut.self) {
@@ -161,7 +161,7 @@ struct ObservationTests {
     #expect(await iterator.next()?.records == ["Todo": .some(["b"])])
   }
 
-  @Test("a hundred observers make a write less than ten times as dear") func cost() async throws {
+  @Test("A hundred observers make a write less than ten times as slow") func cost() async throws {
     let folder = try TemporaryFolder()
     let store = try Store(at: folder.database, schema: todoSchema, options: StoreOptions(durability: .normal))
     func write(_ name: String) throws -> Duration {

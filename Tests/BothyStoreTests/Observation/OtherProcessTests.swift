@@ -14,7 +14,7 @@ struct OtherProcessTests {
     try Store(at: folder.database, schema: todoSchema, options: options)
   }
 
-  @Test("stores on one file see each other's commits")
+  @Test("Stores on one file see each other's commits")
   func twoStores() async throws {
     let (one, two) = (try open(), try open())
     try await withDeadline {
@@ -30,7 +30,7 @@ struct OtherProcessTests {
     }
   }
 
-  @Test("a commit of another process is seen")
+  @Test("A commit of another process is seen")
   func realProcess() async throws {
     let store = try open()
     try await store.write { try $0.insert(Todo("a", "here")) }
@@ -57,7 +57,7 @@ struct OtherProcessTests {
     }
   }
 
-  @Test("the folder may be deleted under the watchers")
+  @Test("The folder may be deleted while it is watched")
   func folderDeleted() async throws {
     let (one, two) = (try open(), try open())
     try await one.write { try $0.insert(Todo("a", "0")) }
@@ -65,7 +65,7 @@ struct OtherProcessTests {
       var titles = two.values(of: Todo.self, id: "a", \.title).makeAsyncIterator()
       #expect(try await titles.next() == "0")
       for number in 1...5 {
-        // The watcher may put its file back before the folder goes: then only the files were deleted.
+        // The watcher may recreate its file before the folder is removed. Then only the files were deleted.
         try? FileManager.default.removeItem(atPath: signals)
         try await until { !folder.names(in: signals).isEmpty }
         try await one.write { try $0.update(Todo.self, id: "a") { $0.title = "\(number)" } }
@@ -74,7 +74,7 @@ struct OtherProcessTests {
     }
   }
 
-  @Test("each store keeps one signal file while it is open, and none afterwards")
+  @Test("Each store has one signal file while it is open, and none afterwards")
   func files() throws {
     let (one, two) = (try open(), try open())
     #expect(folder.names(in: signals).isEmpty)
@@ -87,7 +87,7 @@ struct OtherProcessTests {
     #expect(!FileManager.default.fileExists(atPath: signals))
   }
 
-  @Test("files that a dead process left are removed when a store opens, files of living stores are kept")
+  @Test("Opening a store removes files of dead processes and keeps those of others")
   func staleFiles() throws {
     let living = try open()
     try living.write { try $0.insert(Todo("a")) }
@@ -98,7 +98,7 @@ struct OtherProcessTests {
     try other.close()
   }
 
-  @Test("a store alone on its file makes no signal files")
+  @Test("A store that is the only writer creates no signal files")
   func single() throws {
     var options = StoreOptions()
     options.processes = .single
@@ -107,12 +107,12 @@ struct OtherProcessTests {
     #expect(!FileManager.default.fileExists(atPath: signals))
   }
 
-  @Test("watching leaves no descriptors behind")
+  @Test("Watching leaks no descriptors")
   func descriptors() async throws {
     try await cycle()
     let before = folder.names(in: "/proc/self/fd").count
     for _ in 0..<10 { try await cycle() }
-    // Other tests run beside this one and have files of their own.
+    // Other tests run at the same time and have files of their own.
     try await until { folder.names(in: "/proc/self/fd").count < before + 30 }
   }
 
@@ -124,7 +124,7 @@ struct OtherProcessTests {
     try store.close()
   }
 
-  @Test("polling sees commits of programs that give no signal, at each tick of the clock")
+  @Test("Polling sees commits of programs without signals at each tick of the clock")
   func polling() async throws {
     let clock = ManualClock()
     let silent = try open(StoreOptions(processes: .single))
@@ -141,7 +141,7 @@ struct OtherProcessTests {
     }
   }
 
-  @Test("where the folder can't be made, commits are polled")
+  @Test("Commits are polled if the folder can't be created")
   func fallback() async throws {
     #expect(FileManager.default.createFile(atPath: signals, contents: Data()))
     let clock = ManualClock()

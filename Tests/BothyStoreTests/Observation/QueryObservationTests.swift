@@ -8,7 +8,7 @@ struct QueryObservationTests {
 
   init() throws { store = try Store(inMemory: todoSchema) }
 
-  @Test("the records of a query are delivered when they change, not when others do")
+  @Test("A query delivers its records when they change, not when others do")
   func records() async throws {
     var typed = store.values(of: RecordQuery<Todo>(open)).makeAsyncIterator()
     var untyped = store.values(of: open).makeAsyncIterator()
@@ -28,7 +28,7 @@ struct QueryObservationTests {
     #expect(try await typed.next()?.map(\.id) == ["a"])
   }
 
-  @Test("a count is delivered when it changes")
+  @Test("A count is delivered when it changes")
   func counts() async throws {
     var counts = store.counts(of: RecordQuery<Todo>(open)).makeAsyncIterator()
     #expect(try await counts.next() == 0)

@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 @MainActor
 struct StoreQueryModelTests {
-  @Test("a model follows its observation while it runs")
+  @Test("A model follows its observation while it runs")
   func follows() async throws {
     let store = try Store(inMemory: todoSchema)
     let model = StoreQueryModel(store.values(of: Todo.self, id: "a"))
@@ -18,7 +18,7 @@ struct StoreQueryModelTests {
     #expect(model.error == nil)
   }
 
-  @Test("a model keeps the error that ended its observation")
+  @Test("A model keeps the error that ended its observation")
   func fails() async throws {
     let store = try Store(inMemory: todoSchema)
     let model = StoreQueryModel(store.values(of: RecordID(type: "Nothing", id: "a")))

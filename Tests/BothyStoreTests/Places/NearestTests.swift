@@ -10,7 +10,7 @@ struct NearestTests {
   }
 
   @Test(
-    "Circles, boxes and the nearest are what measuring every record gives, with an index and without",
+    "Queries by place match measuring every record, with and without an index",
     arguments: 0..<20)
   func exact(seed: UInt64) throws {
     for indexed in [true, false] {
@@ -28,7 +28,7 @@ struct NearestTests {
     }
   }
 
-  @Test("The nearest come in the order of their distance, at the poles and across the antimeridian")
+  @Test("The nearest come in order of distance, at the poles and across the antimeridian")
   func order() throws {
     var places = RandomPlaces(seed: 1)
     let records = (0..<500).map { places.record($0) }
@@ -47,7 +47,7 @@ struct NearestTests {
     }
   }
 
-  @Test("Records without a coordinate are in no circle and no box, and are the farthest")
+  @Test("Records without a coordinate are in no circle or box and are farthest")
   func missing() throws {
     let places = RandomPlaces(seed: 2)
     let store = try store(
@@ -76,7 +76,7 @@ struct NearestTests {
     }
   }
 
-  @Test("Pages in the order of distance are together the whole answer", arguments: 0..<6)
+  @Test("Pages in the order of distance together give the whole result", arguments: 0..<6)
   func pages(seed: UInt64) async throws {
     var places = RandomPlaces(seed: seed)
     let records = (0..<80).map { places.record($0) }
@@ -117,7 +117,7 @@ struct NearestTests {
     }
   }
 
-  @Test("The distance to a box is that of its nearest point, looked for one by one", arguments: 0..<10)
+  @Test("The distance to a box is that of its nearest sampled point", arguments: 0..<10)
   func boxes(seed: UInt64) {
     var places = RandomPlaces(seed: seed)
     for _ in 0..<40 {

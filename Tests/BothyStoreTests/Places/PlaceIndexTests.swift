@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Indexes of places", .timeLimit(.minutes(5)))
 struct PlaceIndexTests {
-  @Test("An index follows every insert, update, deletion and answer of a server", arguments: 0..<10)
+  @Test("An index follows every insert, update, deletion and change from a server", arguments: 0..<10)
   func writes(seed: UInt64) throws {
     var places = RandomPlaces(seed: seed)
     let store = try Store(inMemory: StoreSchema(types: [places.type]))
@@ -38,7 +38,7 @@ struct PlaceIndexTests {
     #expect(try store.diagnose().findings == [], "seed \(seed)")
   }
 
-  @Test("A transaction that is rolled back leaves the index as it was")
+  @Test("A transaction that is rolled back leaves the index unchanged")
   func rollback() throws {
     struct Stop: Error {}
     var places = RandomPlaces(seed: 5)
@@ -56,7 +56,7 @@ struct PlaceIndexTests {
   }
 
   @Test(
-    "What an index lacks, has too many of, or has elsewhere is found and built again",
+    "Missing, surplus and misplaced entries of an index are found and repaired",
     arguments: [
       ("DELETE FROM \"bothy_geo(Spot.at)\" WHERE place % 2 = 0", "places", "lacks"),
       ("INSERT INTO \"bothy_geo(Spot.at)\" VALUES (100000, 1, 1, 1, 1)", "places", "1 too many"),
@@ -82,7 +82,7 @@ struct PlaceIndexTests {
     #expect(try store.fetch(query) == query.evaluate(over: all, schema: places.type))
   }
 
-  @Test("Migrations make, rename and drop indexes with their fields and types")
+  @Test("Migrations create, rename and drop indexes with their fields and types")
   func migrations() throws {
     let folder = try TemporaryFolder()
     let here = Coordinate(latitude: 47, longitude: 179.9)
@@ -127,7 +127,7 @@ struct PlaceIndexTests {
     #expect(try store.diagnose().findings == [])
   }
 
-  @Test("Types and fields whose names run into one another have indexes of their own")
+  @Test("Types and fields with overlapping names have separate indexes")
   func names() throws {
     func place(_ name: String) -> FieldSchema {
       FieldSchema(name, .coordinate, optional: true, indexed: true)
@@ -144,7 +144,7 @@ struct PlaceIndexTests {
     #expect(try store.diagnose().findings == [])
   }
 
-  @Test("Live answers by distance come when they change, and not when something far away does")
+  @Test("Observed queries by distance deliver nearby changes and skip distant ones")
   func live() async throws {
     let places = RandomPlaces(seed: 8)
     let store = try Store(inMemory: StoreSchema(types: [places.type]))
@@ -163,7 +163,7 @@ struct PlaceIndexTests {
     var second = store.counts(of: around).makeAsyncIterator()
     #expect(try await first.next()?.map(\.id) == ["a", "b"])
     #expect(try await second.next() == 2)
-    // Far away: no answer of either is told.
+    // A distant change is delivered to neither.
     try await store.write { try $0.update(RecordID(type: "Spot", id: "c"), fields: ["at": at(11)]) }
     try await store.write { try $0.update(RecordID(type: "Spot", id: "c"), fields: ["at": at(-179.5)]) }
     #expect(try await first.next()?.map(\.id) == ["c", "a"])

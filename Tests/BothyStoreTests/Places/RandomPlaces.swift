@@ -1,6 +1,6 @@
 import BothyStore
 
-/// Records at random places, many of them where maps are hard: at the poles and on both sides of the antimeridian.
+/// Records at random places, many of them at difficult ones: at the poles and on both sides of the antimeridian.
 struct RandomPlaces {
   var random: SeededGenerator
   let type: TypeSchema

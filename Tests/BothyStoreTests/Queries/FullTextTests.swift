@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-/// Full text: which words a text has, and what keeps the index of them.
+/// Full text: the words of a text, and the maintenance of their index.
 @Suite(.timeLimit(.minutes(5))) struct FullTextTests {
   private static let texts = [
     "straße": "Die lange Straße am Fluß", "strasse": "STRASSE", "office": "Our o\u{FB03}ce",
@@ -31,7 +31,7 @@ import Testing
     try store.fetch(AnyQuery("Todo", where: .matches(text))).map(\.id)
   }
 
-  @Test("a search finds on a device what the reference and a server's document find", arguments: searches)
+  @Test("A search finds equal records on a device, by the reference and in documents", arguments: searches)
   func agreement(search: String) throws {
     let store = try Store(inMemory: todoSchema)
     try filled(store)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "words with ß, ligatures and accents are found however they are written",
+    "Words with ß, ligatures and accents are found in any spelling",
     arguments: [
       ("straße", ["strasse", "straße"]), ("strasse", ["strasse", "straße"]),
       ("STRASSE", ["strasse", "straße"]),
@@ -66,7 +66,7 @@ import Testing
     #expect(try answer(store, search) == ids)
   }
 
-  /// The indexes as the first format had them.
+  /// Recreates the indexes in the form of the first format.
   private func makeOld(_ store: Store) throws {
     try store.tamper("DROP INDEX bothy_index_Todo__container")
     for event in ["insert", "update", "delete"] { try store.tamper("DROP TRIGGER bothy_fts_Todo_\(event)") }
@@ -86,7 +86,7 @@ import Testing
     try store.tamper("PRAGMA user_version = 1")
   }
 
-  @Test("a file of the first format gets its text index built again when it is opened")
+  @Test("Opening a file of the first format rebuilds its text index")
   func upgraded() throws {
     let folder = try TemporaryFolder()
     var store = try Store(at: folder.database, schema: todoSchema)
@@ -104,7 +104,7 @@ import Testing
     try store.close()
   }
 
-  @Test("a change of another column leaves the text index alone")
+  @Test("A change of another column doesn't touch the text index")
   func columns() throws {
     let store = try Store(inMemory: todoSchema)
     try filled(store)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct GeoQueryTests {
   @Test(
-    "The box around a circle holds the circle, at the poles and across the antimeridian", arguments: 0..<20)
+    "The box around a circle contains it, at the poles and across the antimeridian", arguments: 0..<20)
   func bounds(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<2000 {

@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct KeptQueriesTests {
-  @Test("a connection keeps no more statements of queries than its limit")
+  @Test("A connection keeps at most its limit of query statements")
   func limit() throws {
     let store = try Store(inMemory: todoSchema)
     try store.write { try $0.insert(Todo("a")) }
@@ -14,7 +14,7 @@ import Testing
     #expect(kept > 0 && kept <= PreparedStatement.queryLimit)
   }
 
-  @Test("a query that is asked again is not prepared again")
+  @Test("A repeated query is not prepared again")
   func again() throws {
     let store = try Store(inMemory: todoSchema)
     for _ in 0..<20 { _ = try store.fetch(RecordQuery<Todo>().where(.compare(field: "done", .equal, true))) }

@@ -1,9 +1,9 @@
 import BothyStore
 import Testing
 
-/// The same query has the same answer wherever it is asked.
+/// A query has one result wherever it is evaluated.
 @Suite(.timeLimit(.minutes(5))) struct QueryAgreementTests {
-  @Test("A table and a JSON document answer as the reference does", arguments: 0..<60)
+  @Test("A table and a JSON document give the result of the reference", arguments: 0..<60)
   func agreement(seed: UInt64) throws {
     var world = RandomQueries(seed: seed)
     let records = world.records(40)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("Pages of any size, put together, are the whole answer", arguments: 0..<20)
+  @Test("Pages of any size together give the whole result", arguments: 0..<20)
   func pages(seed: UInt64) async throws {
     var world = RandomQueries(seed: seed)
     let records = world.records(60)
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  /// Rows as a server would have given them, so that containers and versions vary.
+  /// Writes rows as a server sends them, so that containers and versions vary.
   private func fill(_ store: Store, _ records: [AnyRecord]) throws {
     try store.write { transaction in
       let table = try transaction.catalog.table("Item")

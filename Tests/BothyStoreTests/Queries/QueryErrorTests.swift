@@ -16,7 +16,7 @@ import Testing
     try store.write { try $0.insert(AnyRecord("Spot", id: "1", ["name": "one"])) }
   }
 
-  @Test("What a query can't ask is refused with what is possible")
+  @Test("An invalid query is refused with the valid alternatives")
   func refused() throws {
     let table: [(Condition, StoreError.Code, String)] = [
       (.compare(field: "nam", .equal, "x"), .unknownField, "name, size, at"),
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(
-    "A coordinate that is no place on earth is refused by every write", arguments: [.nan, .infinity, 90.5])
+    "Every write refuses a coordinate that isn't on earth", arguments: [.nan, .infinity, 90.5])
   func offEarth(latitude: Double) throws {
     let nowhere = Coordinate(latitude: latitude, longitude: 0)
     let id = RecordID(type: "Spot", id: "1")
@@ -81,7 +81,7 @@ import Testing
       try errands.fetch(RecordQuery<Errand>()).first?.place == Coordinate(latitude: 90, longitude: -180))
   }
 
-  @Test("Values are brought to the kind of their field")
+  @Test("Values are converted to the kind of their field")
   func conversions() throws {
     try store.write {
       try $0.update(RecordID(type: "Spot", id: "1"), fields: ["size": 2, "when": .date(0)])

@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-/// Which queries an index serves.
+/// The queries that an index serves.
 @Suite(.timeLimit(.minutes(5))) struct QueryPlanTests {
   private static let type = TypeSchema(
     "Item",
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test("a page in descending order begins at its place in the index")
+  @Test("A page in descending order begins at its place in the index")
   func descending() throws {
     let record = AnyRecord("Item", id: "m", ["rank": 500])
     var query = AnyQuery("Item", order: [SortKey("rank", ascending: false)], limit: 10)
@@ -30,7 +30,7 @@ import Testing
     #expect(try plan(query).contains("(rank<?)"))
   }
 
-  @Test("a tree of containers is read by ranges of an index")
+  @Test("A tree of containers is read by ranges of an index")
   func tree() throws {
     let query = AnyQuery("Item", container: "trips/alps", includesChildren: true)
     let found = try plan(query)
@@ -38,13 +38,13 @@ import Testing
     #expect(found.contains("_container>? AND _container<?"), "\(found)")
   }
 
-  @Test("one container is read by an index")
+  @Test("One container is read by an index")
   func container() throws {
     let found = try plan(AnyQuery("Item", container: "trips/alps"))
     #expect(!found.contains("SCAN"), "\(found)")
   }
 
-  @Test("a tree holds its own container, those below it and no neighbour")
+  @Test("A tree has its own container, those below it and no neighbour")
   func members() throws {
     let store = try Store(inMemory: StoreSchema(types: [Self.type]))
     let containers = [

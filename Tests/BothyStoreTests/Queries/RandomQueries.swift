@@ -2,7 +2,7 @@ import BothyStore
 
 import struct Foundation.Data
 
-/// Makes random types, records and queries, small enough that equal values and ties are common.
+/// Creates random types, records and queries, small enough that equal values and ties are common.
 struct RandomQueries {
   var random: SeededGenerator
   let type: TypeSchema

@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-/// Reads that block their thread beside reads that do not, where readers and threads are few.
+/// Blocking reads beside asynchronous reads, with few readers and threads.
 @Suite("Readers and threads", .timeLimit(.minutes(5)))
 struct ReaderThreadTests {
   private let folder: TemporaryFolder
@@ -9,7 +9,7 @@ struct ReaderThreadTests {
   init() throws { folder = try TemporaryFolder() }
 
   @Test(
-    "Reads that wait on their thread never keep those that do not from giving their reader back",
+    "Blocking reads never keep asynchronous reads from returning their reader",
     .timeLimit(.minutes(5)), arguments: [1, 2])
   func sideBySide(readers: Int) async throws {
     let store = try Store(
@@ -41,7 +41,7 @@ struct ReaderThreadTests {
     try store.read { try $0.fetch(Todo.self, id: "a") }
   }
 
-  @Test("A read of a task that was cancelled is not begun")
+  @Test("A read of a cancelled task doesn't begin")
   func cancelled() async throws {
     let store = try Store(inMemory: todoSchema)
     let task = Task {

@@ -1,4 +1,4 @@
-/// SplitMix64 (Steele, Lea, Flood 2014): the same choices for the same seed.
+/// SplitMix64 (Steele, Lea, Flood 2014): equal choices for equal seeds.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

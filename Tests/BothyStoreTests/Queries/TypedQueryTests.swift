@@ -53,7 +53,7 @@ struct Errand: Entity, Equatable {
   }
 }
 
-/// A conformance with no `Fields` of its own.
+/// A conformance without `Fields` of its own.
 struct Note: Entity {
   static let schema = TypeSchema("Note", fields: [.field("text", String?.self), .field("stars", Int.self)])
   var id: String
@@ -144,7 +144,7 @@ struct Note: Entity {
     #expect(pairs == 32)
   }
 
-  @Test("Many ids at once come back in their order, absent ones left out")
+  @Test("Many ids are fetched in their order, without absent ones")
   func manyIDs() async throws {
     #expect(try await store.fetch(Errand.self, ids: ["4", "nobody", "1"]).map(\.id) == ["4", "1"])
     #expect(try await store.fetch(Errand.self, ids: ["2"]).map(\.id) == ["2"])
@@ -153,7 +153,7 @@ struct Note: Entity {
       try await store.read { try $0.first(RecordQuery<Errand>().order { $0.title.descending }) }?.id == "2")
   }
 
-  @Test("An import counts, goes on in batches and stops when cancelled")
+  @Test("An import counts records, continues in batches and stops when cancelled")
   func importing() async throws {
     let records = (0..<25).map { AnyRecord("Note", id: "\($0)", ["stars": .int(Int64($0))]) }
     let first = try await store.importRecords(records.prefix(10), batch: 4)

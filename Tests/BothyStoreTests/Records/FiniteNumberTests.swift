@@ -2,7 +2,7 @@ import BothyStore
 import Foundation
 import Testing
 
-/// Numbers that JSON can't write, and so no server can keep.
+/// Numbers that JSON can't represent and no server can store.
 @Suite(.timeLimit(.minutes(5))) struct FiniteNumberTests {
   private struct Price: Entity {
     static let schema = TypeSchema(
@@ -34,7 +34,7 @@ import Testing
 
   static let numbers: [Double] = [.nan, .signalingNaN, .infinity, -.infinity]
 
-  @Test("a number that is not finite is refused at the write, with its field named", arguments: numbers)
+  @Test("A write of a number that isn't finite is refused and names the field", arguments: numbers)
   func refused(number: Double) throws {
     let store = try Store(inMemory: StoreSchema(Price.self))
     try store.write { try $0.insert(Price("a", 1)) }
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("a date that no number of milliseconds says is refused at the write", arguments: numbers + [1e300])
+  @Test("A write of a date beyond all milliseconds is refused", arguments: numbers + [1e300])
   func dates(seconds: Double) throws {
     let store = try Store(inMemory: StoreSchema(Visit.self))
     try store.write { try $0.insert(Visit(id: "a", left: 2)) }
@@ -88,7 +88,7 @@ import Testing
     #expect(try store.fetch(RecordQuery<Visit>()).map(\.left) == [Date(timeIntervalSince1970: 2)])
   }
 
-  @Test("a query that compares with a number that is not finite is refused", arguments: numbers)
+  @Test("A query that compares with a number that isn't finite is refused", arguments: numbers)
   func compared(number: Double) throws {
     let store = try Store(inMemory: StoreSchema(Price.self))
     expect(.invalidQuery) {
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test("a schema with a default that is not finite is refused")
+  @Test("A schema with a default that isn't finite is refused")
   func declared() throws {
     let type = TypeSchema("Price", fields: [FieldSchema("amount", .double, default: .double(.infinity))])
     expect(.invalidSchema) { _ = try Store(inMemory: StoreSchema(types: [type])) }

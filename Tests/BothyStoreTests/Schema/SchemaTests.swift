@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct SchemaTests {
-  @Test("a schema document is read as it was written")
+  @Test("A schema document reads back as it was written")
   func roundTrip() throws {
     let schema = StoreSchema(
       version: 3,
@@ -22,7 +22,7 @@ struct SchemaTests {
   }
 
   @Test(
-    "a schema that can't work is refused with the place named",
+    "An invalid schema is refused with the position of the mistake",
     arguments: [
       ([TypeSchema("A", fields: []), TypeSchema("a", fields: [])], "'a' is declared twice"),
       ([TypeSchema("A", fields: [FieldSchema("x", .int), FieldSchema("X", .int)])], "column 'X'"),
@@ -42,7 +42,7 @@ struct SchemaTests {
   }
 
   @Test(
-    "a misspelt document is refused",
+    "A misspelt document is refused",
     arguments: [
       "[]", "{", #"{"types": 1}"#, #"{"types": [], "version": 0}"#, #"{"types": [{"fields": []}]}"#,
       #"{"types": [{"name": "A", "feilds": []}]}"#,

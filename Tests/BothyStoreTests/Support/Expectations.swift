@@ -10,7 +10,7 @@ func expect(
 }
 
 extension Store {
-  /// Runs SQL behind the store's back.
+  /// Runs SQL without the store's knowledge.
   func tamper(_ sql: String) throws {
     try write { try PreparedStatement(sql, in: $0.database).run() }
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that goes when the test is over.
+/// A folder that is deleted after the test.
 final class TemporaryFolder: Sendable {
   let path: String
 
@@ -10,12 +10,12 @@ final class TemporaryFolder: Sendable {
   }
 
   deinit {
-    try? FileManager.default.removeItem(atPath: path)  // already gone: fine
+    try? FileManager.default.removeItem(atPath: path)  // It may be deleted already.
   }
 
   var database: String { path + "/test.bothy" }
 
   func names(in folder: String) -> [String] {
-    (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []  // no folder: no names
+    (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []  // A missing folder has no names.
   }
 }

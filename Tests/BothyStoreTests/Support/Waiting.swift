@@ -4,7 +4,7 @@ import Testing
 
 struct TimedOut: Error {}
 
-/// Runs `body`, or throws `TimedOut` after a minute: for what another thread or process must bring about.
+/// Runs `body`, or throws `TimedOut` after a minute. For work that depends on another thread or process.
 func withDeadline<Result: Sendable>(
   _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
@@ -29,14 +29,14 @@ func until(isolation: isolated (any Actor)? = #isolation, _ condition: () throws
   }
 }
 
-/// What a consumer has received, readable from the test.
+/// The values that a consumer has received, readable from the test.
 final class Received<Value: Sendable>: Sendable {
   private let list = Mutex<[Value]>([])
   var values: [Value] { list.withLock { $0 } }
   func append(_ value: Value) { list.withLock { $0.append(value) } }
 }
 
-/// A clock that stands still until `advance` is called.
+/// A clock that stops until `advance` is called.
 final class ManualClock: Clock {
   struct Instant: InstantProtocol {
     var offset: Duration

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Ids", .timeLimit(.minutes(5)))
 struct UUIDv7Tests {
-  /// Gives the same number each time.
+  /// Returns one number each time.
   private struct Constant: RandomNumberGenerator {
     var number: UInt64
     func next() -> UInt64 { number }
@@ -11,12 +11,12 @@ struct UUIDv7Tests {
 
   private func isAscending(_ ids: [String]) -> Bool { zip(ids, ids.dropFirst()).allSatisfy { $0 < $1 } }
 
-  @Test("Each id sorts behind those made before it, many within one millisecond")
+  @Test("Each id sorts after all earlier ones, many within one millisecond")
   func ascending() {
     #expect(isAscending((0..<20_000).map { _ in UUIDv7.make() }))
   }
 
-  @Test("On several threads too, each id sorts behind those made before it, and none comes twice")
+  @Test("On several threads each id sorts after all earlier ones and is unique")
   func threads() async {
     let lists = await withTaskGroup(of: [String].self) { group in
       for _ in 0..<4 { group.addTask { (0..<5000).map { _ in UUIDv7.make() } } }
@@ -26,7 +26,7 @@ struct UUIDv7Tests {
     #expect(Set(lists.joined()).count == 20_000)
   }
 
-  @Test("A clock that was set back costs no order, and is followed when it has caught up")
+  @Test("A clock that is set back keeps the order and counts again later")
   func clockSetBack() {
     let sequence = UUIDv7Sequence()
     var generator = SystemRandomNumberGenerator()
@@ -36,7 +36,7 @@ struct UUIDv7Tests {
     #expect(ids.map { $0.prefix(13) } == [1000, 1000, 1000, 1000, 1000, 1001, 1001, 1001].map(time))
   }
 
-  @Test("Where the random bits of a millisecond are used up, the next one begins; ids stay of version 7")
+  @Test("Exhausted random bits move an id to the next millisecond and keep version 7")
   func usedUp() {
     let sequence = UUIDv7Sequence()
     var generator = Constant(number: .max)
@@ -49,7 +49,7 @@ struct UUIDv7Tests {
     }
   }
 
-  /// How an id of this millisecond begins.
+  /// Returns the first characters of an id of this millisecond.
   private func time(_ milliseconds: Int64) -> Substring {
     var generator = Constant(number: 0)
     return UUIDv7.make(at: Timestamp(milliseconds: milliseconds), using: &generator).prefix(13)

@@ -17,7 +17,7 @@ struct ClosingTests {
     }
   }
 
-  @Test("what is read, written and observed while another thread closes the store is done or refused")
+  @Test("Calls during the closing of a store are finished or refused")
   func races() async throws {
     for round in 0..<40 {
       let store = try Store(at: folder.path + "/\(round).bothy", schema: todoSchema)
@@ -47,7 +47,7 @@ struct ClosingTests {
     }
   }
 
-  @Test("afterwards every call is refused, in a file and in memory; closing again does nothing")
+  @Test("After closing every call is refused, and closing again does nothing")
   func afterwards() async throws {
     for store in [
       try Store(at: folder.database, schema: todoSchema), try Store(inMemory: todoSchema),

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct DeleteRuleTests {
-  /// A store of two types: Node with a reference and a list of references to Node under `rule`, and Leaf.
+  /// Creates a store of two types: Node with a reference and a list of references to Node under `rule`, and Leaf.
   private func store(_ rule: FieldKind.DeleteRule) throws -> Store {
     try Store(
       inMemory: StoreSchema(types: [
@@ -36,7 +36,7 @@ struct DeleteRuleTests {
 
   private func nodeCount(_ store: Store) throws -> Int64 { try store.count("SELECT count(*) FROM Node") }
 
-  @Test("cascade deletes what refers, by a field or a list, through any depth")
+  @Test("Cascade deletes records that refer by a field or a list, at any depth")
   func cascade() throws {
     let store = try store(.cascade)
     try insert(
@@ -48,7 +48,7 @@ struct DeleteRuleTests {
     #expect(try store.count("SELECT count(*) FROM bothy_link") == 1)
   }
 
-  @Test("cascade goes round a cycle once")
+  @Test("Cascade follows a cycle once")
   func cycles() throws {
     let store = try store(.cascade)
     try insert([("a", "c", []), ("b", "a", ["b"]), ("c", "b", ["a"]), ("self", "self", [])], into: store)
@@ -59,7 +59,7 @@ struct DeleteRuleTests {
     #expect(try store.count("SELECT count(*) FROM bothy_link") == 0)
   }
 
-  @Test("nullify clears references and takes the id out of lists, wherever it stands in them")
+  @Test("Nullify clears references and removes the id anywhere in lists")
   func nullify() throws {
     let store = try store(.nullify)
     try insert(
@@ -74,7 +74,7 @@ struct DeleteRuleTests {
     #expect(try node("self", in: store) == nil)
   }
 
-  @Test("deny refuses while anything refers, and changes nothing")
+  @Test("Deny refuses the deletion of a referenced record and changes nothing")
   func deny() throws {
     let store = try store(.deny)
     try insert([("a", nil, []), ("b", "a", []), ("c", nil, ["b"])], into: store)
@@ -87,7 +87,7 @@ struct DeleteRuleTests {
     #expect(try nodeCount(store) == 0)
   }
 
-  @Test("a referrer that denies is no obstacle when it is deleted as well")
+  @Test("A referring record that denies doesn't prevent a deletion that includes it")
   func denyWithin() throws {
     let store = try store(.deny)
     try insert([("self", "self", ["self"])], into: store)
@@ -95,7 +95,7 @@ struct DeleteRuleTests {
     #expect(try nodeCount(store) == 0)
   }
 
-  @Test("a denial deep in a cascade leaves everything as it was")
+  @Test("A denial deep in a cascade changes nothing")
   func mixed() throws {
     let store = try Store(
       inMemory: StoreSchema(types: [
@@ -112,7 +112,7 @@ struct DeleteRuleTests {
     for type in ["A", "B", "C"] { #expect(try store.record(RecordID(type: type, id: "1")) != nil) }
   }
 
-  @Test("records with the same id of another type are not mistaken for the target")
+  @Test("A record of another type with an equal id isn't the target")
   func sameIDs() throws {
     let store = try Store(
       inMemory: StoreSchema(types: [

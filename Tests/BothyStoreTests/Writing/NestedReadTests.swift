@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-/// Reads that are begun inside a transaction of the same store.
+/// Reads that begin inside a transaction of the same store.
 @Suite(.timeLimit(.minutes(5))) struct NestedReadTests {
   private let folder: TemporaryFolder
 
@@ -16,7 +16,7 @@ import Testing
 
   private let one = RecordID(type: "Todo", id: "a")
 
-  /// How many records each way to read finds, inside whatever transaction it is called.
+  /// Returns the number of records that each way to read finds, inside the caller's transaction.
   private func found(_ store: Store) throws -> [Int] {
     [
       try store.fetch(RecordQuery<Todo>()).count, try store.fetch(AnyQuery("Todo")).count,
@@ -25,13 +25,13 @@ import Testing
     ]
   }
 
-  @Test("a read inside a read of the same store sees the same moment", arguments: [true, false])
+  @Test("A read inside a read of one store sees the same moment", arguments: [true, false])
   func read(inMemory: Bool) throws {
     let store = try store(inMemory: inMemory)
     #expect(try store.read { _ in try found(store) } == [1, 1, 1, 1, 1, 1])
   }
 
-  @Test("a read inside a write sees what the write has done", arguments: [true, false])
+  @Test("A read inside a write sees the changes of the write", arguments: [true, false])
   func write(inMemory: Bool) throws {
     let store = try store(inMemory: inMemory)
     let inside = try store.write { transaction in
@@ -41,7 +41,7 @@ import Testing
     #expect(inside == [0, 0, 0, 0, 0, 0])
   }
 
-  @Test("an asynchronous read and an asynchronous write are joined too", arguments: [true, false])
+  @Test("An asynchronous read inside an asynchronous transaction joins it too", arguments: [true, false])
   func asynchronous(inMemory: Bool) async throws {
     let store = try store(inMemory: inMemory)
     #expect(try await store.read { _ in try store.count(RecordQuery<Todo>()) } == 1)
@@ -52,7 +52,7 @@ import Testing
     #expect(inside == 2)
   }
 
-  @Test("a read inside the closure of an observation joins its transaction", arguments: [true, false])
+  @Test("A read inside the closure of an observation joins its transaction", arguments: [true, false])
   func observed(inMemory: Bool) async throws {
     let store = try store(inMemory: inMemory)
     let counts = store.observe(.types("Todo")) { _ in try store.count(RecordQuery<Todo>()) }
@@ -62,7 +62,7 @@ import Testing
     #expect(try await answers.next() == 2)
   }
 
-  @Test("a write inside a write is refused, and inside a read of a store in memory")
+  @Test("A write inside a write or a read in memory is refused")
   func refused() throws {
     for inMemory in [true, false] {
       let store = try store(inMemory: inMemory)
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("two stores read inside one another's transactions")
+  @Test("Two stores can read inside one another's transactions")
   func two() throws {
     let (first, second) = (try store(inMemory: true), try Store(inMemory: todoSchema))
     try first.write { _ in

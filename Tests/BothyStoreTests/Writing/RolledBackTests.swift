@@ -9,19 +9,19 @@ import Testing
   init() throws {
     folder = try TemporaryFolder()
     store = try Store(at: folder.database, schema: todoSchema)
-    // SQLite takes the limit of pages for a full disk.
+    // SQLite treats the limit of pages as a full disk.
     try store.tamper("PRAGMA max_page_count = \(store.count("PRAGMA page_count") + 2)")
   }
 
   private let long = String(repeating: "x", count: 100_000)
 
-  @Test("an error of a full disk that the app catches leaves nothing of the transaction")
+  @Test("Nothing of a transaction stays after a caught error of a full disk")
   func caught() throws {
     expect(.rolledBack) {
       try store.write { transaction in
         try transaction.insert(Tag("first", "first"))
-        try? transaction.insert(Tag("long", long))  // fails, which is the point
-        try? transaction.insert(Tag("last", "last"))  // fails or not, it must not stay
+        try? transaction.insert(Tag("long", long))  // This must fail.
+        try? transaction.insert(Tag("last", "last"))  // It may fail, but must not stay.
       }
     }
     #expect(try store.count(RecordQuery<Tag>()) == 0)
@@ -29,7 +29,7 @@ import Testing
     #expect(try store.count(RecordQuery<Tag>()) == 1)
   }
 
-  @Test("after such an error reads inside the transaction are refused too")
+  @Test("Reads inside the transaction are refused after such an error")
   func reads() throws {
     var refused = 0
     expect(.rolledBack) {
@@ -42,7 +42,7 @@ import Testing
     #expect(refused == 3)
   }
 
-  @Test("an error of a full disk that reaches the store says that the disk is full")
+  @Test("An uncaught error of a full disk says that the disk is full")
   func thrown() throws {
     expect(.diskFull) { try store.write { try $0.insert(Tag("long", long)) } }
     #expect(try store.count(RecordQuery<Tag>()) == 0)

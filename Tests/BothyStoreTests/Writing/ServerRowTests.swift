@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-/// Rows that come from a server, in whatever order they come.
+/// Rows from a server, in any order.
 @Suite(.timeLimit(.minutes(5))) struct ServerRowTests {
   private func row(_ tags: [String], version: String) -> StoredRow {
     StoredRow(
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test("an older version over a newer row changes neither the row nor the index of its references")
+  @Test("An older version changes neither a newer row nor its indexed references")
   func older() throws {
     let store = try Store(inMemory: todoSchema)
     try store.write(origin: .remote) { transaction in
@@ -32,7 +32,7 @@ import Testing
     #expect(try store.diagnose().isHealthy)
   }
 
-  @Test("a newer version over an older row replaces the row's references in the index")
+  @Test("A newer version replaces the indexed references of an older row")
   func newer() throws {
     let store = try Store(inMemory: todoSchema)
     try store.write(origin: .remote) { transaction in
@@ -44,7 +44,7 @@ import Testing
     #expect(try store.diagnose().isHealthy)
   }
 
-  @Test("an older version over a newer row is told to nobody")
+  @Test("An older version of a newer row sends no event")
   func events() async throws {
     let store = try Store(inMemory: todoSchema)
     var events = store.events.makeAsyncIterator()

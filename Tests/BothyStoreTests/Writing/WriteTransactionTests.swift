@@ -9,7 +9,7 @@ struct WriteTransactionTests {
 
   struct Refusal: Error {}
 
-  @Test("a transaction that throws leaves nothing behind, and its own error comes through")
+  @Test("A transaction that throws changes nothing and passes its own error on")
   func rollsBack() throws {
     try store.write { try $0.insert(Todo("a", "kept", tags: ["x"])) }
     #expect(throws: Refusal.self) {
@@ -25,7 +25,7 @@ struct WriteTransactionTests {
     #expect(try store.count("SELECT count(*) FROM bothy_link") == 1)
   }
 
-  @Test("reads in a transaction see its own writes")
+  @Test("Reads in a transaction see its own writes")
   func readsOwnWrites() throws {
     try store.write { transaction in
       try transaction.insert(Todo("a", "one"))
@@ -36,7 +36,7 @@ struct WriteTransactionTests {
     }
   }
 
-  @Test("every field comes back as it went in")
+  @Test("Every field reads back as it was written")
   func roundTrip() throws {
     var todo = Todo("å/ø", "quote ' and \u{0} null", done: true, tags: ["b", "a", "b"])
     todo.place = Coordinate(latitude: -33.9, longitude: 151.2)
@@ -46,7 +46,7 @@ struct WriteTransactionTests {
     #expect(try store.record(RecordID(type: "Todo", id: "å/ø"))?.entity(Todo.self) == todo)
   }
 
-  @Test("a taken id is refused, and the rest of the transaction may go on")
+  @Test("A taken id is refused, and the transaction may continue")
   func duplicates() throws {
     try store.write { transaction in
       try transaction.insert(Todo("a", "first"))
@@ -58,7 +58,7 @@ struct WriteTransactionTests {
     #expect(try store.fetch(Todo.self, id: "b") != nil)
   }
 
-  @Test("updating a record that is not there is refused")
+  @Test("An update of a missing record is refused")
   func missing() throws {
     expect(.notFound) { try store.write { try $0.update(Todo("a")) } }
     expect(.notFound) { try store.write { try $0.update(Tag("a", "x")) } }
@@ -66,14 +66,14 @@ struct WriteTransactionTests {
     expect(.notFound) { try store.write { _ = try $0.update(RecordID(type: "Todo", id: "a"), fields: [:]) } }
   }
 
-  @Test("save inserts, then updates")
+  @Test("Save inserts, then updates")
   func save() throws {
     try store.write { try $0.save(Todo("a", "one")) }
     try store.write { try $0.save(Todo("a", "two")) }
     #expect(try store.fetch(Todo.self, id: "a")?.title == "two")
   }
 
-  @Test("unique fields of local types are kept by the index; a refused update changes nothing")
+  @Test("The index keeps unique fields of local types, and a refused update changes nothing")
   func uniqueLocal() throws {
     try store.write { transaction in
       try transaction.insert(Tag("a", "x"))
@@ -84,7 +84,7 @@ struct WriteTransactionTests {
     #expect(try store.fetch(Tag.self, id: "b")?.name == "y")
   }
 
-  @Test("unique fields of synced types are checked when the app writes, not when the server does")
+  @Test("Unique fields of synced types are checked in the app's writes, not the server's")
   func uniqueSynced() throws {
     let schema = StoreSchema(types: [
       TypeSchema("User", fields: [FieldSchema("mail", .text, optional: true, unique: true)])
@@ -105,7 +105,7 @@ struct WriteTransactionTests {
     #expect(try store.record(RecordID(type: "User", id: "d"))?["mail"] == "x")
   }
 
-  @Test("a failed update of a record with list references leaves their index as it was")
+  @Test("A failed update leaves the index of list references unchanged")
   func linksSurviveFailure() throws {
     let schema = StoreSchema(types: [
       TypeSchema(
@@ -127,7 +127,7 @@ struct WriteTransactionTests {
     expect(.denied) { try store.write { _ = try $0.delete(RecordID(type: "Item", id: "i")) } }
   }
 
-  @Test("dynamic records are checked against the schema")
+  @Test("Dynamic records are checked against the schema")
   func dynamicChecks() throws {
     try store.write { transaction in
       expect(.unknownType) { try transaction.insert(AnyRecord("Nothing", id: "a")) }
@@ -145,7 +145,7 @@ struct WriteTransactionTests {
     #expect(try store.fetch(Todo.self, id: "a") == Todo("a", "y"))
   }
 
-  @Test("a record lives in its type's container unless told otherwise")
+  @Test("A record's container is its type's by default")
   func containers() throws {
     try store.write { transaction in
       try transaction.insert(Todo("a"))
@@ -155,7 +155,7 @@ struct WriteTransactionTests {
     #expect(try store.record(RecordID(type: "Todo", id: "b"))?.container == "trips/oslo")
   }
 
-  @Test("a closed store throws instead of answering")
+  @Test("A closed store throws")
   func closed() throws {
     try store.close()
     #expect(throws: StoreError.self) { try store.write { try $0.insert(Todo("a")) } }

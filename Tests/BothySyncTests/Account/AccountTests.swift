@@ -41,7 +41,7 @@ struct AccountDevice {
     return (try folder.open(id, remote: remote, importing: document), remote)
   }
 
-  /// The titles on the server, with who owns them.
+  /// Returns the titles on the server, each with the owner of its record.
   func served() async throws -> [String: String] {
     try await authority.ledger.read(space: "hut") { ledger in
       var titles: [String: String] = [:]
@@ -65,7 +65,7 @@ struct AccountTests {
 
   /// Promises: N-8, N-36, H-53
   @Test(
-    "A user's pending work is neither sent with another's token nor seen by another, and goes when they return"
+    "Pending work is hidden from other users and sent when its user returns"
   )
   func userSwitch() async throws {
     let device = try AccountDevice()
@@ -88,7 +88,7 @@ struct AccountTests {
   }
 
   /// Promises: N-8
-  @Test("A file opened for somebody else is refused by a typed error, and stays as it was")
+  @Test("Opening another user's file throws a typed error and leaves it unchanged")
   func wrongAccount() async throws {
     let device = try AccountDevice()
     let path = device.temporary.path + "/one.bothy"
@@ -108,7 +108,7 @@ struct AccountTests {
   }
 
   /// Promises: H-53
-  @Test("Work sent with somebody else's token is refused by the server as a whole, and stays pending")
+  @Test("The server rejects work sent with another user's token, and it stays pending")
   func wrongToken() async throws {
     let device = try AccountDevice()
     let account = try device.folder.open(ann, remote: device.remote(bob))
@@ -124,7 +124,7 @@ struct AccountTests {
     #expect(try await device.served().isEmpty)
   }
 
-  @Test("Accounts that differ by case or by a separator have files of their own, of the same length")
+  @Test("Accounts that differ by case or separator have distinct, equally long file names")
   func names() throws {
     let device = try AccountDevice()
     let ids = [
@@ -141,7 +141,7 @@ struct AccountTests {
 
   // MARK: signing out
 
-  @Test("Signing out is refused with the count while anything is pending; otherwise the file goes")
+  @Test("Signing out fails with the count of pending changes, or deletes the file")
   func refuse() async throws {
     let device = try AccountDevice()
     let (account, _) = try device.open(ann)
@@ -156,7 +156,7 @@ struct AccountTests {
   }
 
   @Test(
-    "What is exported at signing out is pending again when it is imported, whatever was in doubt counts once")
+    "Exported work is pending again after the import, and in-doubt changes count once")
   func export() async throws {
     let device = try AccountDevice()
     let path = device.temporary.path + "/ann.json"
@@ -199,7 +199,7 @@ struct AccountTests {
 
   /// Promises: H-56
   @Test(
-    "A document that an older version of the app exported is brought to the new schema when it is imported")
+    "An import migrates a document that an older version of the app exported")
   func importAfterUpdate() async throws {
     let old = StoreSchema(version: 1, types: [TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
     let new = StoreSchema(
@@ -225,7 +225,7 @@ struct AccountTests {
     #expect(files.allSatisfy { !$0.contains("import") })
   }
 
-  @Test("A document is not imported over pending changes of the same record, nor from a file that is none")
+  @Test("An import rejects records with pending changes and files that aren't documents")
   func importRefused() async throws {
     let device = try AccountDevice()
     let path = device.temporary.path + "/ann.json"
@@ -252,7 +252,7 @@ struct AccountTests {
 
   /// Promises: Scenario-25
   @Test(
-    "Signing out during a sync lets its present request end; the sync and both callers have one outcome each")
+    "A sign-out lets a running request finish, and each caller receives one result")
   func duringSync() async throws {
     let device = try AccountDevice()
     var configuration = SyncConfiguration.quiet
@@ -284,7 +284,7 @@ struct AccountTests {
     #expect(try device.folder.accounts().first?.pending.total == 4)
   }
 
-  @Test("A sign-out that is refused leaves syncing as it was; one that is not ends run()")
+  @Test("A sign-out that throws leaves syncing unchanged, and a completed one ends run()")
   func running() async throws {
     let device = try AccountDevice()
     let (account, remote) = try device.open(ann)
@@ -294,9 +294,9 @@ struct AccountTests {
     try await until { store.status.phase != .stopped }
     remote.isOffline = true
     try insert("a1", in: account)
-    _ = try? await account.signOut(.refuseIfPending)  // refused; what follows shows that nothing ended
+    _ = try? await account.signOut(.refuseIfPending)  // throws; the lines below show that nothing ended
     remote.isOffline = false
-    // run() pushes too: one of the two does it.
+    // `run()` pushes as well: one of the two sends the work.
     while try store.pendingCounts().total > 0 { try #require(await store.sync().skipped != .signedOut) }
     try await account.signOut(.refuseIfPending)
     await run.value

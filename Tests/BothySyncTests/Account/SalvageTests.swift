@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Work that was never sent, in a file that turns out to be damaged.
+/// Unsent work in a file that turns out to be damaged.
 @Suite(.timeLimit(.minutes(5))) struct SalvageTests {
   private static let schema = StoreSchema(
     types: StoreSchema.notes.types + [
@@ -24,7 +24,7 @@ import Testing
     folder = try TemporaryFolder()
   }
 
-  /// The secrets that the server took.
+  /// The secrets that the server received.
   private final class Secrets: Sendable {
     private let taken = Mutex<[String]>([])
     var words: [String] { taken.withLock { $0 } }
@@ -44,7 +44,7 @@ import Testing
       options: StoreOptions(processes: .single, readers: 1), clock: SyncClock(now: time.reader()))
   }
 
-  /// Closes the file with all that was committed in it: with readers the log outlives the connections.
+  /// Closes the file with all committed changes in it, since the log outlives the connections if readers exist.
   private func close(_ store: SyncedStore) throws {
     try store.store.connections.writer.writeWithoutTransaction {
       try PreparedStatement("PRAGMA wal_checkpoint(TRUNCATE)", in: $0).run()
@@ -52,7 +52,7 @@ import Testing
     try store.store.close()
   }
 
-  /// Overwrites the page that holds `text`, and has the next opening look for damage.
+  /// Overwrites the page that holds `text`, and makes the next opening check the file for damage.
   private func damage(at text: String) throws {
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     let found = try #require(bytes.range(of: Data(text.utf8)))
@@ -62,7 +62,7 @@ import Testing
     try Data().write(to: URL(fileURLWithPath: path + "-suspect"))
   }
 
-  /// The opening that finds the damage; returns where the file went.
+  /// Opens the file twice: the first opening finds the damage and quarantines the file. Returns its new path.
   private func setAside() throws -> String {
     let error = #expect(throws: StoreError.self) { try open() }
     #expect(error?.code == .corrupt)
@@ -100,7 +100,7 @@ import Testing
       uniqueKeysWithValues: records.map { ($0.id.id, try $0.fields.members()["title"]?.stringValue ?? "") })
   }
 
-  @Test("what was pending in a damaged file is pending again, and is sent, after one call")
+  @Test("Pending work in a damaged file is salvaged by one call and then sent")
   func pending() async throws {
     let store = try await filled()
     try await store.store.write { transaction in
@@ -129,7 +129,7 @@ import Testing
     #expect(try again.diagnose().isHealthy)
   }
 
-  @Test("what was pending in a file whose end is cut off is pending again", arguments: [1, 8, 30])
+  @Test("Pending work in a file that lost its end is salvaged", arguments: [1, 8, 30])
   func cutOff(_ pages: Int) async throws {
     let store = try await filled()
     try await store.store.write { transaction in
@@ -147,7 +147,7 @@ import Testing
     #expect(try await titles()["r1001"] == "edited")
   }
 
-  @Test("a file whose first page is gone says so when something is to be got out of it")
+  @Test("Salvaging a file without its first page throws an error that says so")
   func firstPage() async throws {
     try close(try await filled())
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -160,7 +160,7 @@ import Testing
     #expect(try open().store.damagedFiles.isEmpty)
   }
 
-  @Test("records that no server has come back although their part of the outbox can't be read")
+  @Test("Unsent records are salvaged although their part of the outbox can't be read")
   func outbox() async throws {
     let store = try open()
     try await store.store.write { transaction in
@@ -175,7 +175,7 @@ import Testing
     #expect(try await titles().count == 400)
   }
 
-  @Test("transactions on top of others are salvaged, and where some can't be read, what the row shows")
+  @Test("Salvage restores stacked transactions, or the row's value where one can't be read")
   func transactions() async throws {
     let store = try await filled()
     try await store.store.write { try $0.update(Note.self, id: "r1000") { $0.note = "counted" } }
@@ -198,7 +198,7 @@ import Testing
     #expect(try again.diagnose().isHealthy)
   }
 
-  @Test("a change that is pending in the new file too is left out and named")
+  @Test("Salvage skips and names a change whose record has newer pending changes")
   func skipped() async throws {
     let store = try await filled()
     try await store.store.write { transaction in
@@ -221,7 +221,7 @@ import Testing
     #expect(titles["r1000"] == "newer edit" && titles["z"] == "new")
   }
 
-  @Test("a secret that waits to be sent outlasts the damage, and goes with its change")
+  @Test("A pending secret survives the damage and is sent with its change")
   func secret() async throws {
     let store = try await filled()
     try await store.store.write { try $0.insert(AnyRecord("User", id: "u", ["password": "battery"])) }
@@ -232,7 +232,7 @@ import Testing
     #expect(secrets.words == ["battery"])
   }
 
-  @Test("what was pending for one server is not taken over by a file of another")
+  @Test("Work pending for one server isn't salvaged into a file of another")
   func otherServer() async throws {
     let store = try await filled()
     try await store.store.write { try $0.insert(Note(id: "z", "new")) }
@@ -247,7 +247,7 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: file))
   }
 
-  @Test("a damaged file that is dismissed is kept, and told of no longer")
+  @Test("A dismissed damaged file is kept but no longer reported")
   func dismissed() async throws {
     let store = try await filled()
     try close(store)

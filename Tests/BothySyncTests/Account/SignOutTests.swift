@@ -5,7 +5,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Signing out takes the file's own things along, and nothing else.
+/// Sign-outs, which delete the files of the database and no others.
 @Suite("Signing out", .timeLimit(.minutes(5)))
 struct SignOutTests {
   private struct Case {
@@ -52,7 +52,7 @@ struct SignOutTests {
     try await store.store.write { try $0.insert(Note(id: id, id)) }
   }
 
-  @Test("A document beside the database whose name begins like it survives")
+  @Test("A document beside the database survives although its name begins like the database's")
   func documentBeside() async throws {
     let test = try Case()
     let store = try test.open()
@@ -81,7 +81,7 @@ struct SignOutTests {
     #expect(try other.pendingCounts().total == 1)
   }
 
-  @Test("A second export to the same place keeps the bytes of both")
+  @Test("A second export to one path keeps the bytes of both exports")
   func secondExport() async throws {
     let test = try Case()
     let document = test.folder.path + "/p.json"
@@ -100,7 +100,7 @@ struct SignOutTests {
     #expect(try await back.blobs.data(for: blobs[1]) == Data("two".utf8))
   }
 
-  @Test("An export onto one of the database's own files is refused, and the user stays signed in")
+  @Test("An export onto the database's own files throws, and the user stays signed in")
   func exportOntoItself() async throws {
     let test = try Case()
     let store = try test.open()
@@ -115,7 +115,7 @@ struct SignOutTests {
     #expect(await store.sync().pushed == 1)
   }
 
-  @Test("What was given up at signing out is sent by no other store of the file", arguments: [false, true])
+  @Test("Work given up at sign-out is sent by no other store of the file", arguments: [false, true])
   func otherProcess(exports: Bool) async throws {
     let test = try Case()
     let faulty = FaultyRemote(InProcessRemote(test.authority, principal: Principal("ann")))
@@ -137,7 +137,7 @@ struct SignOutTests {
     #expect(try await test.titles() == ["next"])
   }
 
-  @Test("A file that was opened for nobody belongs to the first user that the server knows")
+  @Test("A file opened without a user belongs to the first authenticated user")
   func owner() async throws {
     let test = try Case()
     let first = try test.open(as: "ann")
@@ -154,7 +154,7 @@ struct SignOutTests {
     #expect(await again.sync().pushed == 1)
   }
 
-  @Test("A server that knows nobody leaves a file without an owner")
+  @Test("A server without users leaves a file without an owner")
   func anonymous() async throws {
     let test = try Case()
     let first = try test.open(as: nil)
@@ -163,7 +163,7 @@ struct SignOutTests {
     #expect(try test.open(as: nil).owner == nil)
   }
 
-  @Test("An export while values of sensitive fields wait is refused; asked for, its records are drafts")
+  @Test("An export throws while sensitive values wait; on request their records become drafts")
   func secrets() async throws {
     let schema = StoreSchema(
       types: [
@@ -189,7 +189,7 @@ struct SignOutTests {
     #expect(await back.sync().pushed == 1)
   }
 
-  @Test("Transactions on top of each other are exported and restored in their order")
+  @Test("Stacked transactions are exported and restored in their order")
   func transactions() async throws {
     let test = try Case()
     let store = try test.open()
@@ -212,7 +212,7 @@ struct SignOutTests {
     #expect(try back.pendingCounts().total == 0)
   }
 
-  @Test("A sign-out whose removal was cut short is finished when the file is opened")
+  @Test("A sign-out whose deletion was interrupted is finished when the file is opened")
   func cutShort() async throws {
     let test = try Case()
     let store = try test.open(processes: .many)
@@ -223,7 +223,7 @@ struct SignOutTests {
     try await store.signOut(.discard)
     // The database as it was between the mark and the removal.
     try FileManager.default.moveItem(atPath: copy, toPath: test.path)
-    // Closed properly, all is in the file.
+    // After a proper close, the main file has all changes.
     try? FileManager.default.moveItem(atPath: copy + "-wal", toPath: test.path + "-wal")
     let again = try test.open()
     #expect(try again.pendingCounts().total == 0)

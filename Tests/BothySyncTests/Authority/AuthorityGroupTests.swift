@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Groups of operations on the server: all or none.
+/// Groups of operations, which the server applies as a whole or not at all.
 @Suite("The server's rule on groups", .timeLimit(.minutes(5)))
 struct AuthorityGroupTests {
   private func authority(_ rules: AuthorityRules = AuthorityRules()) throws -> Authority {
@@ -42,7 +42,7 @@ struct AuthorityGroupTests {
     return try await authority.query(space: "s", principal: Principal("ann"), query).map(\.id.id).sorted()
   }
 
-  @Test("A group is applied once, and a repetition is given its first outcomes")
+  @Test("A group is applied once, and a repetition receives the first verdicts")
   func repeated() async throws {
     let authority = try authority()
     #expect(try await words([insert("T1"), insert("T2")], authority) == ["applied 1", "applied 2"])
@@ -50,7 +50,7 @@ struct AuthorityGroupTests {
     #expect(try await ids(authority) == ["T1", "T2"])
   }
 
-  @Test("Of a group with one refused operation nothing is applied; what comes after it is")
+  @Test("A rejected operation fails its group, and operations after the group are applied")
   func refused() async throws {
     let authority = try authority(.withoutNotes)
     let operations = [
@@ -60,15 +60,15 @@ struct AuthorityGroupTests {
     let expected = ["waiting on op-T2", "invalid", "waiting on op-T2", "applied 1"]
     #expect(try await words(operations, authority) == expected)
     #expect(try await ids(authority) == ["T4"])
-    // It comes again, and is answered as before.
+    // A repetition receives the earlier verdicts.
     #expect(try await words(Array(operations.prefix(3)), authority) == Array(expected.prefix(3)))
-    // What is meant to be decided anew comes under other ids.
+    // Operations that need a new decision have other ids.
     var cured = ["T1", "T2", "T3"].map { insert($0, size: 3) }
     for index in cured.indices { cured[index].id += "again" }
     #expect(try await words(cured, authority) == ["applied 2", "applied 3", "applied 4"])
   }
 
-  @Test("All conflicts of a group are told at once, and none of its changes is made")
+  @Test("All conflicts of a group are reported at once, and no change is applied")
   func conflicts() async throws {
     let authority = try authority()
     _ = try await words([insert("T1", group: nil), insert("T3", group: nil)], authority)
@@ -78,13 +78,13 @@ struct AuthorityGroupTests {
     #expect(try await ids(authority) == ["T1", "T3"])
   }
 
-  @Test("A group of which not all operations came is not applied, and does not stop the others")
+  @Test("An incomplete group isn't applied, and doesn't stop the other operations")
   func incomplete() async throws {
     let authority = try authority()
     let operations = [insert("T1", size: 2), insert("T2", group: nil), insert("T3", size: 2)]
     #expect(try await words(operations, authority) == ["incompleteGroup", "applied 1", "incompleteGroup"])
     #expect(try await ids(authority) == ["T2"])
-    // Of one that was applied as a whole, a part is still known.
+    // The server still knows a part of a group that was applied as a whole.
     #expect(try await words([insert("T1"), insert("T3")], authority) == ["applied 2", "applied 3"])
     #expect(try await words([insert("T3")], authority) == ["duplicate 3"])
   }
@@ -108,7 +108,7 @@ struct AuthorityGroupTests {
   }
 
   @Test(
-    "A malformed group is refused when it is read",
+    "A malformed group is rejected when it is read",
     arguments: [
       #"{"id":"g"}"#, #"{"id":"","size":1}"#, #"{"id":"g","size":0}"#, #"{"id":"g","size":1,"x":1}"#,
     ])

@@ -47,7 +47,7 @@ struct AuthorityTests {
     } catch { return (error as? AuthorityError)?.code }
   }
 
-  @Test("An operation is applied once; a repetition is given its first outcome, a refusal too")
+  @Test("An operation is applied once, and a repetition receives the first verdict")
   func idempotence() async throws {
     let (authority, _) = try authority(.withoutNotes)
     var refused = insert("T2")
@@ -58,7 +58,7 @@ struct AuthorityTests {
     }
   }
 
-  @Test("Outcomes before the oldest open operation are forgotten after ten minutes, the others are not")
+  @Test("Verdicts before the oldest open operation are forgotten after ten minutes, others aren't")
   func forgetting() async throws {
     let ledger = try SQLiteLedger()
     let time = VirtualTime()
@@ -73,7 +73,7 @@ struct AuthorityTests {
   }
 
   /// Promises: Scenario-2
-  @Test("A request that arrives long after the device has gone on makes nothing again that was deleted since")
+  @Test("A late copy of a request restores nothing that was deleted since")
   func late() async throws {
     let (authority, ledger) = try authority()
     let first = push([insert("T1", operation: "a")])
@@ -89,7 +89,7 @@ struct AuthorityTests {
     #expect(try await authority.count(space: "s", principal: ann, AnyQuery("Note")) == 0)
   }
 
-  @Test("Pages hold at most the limit, say whether there is more, and go on by their cursor")
+  @Test("Pages keep to the limit, report whether more follow, and continue by cursor")
   func pages() async throws {
     let (authority, _) = try authority()
     _ = try await authority.sync(space: "s", principal: ann, push((1...7).map { insert("T\($0)") }))
@@ -108,7 +108,7 @@ struct AuthorityTests {
     #expect(more == [true, true, false, false])
   }
 
-  @Test("A cursor of another epoch, below the floor, of another principal or scope starts over")
+  @Test("A cursor from another epoch, user or scope, or below the floor, starts over")
   func resets() async throws {
     let (authority, ledger) = try authority()
     _ = try await authority.sync(space: "s", principal: ann, push([insert("T1")]))
@@ -132,7 +132,7 @@ struct AuthorityTests {
     #expect(try await isReset(new, ann) == true)
   }
 
-  @Test("A snapshot in pages goes on below the floor, unless deletions since it began are forgotten")
+  @Test("A paged snapshot continues below the floor unless deletions since its start are forgotten")
   func snapshotBelowFloor() async throws {
     let (authority, ledger) = try authority()
     _ = try await authority.sync(space: "s", principal: ann, push((1...6).map { insert("T\($0)") }))
@@ -151,7 +151,7 @@ struct AuthorityTests {
     #expect(try await page(second.cursor).reset)
   }
 
-  @Test("A device is not told its own changes of the same request, and is told them by a snapshot")
+  @Test("A device doesn't receive its own changes of a request, except in a snapshot")
   func told() async throws {
     let (authority, _) = try authority()
     let start = try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first)
@@ -166,7 +166,7 @@ struct AuthorityTests {
     #expect(try await authority.sync(space: "s", principal: ann, request).pages.first?.changes.count == 1)
   }
 
-  @Test("Scopes hold a container alone or with those below it, and no others that begin alike")
+  @Test("A scope covers a container alone or with its children, and no similar name")
   func scopes() async throws {
     let (authority, _) = try authority()
     let paths = ["trips", "trips/oslo", "trips/oslo/day1", "tripsy", "trips-old", "other"]
@@ -185,7 +185,7 @@ struct AuthorityTests {
   }
 
   /// Promises: C-9
-  @Test("A deletion is told as a tombstone to those who had the record, and not in a snapshot")
+  @Test("Devices that had a record receive its tombstone, but snapshots leave it out")
   func tombstones() async throws {
     let (authority, _) = try authority()
     _ = try await authority.sync(space: "s", principal: ann, push([insert("T1")]))
@@ -200,7 +200,7 @@ struct AuthorityTests {
       try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first?.changes.isEmpty == true)
   }
 
-  @Test("Requests that are wrong as a whole are refused and change nothing")
+  @Test("A request that is invalid as a whole is rejected and changes nothing")
   func refusals() async throws {
     let (authority, ledger) = try authority(AuthorityRules(operationLimit: 2, minimumSchemaVersion: 2))
     var ok = push([insert("T1")])
@@ -222,7 +222,7 @@ struct AuthorityTests {
     #expect(await code(ok, authority) == nil)
   }
 
-  @Test("References to what is not there are refused; those to what failed in the same request wait for it")
+  @Test("A reference to a missing record is rejected; one to a failed record waits")
   func references() async throws {
     let (authority, _) = try authority(.family)
     func operation(_ type: String, _ id: String, _ fields: [String: JSONValue]) -> BothySync.SyncOperation {

@@ -5,7 +5,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// What one request may cost a server.
+/// Limits of the cost of one request to a server.
 @Suite("Bounds of a request", .timeLimit(.minutes(5)))
 struct BoundTests {
   private let ann = Principal("ann")
@@ -16,7 +16,7 @@ struct BoundTests {
     return rules
   }
 
-  /// Records of a thousand bytes and some more each, spread over containers.
+  /// Returns a server with records of a little over a thousand bytes each, spread over containers.
   private func authority(
     _ rules: AuthorityRules, records: Int, containers: Int = 1
   ) async throws -> (Authority, SQLiteLedger) {
@@ -38,7 +38,7 @@ struct BoundTests {
     pages.flatMap(\.changes).reduce(0) { $0 + $1.fields.bytes.count }
   }
 
-  @Test("More than 64 places to pull from in one request are refused")
+  @Test("A request to pull from more than 64 places is rejected")
   func pulls() async throws {
     let (authority, _) = try await authority(rules(), records: 1)
     let pull = SyncRequest.Pull(.space)
@@ -50,7 +50,7 @@ struct BoundTests {
     }
   }
 
-  @Test("All pages of an answer together have bounded bytes, and the rest follows by their cursors")
+  @Test("All pages of a response together have bounded bytes, and cursors bring the rest")
   func pages() async throws {
     let (authority, _) = try await authority(rules(), records: 60, containers: 6)
     var open = (0..<6).map { SyncRequest.Pull(PullScope(container: "c\($0)")) }
@@ -66,7 +66,7 @@ struct BoundTests {
     #expect(open.isEmpty && found.count == 60 && Set(found).count == 60)
   }
 
-  @Test("A record larger than an answer comes by itself")
+  @Test("A record larger than a response is sent by itself")
   func large() async throws {
     let (authority, _) = try await authority(rules(answerSize: 10), records: 3)
     var cursor: String?
@@ -80,7 +80,7 @@ struct BoundTests {
     }
   }
 
-  @Test("A query's answer has bounded bytes and says whether others follow")
+  @Test("A query's response has bounded bytes and reports whether more follow")
   func queries() async throws {
     let (authority, _) = try await authority(rules(), records: 25)
     var query = AnyQuery("Note", order: [SortKey("id")])
@@ -95,7 +95,7 @@ struct BoundTests {
     #expect(found.count == 25 && Set(found).count == 25)
   }
 
-  @Test("Conflicts bring bounded bytes: the operations that had no room wait")
+  @Test("Conflicts return bounded bytes, and operations without room wait")
   func conflicts() async throws {
     let (authority, _) = try await authority(rules(), records: 30)
     let operations = (1...30).map {
@@ -107,7 +107,7 @@ struct BoundTests {
     #expect(waiting.count >= 15 && waiting.count < 30)
   }
 
-  @Test("A conflict that had no room in an answer stays one for a late copy")
+  @Test("A conflict without room in a response is still one for a late copy")
   func lateConflict() async throws {
     let (authority, ledger) = try await authority(rules(answerSize: 1), records: 2)
     func answer(_ operations: [BothySync.SyncOperation]) async throws -> [Outcome.Verdict] {
@@ -126,7 +126,7 @@ struct BoundTests {
     #expect(try await ledger.statistics(of: "s").records == 1)
   }
 
-  @Test("A small tree among many records has the changes that a walk finds, page by page")
+  @Test("Changes of a small tree among many records are complete, page by page")
   func trees() async throws {
     let ledger = try SQLiteLedger()
     try await ledger.write(space: "s") { transaction in
@@ -153,7 +153,7 @@ struct BoundTests {
     }
   }
 
-  @Test("A device that follows more scopes than a request pulls from asks for them in several")
+  @Test("A device with more scopes than a request allows sends several requests")
   func manyScopes() async throws {
     let world = try SimulatedWorld(rules: AuthorityRules())
     let writer = try world.addDevice(schema: .notes)
@@ -195,13 +195,13 @@ struct BoundTests {
     }
   }
 
-  /// Takes ten seconds and more unless it is ended.
+  /// A query that takes at least ten seconds unless it is cancelled.
   private var endless: AnyQuery {
     AnyQuery(
       "Note", where: .or((0..<100).map { .contains(field: "title", "none\($0)", ignoringCase: true) }))
   }
 
-  @Test("A query ends with its time, and pulls and the look at health do not wait for queries")
+  @Test("Queries end with their time limit, and delay neither pulls nor health checks")
   func time() async throws {
     try await withFile { ledger in
       try await fill(ledger, records: 20_000)
@@ -228,7 +228,7 @@ struct BoundTests {
     }
   }
 
-  @Test("A query ends when the task that wants it is cancelled")
+  @Test("A query ends when the task that awaits it is cancelled")
   func cancelled() async throws {
     try await withFile { ledger in
       try await fill(ledger, records: 20_000)

@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Values that raw clients write in another form than Bothy's devices do.
+/// Values that raw clients write in a form other than that of Bothy's devices.
 @Suite("Values in other forms", .timeLimit(.minutes(1)))
 struct CanonicalValueTests {
   private let schema = StoreSchema(types: [
@@ -17,7 +17,7 @@ struct CanonicalValueTests {
       ])
   ])
 
-  @Test("The server keeps each as devices write it: queries find it, and digests are equal")
+  @Test("The server canonicalizes values, so that queries find them and digests are equal")
   func canonical() async throws {
     let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
     let id = RecordID(type: "Thing", id: "t")
@@ -46,7 +46,7 @@ struct CanonicalValueTests {
     #expect(due == JSONValue.int(1_767_225_600_000))
   }
 
-  @Test("A refusal names some of many problems, and stays small")
+  @Test("A rejection names some of many problems and stays small")
   func manyProblems() async throws {
     let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
     var fields: [String: JSONValue] = [:]
@@ -65,7 +65,7 @@ struct CanonicalValueTests {
     #expect(rejection.message.hasSuffix("And 9981 other problems."))
   }
 
-  @Test("A query of more conditions or sort keys than a server takes is refused, with a way to ask")
+  @Test("A query with too many conditions or sort keys is rejected with a remedy")
   func largeQueries() async throws {
     let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
     func ask(_ query: AnyQuery) async throws -> [ServerRecord] {

@@ -3,7 +3,7 @@ import BothySync
 import BothySyncService
 import Testing
 
-/// What somebody can learn by operations about records that they may not see.
+/// Operations on records that their user can't see, which must reveal nothing.
 @Suite("Hidden records leave no trace", .timeLimit(.minutes(5)))
 struct HiddenRecordTests {
   private static let schema = StoreSchema(types: [
@@ -30,12 +30,12 @@ struct HiddenRecordTests {
       fields: ["email": .string(email)])
   }
 
-  /// What the verdict says, with the id that was asked for left out.
+  /// Returns the verdict as text, without the requested id.
   private func words(_ verdict: Outcome.Verdict, _ id: String) -> String {
     "\(verdict)".replacing(id, with: "ID")
   }
 
-  @Test("An operation says the same of a hidden record, a hidden tombstone and none")
+  @Test("Operations on hidden records, hidden tombstones and missing records have equal verdicts")
   func operations() async throws {
     let authority = Authority(
       ledger: try SQLiteLedger(), rules: AuthorityRules(schema: Self.schema), now: { 1000 })
@@ -59,7 +59,7 @@ struct HiddenRecordTests {
         SyncOperation(
           id: "r\(id)", kind: .insert, record: RecordID(type: "Link", id: "r"), fields: ["to": .string(id)]))
       for (index, verdict) in verdicts.enumerated() { said[index].insert(words(verdict, id)) }
-      // Repeated too.
+      // Repetitions have equal verdicts too.
       let again = try await send(
         authority, mal, SyncOperation(id: "d\(id)", kind: .delete, record: record, base: "1"))
       said[6].insert(words(again[0], id))
@@ -67,14 +67,14 @@ struct HiddenRecordTests {
     for (index, words) in said.enumerated() { #expect(words.count == 1, "\(index): \(words)") }
   }
 
-  @Test("A value that a hidden record has is refused without naming the record")
+  @Test("A duplicate of a hidden record's unique value is rejected without naming the record")
   func unique() async throws {
     let authority = Authority(
       ledger: try SQLiteLedger(), rules: AuthorityRules(schema: Self.schema), now: { 1000 })
     _ = try await send(authority, ann, insert("secret-id", "a@x"))
     let verdict = try await send(authority, mal, insert("new", "a@x"))[0]
     #expect(!"\(verdict)".contains("secret-id") && "\(verdict)".contains("uniqueViolation"))
-    // Nor is it made over.
+    // An insert with its id doesn't replace it either.
     let taken = try await send(authority, mal, insert("secret-id", "mine@x"))[0]
     guard case .rejected(let rejection) = taken else {
       Issue.record("\(taken)")

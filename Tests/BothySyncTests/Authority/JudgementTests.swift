@@ -37,7 +37,7 @@ struct JudgementTests {
     }
   }
 
-  @Test("Secrets are taken for sensitive fields alone, few of them and small ones")
+  @Test("Only sensitive fields take secrets, and only a few small ones")
   func unfitSecrets() throws {
     let fields = [
       FieldSchema("title", .text, optional: true), FieldSchema("pin", .text, optional: true, sensitive: true),
@@ -60,7 +60,7 @@ struct JudgementTests {
     }
   }
 
-  @Test("What the server has and what is asked decide, as the table says")
+  @Test("The verdict follows from the server's state and the operation, as in the table")
   func table() throws {
     let worlds: [(ServerRecord?, [String])] = [
       // insert, update at base 5, delete at base 5, update at base 4, delete at base 4, update without base
@@ -79,7 +79,7 @@ struct JudgementTests {
     }
   }
 
-  @Test("An update of the base version that changes nothing is unchanged, of another version a conflict")
+  @Test("An update without changes is unchanged at the base version, and otherwise a conflict")
   func unchanged() throws {
     #expect(
       try Self.judge(Self.operation(.update, base: "5", ["title": "old"]), Self.server()) == "unchanged")
@@ -87,7 +87,7 @@ struct JudgementTests {
     #expect(try Self.judge(Self.operation(.update, base: "5", ["note": .null]), Self.server()) == "unchanged")
   }
 
-  @Test("Permissions decide by action, principal and owner", arguments: Permissions.Access.allCases)
+  @Test("Permissions decide by action, user and owner", arguments: Permissions.Access.allCases)
   func permissions(access: Permissions.Access) throws {
     var type = Note.schema
     type.permissions = Permissions(create: access, read: .anyone, update: access, delete: access)
@@ -113,7 +113,7 @@ struct JudgementTests {
     }
   }
 
-  @Test("A record that nobody owns is nobody's to change where its owner may")
+  @Test("Where only owners may write, a record without an owner can't be changed")
   func ownerless() throws {
     var type = Note.schema
     type.permissions = Permissions(create: .anyone, read: .anyone, update: .owner, delete: .owner)
@@ -123,7 +123,7 @@ struct JudgementTests {
     )
   }
 
-  @Test("A record that may not be seen may not be changed, and nothing tells it from none")
+  @Test("A hidden record can't be changed, and looks like one that doesn't exist")
   func hidden() throws {
     var type = Note.schema
     type.permissions = Permissions(read: .owner)
@@ -140,7 +140,7 @@ struct JudgementTests {
     }
   }
 
-  @Test("Fields that do not fit the schema are refused, each with its error; defaults are filled in")
+  @Test("Each field that doesn't fit is rejected with an error, and defaults are inserted")
   func validation() throws {
     let rules = AuthorityRules(schema: .notes)
     let judgement = Judgement(rules: rules, principal: Principal("ann"), now: 100)

@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Requests that arrive again when the device has long gone on, and what is told from the very first position on.
+/// Requests that arrive again long after their device has moved on, and changes for cursors at the first position.
 @Suite("Late copies of requests", .timeLimit(.minutes(5)))
 struct LateCopyTests {
   private let time = VirtualTime()
@@ -24,7 +24,7 @@ struct LateCopyTests {
     SyncOperation(id: operation, kind: .delete, record: .note(id), base: version)
   }
 
-  /// The outcomes in words.
+  /// Sends operations, and returns the verdicts as text.
   @discardableResult
   private func send(
     _ operations: [BothySync.SyncOperation], from device: String = "d1", oldestOpen: String? = nil,
@@ -46,7 +46,7 @@ struct LateCopyTests {
     try await authority.count(space: "s", principal: ann, AnyQuery(type))
   }
 
-  @Test("A late copy of an insert that was a conflict makes nothing again that was deleted since")
+  @Test("A late copy of a conflicting insert restores nothing that was deleted since")
   func conflict() async throws {
     let authority = try authority()
     try await send([insert("T1", operation: "b1")], from: "d2", authority)
@@ -55,11 +55,11 @@ struct LateCopyTests {
     try await send([delete("T1", at: "1", operation: "b2")], from: "d2", authority)
     #expect(try await send([mine], authority) == ["conflict deleted"])
     #expect(try await count(authority) == 0)
-    // What is meant to be made again comes under another id.
+    // An operation that creates the record again has another id.
     #expect(try await send([insert("T1", operation: "a2")], authority) == ["applied 3"])
   }
 
-  @Test("A late copy of a group that was a conflict makes none of its records")
+  @Test("A late copy of a conflicting group creates none of its records")
   func group() async throws {
     let authority = try authority()
     try await send([insert("T1", operation: "b1")], from: "d2", authority)
@@ -71,7 +71,7 @@ struct LateCopyTests {
     #expect(try await count(authority) == 0)
   }
 
-  @Test("A late copy of what waited makes nothing again that was deleted since")
+  @Test("A late copy of a waiting operation restores nothing that was deleted since")
   func waiting() async throws {
     let authority = try authority(.family)
     func parent(_ operation: String, _ name: JSONValue) -> BothySync.SyncOperation {
@@ -92,7 +92,7 @@ struct LateCopyTests {
     #expect(try await count(authority, "Child") == 0)
   }
 
-  @Test("A repetition renews the time for which its outcome is remembered")
+  @Test("A repetition renews the time for which its verdict is remembered")
   func renewed() async throws {
     let authority = try authority()
     let mine = insert("T1", operation: "a")
@@ -105,7 +105,7 @@ struct LateCopyTests {
     #expect(try await count(authority) == 0)
   }
 
-  @Test("What left a scope is told to a device whose cursor is at the first position")
+  @Test("A cursor at the first position receives the records that left a scope")
   func departure() async throws {
     let authority = try authority()
     let inbox = PullScope(container: "inbox")
@@ -123,7 +123,7 @@ struct LateCopyTests {
     #expect(!page.reset && page.outOfScope == [.note("T1")])
   }
 
-  @Test("Lost access is told to a device whose cursor is at the first position")
+  @Test("A cursor at the first position receives the loss of access")
   func notice() async throws {
     let authority = try authority(SharingRuleTests.rules())
     let bob = Principal("bob")

@@ -6,12 +6,12 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Whose operation it is, and what it asks", .timeLimit(.minutes(5)))
+@Suite("Identity and owner of an operation", .timeLimit(.minutes(5)))
 struct OperationIdentityTests {
   private let ann = Principal("ann")
   private let bob = Principal("bob")
 
-  /// What a server took of sensitive values.
+  /// The sensitive values that a server received.
   private final class Taken: Sendable {
     private let taken = Mutex<[String]>([])
     var all: [String] { taken.withLock { $0 } }
@@ -58,7 +58,7 @@ struct OperationIdentityTests {
     #expect(taken.all.isEmpty)
   }
 
-  @Test("A repetition of an operation hands over no secret again")
+  @Test("A repetition of an operation delivers no secret again")
   func repetition() async throws {
     let taken = Taken()
     let (authority, _) = try authority(taken.rules())
@@ -73,7 +73,7 @@ struct OperationIdentityTests {
     #expect(taken.all == ["mine=first"])
   }
 
-  @Test("An operation in doubt that a migration rewrote is known, and makes nothing again")
+  @Test("A migrated operation in doubt is recognized and creates nothing again")
   func rewritten() async throws {
     let (authority, ledger) = try authority()
     let sent = SyncOperation(id: "op-1", kind: .insert, record: .note("a"), fields: ["title": "one"])
@@ -88,7 +88,7 @@ struct OperationIdentityTests {
     #expect(try await ledger.statistics(of: "s").records == 0)
   }
 
-  @Test("A rewritten operation that had not arrived is applied as it is now")
+  @Test("A rewritten operation that hadn't arrived is applied in its new form")
   func rewrittenUnseen() async throws {
     let (authority, ledger) = try authority()
     let rewritten = SyncOperation(
@@ -97,7 +97,7 @@ struct OperationIdentityTests {
       Issue.record("nothing was known of it")
       return
     }
-    // The first sending comes late, and is a repetition.
+    // The first copy arrives late, as a repetition.
     let late = SyncOperation(id: "op-1", kind: .insert, record: .note("a"), fields: ["title": "one"])
     guard case .duplicate = try await verdict(authority, ann, late) else {
       Issue.record("it is the same operation")
@@ -106,13 +106,13 @@ struct OperationIdentityTests {
     #expect(try await ledger.statistics(of: "s").records == 1)
   }
 
-  @Test("An outcome is told to the principal that it was given to, and to no other")
+  @Test("A verdict is sent only to the user that first received it")
   func outcomesOfOthers() async throws {
     var schema = StoreSchema(types: [
       TypeSchema("Note", fields: [FieldSchema("title", .text, optional: true)])
     ])
     schema.types[0].permissions = Permissions(read: .owner, update: .owner, delete: .owner)
-    // A default makes the server answer with the record.
+    // A default makes the server return the record.
     schema.types[0].fields.append(FieldSchema("extra", .text, optional: true, default: "made by the server"))
     let (authority, _) = try authority(AuthorityRules(schema: schema))
     guard case .applied(_, _, .some) = try await verdict(authority, ann, insert("private")) else {
@@ -131,7 +131,7 @@ struct OperationIdentityTests {
     }
   }
 
-  @Test("One principal makes the server forget no outcome of another")
+  @Test("A user can't make the server forget another user's verdicts")
   func forgetting() async throws {
     let ledger = try SQLiteLedger()
     let time = VirtualTime()
@@ -144,13 +144,13 @@ struct OperationIdentityTests {
       Issue.record("it is remembered")
       return
     }
-    // The repetition has renewed the time for which it is remembered.
+    // The repetition has renewed the time for which the verdict is remembered.
     time.advance(by: 1_000_000)
     _ = try await authority.sync(space: "s", principal: ann, request)
     #expect(try await ledger.statistics(of: "s").outcomes == 0)
   }
 
-  @Test("An outcome from before outcomes had owners is known, and tells no content")
+  @Test("A verdict from before verdicts had owners is known, and reveals no content")
   func former() async throws {
     let (authority, ledger) = try authority()
     let record = ServerRecord(id: .note("old"), version: "7", modified: 5)
@@ -166,7 +166,7 @@ struct OperationIdentityTests {
     #expect(try await ledger.statistics(of: "s").records == 0, "it was not made again")
   }
 
-  @Test("A time below 1970 is cut to it, as one ahead of the server is cut to now")
+  @Test("Times before 1970 or after the server's now are clamped")
   func times() async throws {
     let (authority, ledger) = try authority()
     for (number, (sent, kept)) in [(Int64.min, Int64(0)), (-1, 0), (.max, 1000), (5, 5)].enumerated() {
@@ -182,11 +182,11 @@ struct OperationIdentityTests {
 
   private func withFolder(_ body: (FolderSecrets, String) async throws -> Void) async throws {
     let path = NSTemporaryDirectory() + "bothy-secrets-" + UUID().uuidString
-    defer { try? FileManager.default.removeItem(atPath: path) }  // never made: fine
+    defer { try? FileManager.default.removeItem(atPath: path) }  // may not exist
     try await body(FolderSecrets(folder: path), path)
   }
 
-  @Test("The secrets of a deleted record are removed, and a new one's are kept", arguments: [true, false])
+  @Test("The secrets of a deleted record are deleted, and a new record's are kept", arguments: [true, false])
   func deleted(byRoute: Bool) async throws {
     try await withFolder { secrets, _ in
       var rules = AuthorityRules()
@@ -211,7 +211,7 @@ struct OperationIdentityTests {
     }
   }
 
-  @Test("Upkeep removes secrets whose record is gone")
+  @Test("Upkeep deletes secrets whose record is gone")
   func swept() async throws {
     try await withFolder { secrets, _ in
       var rules = AuthorityRules()
@@ -223,7 +223,7 @@ struct OperationIdentityTests {
     }
   }
 
-  @Test("Spaces and types whose names hold slashes have secrets of their own")
+  @Test("Spaces and types with slashes in their names have separate secrets")
   func slashes() async throws {
     try await withFolder { secrets, path in
       let (one, other) = (RecordID(type: "b/T", id: "x"), RecordID(type: "T", id: "x"))
@@ -232,7 +232,7 @@ struct OperationIdentityTests {
       try secrets.receive(space: "a/b", other, Secrets(["pw": "2"]))
       try secrets.remove(space: "a/b")
       #expect(secrets.holds(space: "a", one) && !secrets.holds(space: "a/b", other))
-      // As an earlier version kept them.
+      // The form in which an earlier version stored them.
       let former = FileSecretStore(folder: path)
       try former.set("3", for: SecretKey(RecordID(type: "a/Old", id: "y"), field: "pw"))
       try secrets.adopt(spaces: ["a", "c"])

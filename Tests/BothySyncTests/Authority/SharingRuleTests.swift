@@ -8,7 +8,7 @@ struct SharingRuleTests {
   private typealias Change = BothySync.SyncOperation
   private let authority: Authority
 
-  /// Notes that their owner and those they are shared with see; `update` and `share` as given.
+  /// Returns rules for notes that their owner and audience can see, with the given `update` and `share`.
   static func rules(update: Permissions.Access = .shared, share: Permissions.Access = .owner)
     -> AuthorityRules
   {
@@ -59,7 +59,7 @@ struct SharingRuleTests {
 
   private func live(_ page: SyncResponse.Page) -> [String] { page.changes.map(\.id.id) }
 
-  @Test("Only the owner and those a record is shared with see it, in pulls, queries, digests and by its id")
+  @Test("Pulls, queries, digests and reads show a record to its owner and audience only")
   func visibility() async throws {
     try await push("ann", insert("T1", sharing: .principals("bob")))
     try await push("ann", insert("T2"))
@@ -77,7 +77,7 @@ struct SharingRuleTests {
     }
   }
 
-  @Test("Sharing moves a record to the end of history, so that whoever is let in hears of it")
+  @Test("Sharing moves a record to the end of history, so new users receive it")
   func gaining() async throws {
     let version = try await push("ann", insert("T1"))
     let before = try await pull("bob")
@@ -88,7 +88,7 @@ struct SharingRuleTests {
     #expect(after.changes.first?.sharing == .principals("bob"))
   }
 
-  @Test("Whoever is shut out is told that the record is out of scope, and nobody else is")
+  @Test("Only a user who loses access learns that the record is out of scope")
   func losing() async throws {
     let version = try await push("ann", insert("T1", sharing: .principals("bob", "cid")))
     let cursors = try await (pull("bob").cursor, pull("cid").cursor, pull("dan").cursor)
@@ -100,7 +100,7 @@ struct SharingRuleTests {
     #expect(dan.outOfScope.isEmpty && dan.changes.isEmpty)
   }
 
-  @Test("A list's membership holds for all that is shared with it, both ways and in pages of any size")
+  @Test("Joining or leaving a list reaches all its records, at any page size")
   func membership() async throws {
     let list = try await push("ann", list(["bob"]))
     for number in 1...5 { try await push("ann", insert("T\(number)", sharing: .lists("L1"))) }
@@ -123,7 +123,7 @@ struct SharingRuleTests {
     }
   }
 
-  @Test("Who loses one way to see a record and keeps another is not told to let go of it")
+  @Test("A user who loses one of two ways to see a record keeps it")
   func twoWays() async throws {
     let list = try await push("ann", list(["bob"]))
     try await push("ann", insert("T1", sharing: Sharing(principals: ["bob"], lists: ["L1"])))
@@ -133,7 +133,7 @@ struct SharingRuleTests {
     #expect(after.outOfScope.isEmpty)
   }
 
-  @Test("A tombstone is told to those who saw the record")
+  @Test("A tombstone is sent to users who saw the record")
   func tombstones() async throws {
     let version = try await push("ann", insert("T1", sharing: .principals("bob")))
     let cursors = try await (pull("bob").cursor, pull("cid").cursor)
@@ -143,7 +143,7 @@ struct SharingRuleTests {
     #expect(cid.changes.isEmpty)
   }
 
-  @Test("Permissions say who edits and who shares; anybody may leave")
+  @Test("Permissions decide who edits and who shares, and every user may leave")
   func permissions() async throws {
     for (share, reshared) in [
       (Permissions.Access.owner, "forbidden"), (.shared, "3"), (.nobody, "forbidden"),
@@ -168,7 +168,7 @@ struct SharingRuleTests {
     }
   }
 
-  @Test("A list is its owner's alone: others can't read, change, revive or share with it")
+  @Test("Only the owner can read, change, revive or share with a list")
   func lists() async throws {
     let version = try await push("ann", list(["bob"]))
     for name in ["bob", "cid"] {
@@ -187,7 +187,7 @@ struct SharingRuleTests {
   }
 
   @Test(
-    "A list that is not one is refused, with the field",
+    "An invalid list is rejected with the name of the field",
     arguments: [
       ["name": "x", "members": ["a", 1]], ["name": "x", "members": "a"],
       ["name": "x", "members": ["a", "a"]],
@@ -199,7 +199,7 @@ struct SharingRuleTests {
     #expect(try await push("ann", change) == "invalid")
   }
 
-  @Test("Where a type has no permissions, sharing is kept and hides nothing")
+  @Test("Without permissions of the type, sharing is stored and hides nothing")
   func withoutPermissions() async throws {
     let open = try Authority(ledger: SQLiteLedger(), now: { 1000 })
     try await push("ann", insert("T1", sharing: .principals("bob")), to: open)
@@ -210,7 +210,7 @@ struct SharingRuleTests {
     #expect(try await push("cid", share("T1", base: "1", add: .principals("dan")), to: open) == "2")
   }
 
-  @Test("A validator changes when a principal comes to see more or less")
+  @Test("A validator changes when a user comes to see more or less")
   func validators() async throws {
     let list = try await push("ann", list(["bob"]))
     try await push("ann", insert("T1", sharing: .lists("L1")))
@@ -222,7 +222,7 @@ struct SharingRuleTests {
     #expect(try await validator("bob") != before)
   }
 
-  @Test("A validator tells a principal nothing of containers whose records are hidden")
+  @Test("A validator reveals nothing of containers whose records are hidden")
   func hiddenContainers() async throws {
     func validator(_ container: String) async throws -> String {
       try await authority.validator(

@@ -5,7 +5,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// What a server forgets, and when: never what a device in use may still need.
+/// The server's deletion of old data, which spares all that a device in use may still need.
 @Suite("Upkeep of a space", .timeLimit(.minutes(5)))
 struct UpkeepTests {
   private let day = UpkeepTerms.day
@@ -19,7 +19,7 @@ struct UpkeepTests {
     try await world.ledger.statistics(of: "test").tombstones
   }
 
-  /// A device that has what it pulled, noted as a server does it.
+  /// Acknowledges what the device pulled, as a server does.
   private func acknowledge(_ world: SimulatedWorld, _ device: String) async throws {
     let first = SyncRequest(device: device, pulls: [.init(.space)])
     let page = try #require(
@@ -28,7 +28,7 @@ struct UpkeepTests {
     try await world.authority.acknowledge(space: "test", request)
   }
 
-  /// One transaction of the app.
+  /// Runs one transaction of the app.
   private func change(_ device: SimulatedDevice, _ body: (WriteTransaction) throws -> Void) throws {
     try device.store.store.write(body)
   }
@@ -42,7 +42,7 @@ struct UpkeepTests {
     #expect(await device.store.sync().skipped == nil)
   }
 
-  /// A world where one note was made and deleted.
+  /// Returns a world in which one note was created and deleted.
   private func deleted() async throws -> SimulatedWorld {
     let world = try SimulatedWorld()
     let device = try world.addDevice(schema: .notes)
@@ -51,7 +51,7 @@ struct UpkeepTests {
     return world
   }
 
-  @Test("tombstones go by their age on the server's clock, whatever time their editor claims")
+  @Test("Tombstones expire by the server's clock, whatever time their editor claims")
   func age() async throws {
     let world = try await deleted()
     _ = try await world.authority.upkeep(space: "test", terms)
@@ -65,12 +65,12 @@ struct UpkeepTests {
     #expect(try await floor(world) == head)
   }
 
-  @Test("they go sooner once every device in use has them, and wait for the one that has not")
+  @Test("Tombstones expire early once every device in use has them, and not before")
   func acknowledged() async throws {
     let world = try await deleted()
     try await acknowledge(world, "a")
     _ = try await world.authority.upkeep(space: "test", terms)
-    // b has the insertion and not the deletion.
+    // b has the insertion but not the deletion.
     try await world.ledger.acknowledge(
       space: "test", device: "b", scope: "s", position: 1, at: world.time.now)
     world.time.advance(by: 8 * day)
@@ -83,7 +83,7 @@ struct UpkeepTests {
     #expect(try await tombstones(world) == 0)
   }
 
-  @Test("where no device is known, only age counts")
+  @Test("Without known devices, only the age of tombstones counts")
   func unknownDevices() async throws {
     let world = try await deleted()
     _ = try await world.authority.upkeep(space: "test", terms)
@@ -93,7 +93,7 @@ struct UpkeepTests {
   }
 
   /// Promises: Scenario-17
-  @Test("a device that was away for longer starts over and loses no unsynced edit")
+  @Test("A device that was away too long starts over and loses no unsent edit")
   func away() async throws {
     let world = try SimulatedWorld()
     let (here, away) = (try world.addDevice(schema: .notes), try world.addDevice(schema: .notes))
@@ -115,7 +115,7 @@ struct UpkeepTests {
     for device in [here, away] { #expect(try device.store.digest().digest == digest) }
   }
 
-  @Test("cursors of another epoch or that are none are not noted")
+  @Test("Invalid cursors and those of another epoch aren't recorded")
   func foreignCursors() async throws {
     let world = try await deleted()
     try await acknowledge(world, "a")
@@ -127,7 +127,7 @@ struct UpkeepTests {
     #expect(try await world.ledger.acknowledged(space: "test", since: 0) == nil)
   }
 
-  @Test("a blob goes once no record has named it for the time of grace, and is kept while one does")
+  @Test("A blob without records is deleted after the grace time, and others are kept")
   func blobs() async throws {
     let pair = try SnapPair()
     let authority = pair.world.authority
@@ -141,21 +141,21 @@ struct UpkeepTests {
     let grace = UpkeepTerms(blobGrace: 7 * day)
     #expect(try await authority.upkeep(space: "test", grace).blobs == 0)
     pair.world.time.advance(by: 8 * day)
-    // Without a look at blobs nothing goes.
+    // Without the collection of blobs, no blob is deleted.
     #expect(try await authority.upkeep(space: "test", grace, collectsBlobs: false).blobs == 0)
-    // Somebody asks for it, as before an upload: that puts it off.
+    // A request for the blob, as before an upload, postpones its deletion.
     _ = try await authority.blobHolding(space: "test", unnamed.sha256)
     #expect(try await authority.upkeep(space: "test", grace).blobs == 0)
     pair.world.time.advance(by: 8 * day)
     #expect(try await authority.upkeep(space: "test", grace).blobs == 1)
     #expect(try await authority.blobHolding(space: "test", named.sha256) == .whole(size: Int64(named.size)))
     #expect(try await authority.blobHolding(space: "test", unnamed.sha256) == .part(0))
-    // No shorter grace than devices count on.
+    // The grace time is never shorter than devices expect.
     #expect(UpkeepTerms(blobGrace: 0).blobGrace == 2 * day)
   }
 
   @Test(
-    "an export brings back records with owners, sharing and lists, and an import of the same changes nothing")
+    "An export restores owners, sharing and lists, and importing it again changes nothing")
   func exportAndImport() async throws {
     let permissions = Permissions(read: .shared, update: .shared, delete: .owner)
     var schema = StoreSchema.notes

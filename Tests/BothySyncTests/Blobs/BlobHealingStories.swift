@@ -5,7 +5,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Blobs that a server has lost, or holds damaged, come back from the devices.
+/// Blobs that a server has lost or holds damaged, which devices restore.
 @Suite("Healing of blobs", .timeLimit(.minutes(5)))
 struct BlobHealingStories {
   private let day: Int64 = 86_400_000
@@ -18,7 +18,7 @@ struct BlobHealingStories {
     return found
   }
 
-  /// The file of a blob on the server.
+  /// Returns the URL of a blob's file on the server.
   private func file(_ pair: SnapPair, _ blob: Blob) throws -> URL {
     let root = URL(fileURLWithPath: pair.a.path).deletingLastPathComponent().appendingPathComponent("vault")
     let found =
@@ -27,7 +27,7 @@ struct BlobHealingStories {
     return try #require(found.first { $0.lastPathComponent == blob.sha256 })
   }
 
-  @Test("Every blob of a lost folder comes back from the devices that hold it")
+  @Test("Devices restore every blob of a lost folder")
   func lostFolder() async throws {
     let pair = try SnapPair()
     var blobs: [Blob] = []
@@ -51,7 +51,7 @@ struct BlobHealingStories {
     #expect(try await holdings(pair, blobs) == blobs.map { _ in .whole(size: 25) })
   }
 
-  @Test("A blob that comes after its record is kept")
+  @Test("A blob that arrives after its record is kept")
   func lateBlob() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -66,7 +66,7 @@ struct BlobHealingStories {
     #expect(try await holdings(pair, [blob]) == [.whole(size: 45)])
   }
 
-  @Test("A damaged blob is found by verify and mended by a device", arguments: [0, 44, 45])
+  @Test("Verification finds a damaged blob, and a device repairs it", arguments: [0, 44, 45])
   func damaged(length: Int) async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -80,7 +80,7 @@ struct BlobHealingStories {
     #expect(try await pair.b.store.blobs.data(for: other) == picture())
   }
 
-  @Test("A damaged blob that a device reads is mended by another device")
+  @Test("A damaged blob that one device reads is repaired by another")
   func damagedRead() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -105,7 +105,7 @@ struct BlobHealingStories {
       try await pair.world.authority.downloadBlob(space: "test", blob.sha256, 0..<45) == Array(picture()))
   }
 
-  @Test("The last copy is not evicted, and goes to the server instead")
+  @Test("The last copy isn't evicted but sent to the server")
   func lastCopy() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -115,7 +115,7 @@ struct BlobHealingStories {
     #expect(pair.a.store.blobs.isHere(blob))
     #expect(try await holdings(pair, [blob]) == [.whole(size: 45)])
     #expect(try await pair.a.store.blobs.evict(toFit: 0).removed == 1)
-    // Without the server's word nothing goes.
+    // Without the server's confirmation nothing is evicted.
     _ = try await pair.a.store.blobs.data(for: blob)
     pair.a.remote.isOffline = true
     #expect(try await pair.a.store.blobs.evict(toFit: 0).removed == 0)

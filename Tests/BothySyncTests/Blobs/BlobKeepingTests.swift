@@ -4,14 +4,14 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// The bytes on the device: put, read, checked, kept within a budget and brought back.
+/// The bytes on the device: stored, read, verified, evicted over the budget and downloaded again.
 @Suite("Blobs on the device", .faultsStrike, .timeLimit(.minutes(5)))
 struct BlobKeepingTests {
-  @Test("data and files are named by their SHA-256, whatever their size, and read back the same")
+  @Test("Data and files are named by their SHA-256 and read back unchanged")
   func putAndRead() async throws {
     let pair = try SnapPair()
     let blobs = pair.a.store.blobs
-    // FIPS 180-4's example.
+    // The example of FIPS 180-4.
     let abc = try await blobs.put(Data("abc".utf8), type: "text/plain")
     #expect(abc.sha256 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
     #expect(abc.size == 3)
@@ -36,7 +36,7 @@ struct BlobKeepingTests {
     #expect(error?.code == .notFound)
   }
 
-  @Test("a file that was being written when the process died does not count")
+  @Test("A file that was being written when the process ended doesn't count")
   func halfWritten() async throws {
     let pair = try SnapPair()
     let blob = Blob(sha256: try await pair.b.store.blobs.put(picture()).sha256, size: 45)
@@ -53,7 +53,7 @@ struct BlobKeepingTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: root + "/partial").isEmpty)
   }
 
-  @Test("over the budget the bytes used longest ago go, and come back when they are asked for")
+  @Test("Over the budget, the least recently used bytes are evicted, and restored on request")
   func evicted() async throws {
     let pair = try SnapPair { $0.blobs.budget = 30 }
     var blobs: [Blob] = []
@@ -61,7 +61,7 @@ struct BlobKeepingTests {
       pair.world.time.advance(by: 1000)
       blobs.append(try await pair.a.snap("\(number)", picture(15, UInt8(number))))
     }
-    // Pending ones stay, whatever the budget.
+    // Pending blobs stay, whatever the budget.
     try await pair.a.store.blobs.evict(toFit: 0)
     #expect(pair.a.blobFiles.count == 3)
     pair.world.time.advance(by: 1000)
@@ -83,7 +83,7 @@ struct BlobKeepingTests {
     }
   }
 
-  @Test("what was uploaded and not acknowledged stays too")
+  @Test("Bytes that were uploaded but not acknowledged stay too")
   func unacknowledgedStays() async throws {
     let pair = try SnapPair { $0.blobs.budget = 0 }
     await pair.a.store.sync()
@@ -100,7 +100,7 @@ struct BlobKeepingTests {
     #expect(!pair.a.store.blobs.isHere(blob))
   }
 
-  @Test("bytes put and never named go after a week; named ones never")
+  @Test("Bytes that no record named are deleted after a week, and others never")
   func forgotten() async throws {
     let pair = try SnapPair()
     let loose = try await pair.a.store.blobs.put(picture(5, 9))
@@ -113,7 +113,7 @@ struct BlobKeepingTests {
     #expect(pair.a.store.blobs.isHere(named))
   }
 
-  @Test("a download that is cut goes on where it was, over a restart", arguments: 1...4)
+  @Test("An interrupted download resumes after a restart", arguments: 1...4)
   func resumedDownload(after count: Int) async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -132,7 +132,7 @@ struct BlobKeepingTests {
     #expect(pair.b.downloads.count == 5 - count)
   }
 
-  @Test("many who ask at once share one download, and one who gives up hurts nobody")
+  @Test("Concurrent reads share one download, and a cancelled one harms no other")
   func sharedDownload() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -151,7 +151,7 @@ struct BlobKeepingTests {
     #expect(pair.b.downloads == [0, 10, 20, 30, 40])
   }
 
-  @Test("a damaged file of what the server has is replaced by the server's")
+  @Test("A damaged file is replaced by the server's copy")
   func repaired() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -163,7 +163,7 @@ struct BlobKeepingTests {
     #expect(pair.a.downloads.count == 10)
   }
 
-  @Test("offline, bytes that are not here are unreachable, and those that are are read")
+  @Test("Offline, missing bytes are unreachable, and present ones are read")
   func offline() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -176,7 +176,7 @@ struct BlobKeepingTests {
     #expect(error?.code == .unreachable)
   }
 
-  @Test("the doctor finds damaged files and missing ones that wait")
+  @Test("The doctor finds damaged files, and missing ones that wait")
   func doctor() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())

@@ -4,11 +4,11 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Records and the blobs they name: edits of other fields, clearing, copies.
+/// Records and the blobs they name, through edits of other fields, clearing and copies.
 @Suite("Records with blobs", .timeLimit(.minutes(5)))
 struct BlobRecordStories {
   /// Promises: S-78
-  @Test("a later edit of another field keeps the blob, its address and its bytes, and asks nothing about it")
+  @Test("An edit of another field keeps the blob and makes no request about it")
   func otherField() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -25,7 +25,7 @@ struct BlobRecordStories {
   }
 
   /// Promises: X-14, S-78
-  @Test("clearing a blob field offline clears it on the server and on other devices")
+  @Test("A blob field cleared offline is cleared on the server and other devices")
   func clearing() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -43,11 +43,11 @@ struct BlobRecordStories {
     #expect(try pair.b.snap("1")?.image == nil)
     #expect(try pair.b.snap("2")?.image == nil)
     #expect(try await pair.server("2").map { $0.keys.sorted() } == ["title"])
-    // The bytes stay until there is need for the room.
+    // The bytes stay until the device needs the room.
     #expect(try await pair.b.store.blobs.data(for: blob) == picture())
   }
 
-  @Test("a blob that is replaced before it was uploaded is never uploaded")
+  @Test("A blob that is replaced before its upload is never uploaded")
   func replaced() async throws {
     let pair = try SnapPair()
     try await pair.a.snap("1", picture(45, 1))
@@ -58,7 +58,7 @@ struct BlobRecordStories {
     #expect(try await pair.server("1")?["image"]?["size"] == 15)
   }
 
-  @Test("a blob that is replaced while it is uploaded does not take the newer edit with it")
+  @Test("A blob replaced during its upload loses nothing of the newer edit")
   func replacedMeanwhile() async throws {
     let pair = try SnapPair()
     try await pair.a.snap("1", picture(45, 1))
@@ -74,7 +74,7 @@ struct BlobRecordStories {
     #expect(try pair.a.store.outbox().isEmpty)
   }
 
-  @Test("a copy of a record that came from the server needs no bytes here, one question and no upload")
+  @Test("A copied record needs one request about its blob, and no bytes or upload")
   func copied() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -86,7 +86,7 @@ struct BlobRecordStories {
     #expect(pair.b.remote.blobRequests == [.holding(blob.sha256)])
   }
 
-  @Test("records without blobs make no request about blobs and have no folder")
+  @Test("Records without blobs make no requests about blobs and have no folder")
   func noBlobs() async throws {
     let pair = try SnapPair()
     try pair.a.insert("N", "n")
@@ -96,7 +96,7 @@ struct BlobRecordStories {
     #expect(!FileManager.default.fileExists(atPath: pair.a.path + "-blobs"))
   }
 
-  @Test("a draft's blob waits with its draft")
+  @Test("A draft's blob waits with its draft")
   func draft() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.store.blobs.put(picture())

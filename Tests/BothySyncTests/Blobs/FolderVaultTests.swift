@@ -5,14 +5,14 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// What a server keeps of blobs, and for how long.
+/// The blobs that a server keeps, and the time for which it keeps them.
 @Suite("The vault of a server", .faultsStrike, .timeLimit(.minutes(5)))
 struct FolderVaultTests {
   private let day: Int64 = 86_400_000
 
   private func vault(_ world: SimulatedWorld) throws -> any BlobVault { try #require(world.authority.blobs) }
 
-  @Test("an upload that no record names is swept by its age; what an operation named stays")
+  @Test("An upload that no record names is deleted by age, and named ones stay")
   func sweep() async throws {
     let pair = try SnapPair()
     await pair.a.store.sync()
@@ -31,7 +31,7 @@ struct FolderVaultTests {
     #expect(try await authority.blobHolding(space: "test", kept.sha256) == .whole(size: 45))
     #expect(try await authority.blobHolding(space: "test", fresh.sha256) == .part(0))
     #expect(try await authority.blobHolding(space: "test", begun.sha256) == .part(0))
-    // The device does not believe for ever that the server has what it once had.
+    // The device doesn't trust for ever that the server still has a blob.
     pair.a.remote.setScript { .none }
     pair.world.time.advance(by: 2 * 3_600_000)
     pair.a.remote.forgetRequests()
@@ -40,7 +40,7 @@ struct FolderVaultTests {
     #expect(try await authority.blobHolding(space: "test", fresh.sha256) == .whole(size: 15))
   }
 
-  @Test("one space knows nothing of another's blobs")
+  @Test("A space knows nothing of another space's blobs")
   func spaces() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -57,7 +57,7 @@ struct FolderVaultTests {
     #expect(try stranger.store.blobs.state(of: blob) == .missing)
   }
 
-  @Test("parts outside the size and names that are none are refused")
+  @Test("Parts outside the size and invalid names are rejected")
   func invalid() async throws {
     let authority = try SnapPair().world.authority
     let name = String(repeating: "a", count: 64)
@@ -75,7 +75,7 @@ struct FolderVaultTests {
     }
   }
 
-  @Test("an upload by many at once ends with the right bytes", arguments: [1, 7, 64])
+  @Test("Concurrent uploads of one blob end with the right bytes", arguments: [1, 7, 64])
   func concurrent(partSize: Int) async throws {
     let pair = try SnapPair()
     let authority = pair.world.authority

@@ -5,12 +5,12 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Blobs that cannot be uploaded: their records wait and are reported, everything else goes on.
+/// Blobs that can't be uploaded: their records wait and are reported, and all other work continues.
 @Suite("Blobs that can't be uploaded", .timeLimit(.minutes(5)))
 struct RefusedBlobStories {
   private let one = RecordID(type: "Snap", id: "1")
 
-  @Test("a blob over the server's limit keeps its record in the inbox, and nobody else")
+  @Test("A blob over the server's limit keeps only its own record in the inbox")
   func tooLarge() async throws {
     let pair = try SnapPair(blobs: BlobLimits(largest: 40))
     try await pair.a.snap("1", picture(45))
@@ -32,7 +32,7 @@ struct RefusedBlobStories {
     #expect(try await pair.server("1")?["image"] == nil)
   }
 
-  @Test("a full space refuses by its own code, and takes the blob once there is room in it")
+  @Test("A full space rejects a blob by its own code, and it stays local")
   func quota() async throws {
     let pair = try SnapPair(blobs: BlobLimits(quota: 50))
     try await pair.a.snap("1", picture(45))
@@ -43,7 +43,7 @@ struct RefusedBlobStories {
     #expect(try pair.a.store.blobs.state(of: second) == .local)
   }
 
-  @Test("a server that keeps no blobs is said to be one; the record waits and is sent without its blob")
+  @Test("A server without blobs rejects a record until its blob is removed")
   func unsupported() async throws {
     let pair = try SnapPair(blobs: nil)
     let blob = try await pair.a.snap("1", picture())
@@ -63,7 +63,7 @@ struct RefusedBlobStories {
     #expect(await pair.a.store.sync().pushed == 1)
   }
 
-  @Test("the quarantine of the rejection policy holds for blobs too")
+  @Test("The rejection policy quarantines blobs too")
   func quarantined() async throws {
     let pair = try SnapPair(blobs: nil) { $0.rejectionPolicy = .quarantine(after: 2) }
     try await pair.a.snap("1", picture())
@@ -74,7 +74,7 @@ struct RefusedBlobStories {
   }
 
   @Test(
-    "a failure that is not the blob's ends the sync after all else is done, and the next goes on",
+    "A transient upload failure ends the sync last, and the next sync resumes it",
     arguments: [
       (FaultyRemote.Fault.lostRequest, "unreachable"),
       (.status(401, retryAfter: nil), "authenticationRequired"),
@@ -96,7 +96,7 @@ struct RefusedBlobStories {
     #expect(pair.a.uploads == [0, 10, 20, 20, 30, 40])
   }
 
-  @Test("a blob that always fails goes to the end of the line")
+  @Test("A blob that always fails moves to the end of the queue")
   func fairness() async throws {
     let pair = try SnapPair()
     let bad = try await pair.a.snap("1", picture(45, 1))
@@ -110,7 +110,7 @@ struct RefusedBlobStories {
     #expect(try pair.a.store.outbox().map(\.record) == [one])
   }
 
-  @Test("bytes that were damaged here are never the server's; the record waits for them to be put again")
+  @Test("Bytes damaged here are never uploaded, and their record waits for new bytes")
   func damagedHere() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -124,7 +124,7 @@ struct RefusedBlobStories {
     #expect(try await pair.a.store.blobs.data(for: blob) == picture())
   }
 
-  @Test("parts on the server that belong to another try are thrown away once")
+  @Test("Parts of another attempt on the server are discarded once")
   func damagedThere() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -137,7 +137,7 @@ struct RefusedBlobStories {
       try await pair.world.authority.downloadBlob(space: "test", blob.sha256, 0..<45) == [UInt8](picture()))
   }
 
-  @Test("a name without bytes anywhere is reported as missing")
+  @Test("A blob whose bytes exist nowhere is reported as missing")
   func missing() async throws {
     let pair = try SnapPair()
     let made = Blob(sha256: String(repeating: "a", count: 64), size: 3)

@@ -58,14 +58,14 @@ struct SnapPair {
     b = try world.addDevice("b", schema: .snaps, configuration: configuration)
   }
 
-  /// The fields of a record on the server.
+  /// Returns the fields of a record on the server.
   func server(_ id: String) async throws -> [String: JSONValue]? {
     try await world.serverRecords()[RecordID(type: "Snap", id: id)]?.fields.members()
   }
 }
 
 extension SimulatedDevice {
-  /// Keeps bytes and saves a record that names them, here only.
+  /// Stores bytes and saves a record that names them, on this device only.
   @discardableResult
   func snap(_ id: String, _ bytes: Data, in album: String? = nil) async throws -> Blob {
     let blob = try await store.blobs.put(bytes, type: "image/png")
@@ -98,14 +98,14 @@ extension SimulatedDevice {
     return found.filter { ($0 as NSString).lastPathComponent.utf8.count == 64 && !$0.hasPrefix("partial") }
   }
 
-  /// Overwrites the file of a blob with as many other bytes.
+  /// Overwrites the file of a blob with other bytes of equal length.
   func damage(_ blob: Blob) throws {
     let path = "\(path)-blobs/\(blob.sha256.prefix(2))/\(blob.sha256)"
     try Data(repeating: 0, count: blob.size).write(to: URL(fileURLWithPath: path))
   }
 }
 
-/// `count` bytes that differ by `seed`.
+/// Returns `count` bytes that depend on `seed`.
 func picture(_ count: Int = 45, _ seed: UInt8 = 1) -> Data {
   Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) &+ seed })
 }

@@ -12,7 +12,7 @@ struct StackMobBinaryTests {
 
   /// Promises: S-77, H-65
   @Test(
-    "what the SDK wrote is read back the same, whatever words the name and the payload hold",
+    "The SDK's text is read back unchanged, whatever the name and payload contain",
     arguments: ["cat.png", "base64.png", "Content-Type: x", "a=b; filename=c", "ünï.png"],
     [
       Data([0, 255, 10, 13]), Data("base64 Content-Type base64".utf8), Data(),
@@ -30,7 +30,7 @@ struct StackMobBinaryTests {
   }
 
   /// Promises: S-77
-  @Test("the text is the SDK's own, to the letter")
+  @Test("The text equals the SDK's form, character by character")
   func form() throws {
     let text = """
       Content-Type: text/plain
@@ -44,7 +44,7 @@ struct StackMobBinaryTests {
   }
 
   /// Promises: S-76, H-65
-  @Test("an address is an address even when it holds the words of a header; nil and other texts are none")
+  @Test("A URL is recognized despite header words, and other texts are rejected")
   func classification() throws {
     for text in [
       "https://s3.amazonaws.com/bucket/cat.png", "http://s3.example/x?response-Content-Type=image/png",
@@ -63,7 +63,7 @@ struct StackMobBinaryTests {
   }
 
   /// Promises: S-77, H-65
-  @Test("malformed raw data throws and says what is wrong")
+  @Test("Malformed raw data throws an error that names the fault")
   func malformed() throws {
     let good = try raw("a", Data([1, 2, 3])).text()
     let cases: [(String, String)] = [

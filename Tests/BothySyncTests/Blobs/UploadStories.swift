@@ -6,11 +6,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Blobs on their way to the server: before their record, in parts, over cuts and kills.
+/// Blobs on their way to the server: before their record, in parts, through interruptions and kills.
 @Suite("Uploads of blobs", .faultsStrike, .timeLimit(.minutes(5)))
 struct UploadStories {
   /// Promises: S-78, S-76
-  @Test("a picture put offline is local; after the sync its record names an address and others can read it")
+  @Test("A picture stored offline is local, and readable by others after the sync")
   func roundTrip() async throws {
     let pair = try SnapPair()
     pair.a.remote.isOffline = true
@@ -40,7 +40,7 @@ struct UploadStories {
     #expect(pair.b.store.blobs.isHere(other))
   }
 
-  @Test("more bytes than a blob has, sent under its name by another, keep it from nobody")
+  @Test("Excess bytes under a blob's name keep the blob from no device")
   func poisoned() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -55,7 +55,7 @@ struct UploadStories {
   }
 
   /// Promises: S-78
-  @Test("the blob is whole on the server before the record that names it is sent")
+  @Test("The blob is whole on the server before its record is sent")
   func blobFirst() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -73,7 +73,7 @@ struct UploadStories {
 
   /// Promises: S-78, H-33
   @Test(
-    "an upload that is cut after any request goes on where it was, over a restart, and sends no part twice",
+    "An interrupted upload resumes after a restart and sends no part twice",
     arguments: 0...6, [FaultyRemote.Fault.lostRequest, .lostAnswer])
   func cut(after count: Int, by fault: FaultyRemote.Fault) async throws {
     let pair = try SnapPair()
@@ -90,7 +90,7 @@ struct UploadStories {
     let report = await pair.a.store.sync()
     #expect(report.skipped == nil)
     #expect(try await pair.server("1")?["image"]?["sha256"]?.stringValue == blob.sha256)
-    // Only the part whose request was lost is sent again; one whose answer was lost is not.
+    // A part is sent again only if its request was lost, not if its response was.
     var expected = [Int64]([0, 10, 20, 30, 40])
     if fault == .lostRequest, let lastCut, count < 6 { expected.append(lastCut) }
     #expect(pair.a.uploads.sorted() == expected.sorted())
@@ -100,7 +100,7 @@ struct UploadStories {
   }
 
   /// Promises: S-78, H-33
-  @Test("a kill between the upload and the push of the record uploads nothing again")
+  @Test("A kill between upload and push uploads nothing again")
   func killBeforeRecord() async throws {
     let pair = try SnapPair()
     await pair.a.store.sync()
@@ -115,7 +115,7 @@ struct UploadStories {
     #expect(pair.a.remote.blobRequests.isEmpty)
   }
 
-  @Test("requests that arrive twice, and parts that arrive late, do no harm")
+  @Test("Duplicate requests and late parts do no harm")
   func duplicated() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -126,7 +126,7 @@ struct UploadStories {
       try await pair.world.authority.downloadBlob(space: "test", blob.sha256, 0..<100) == [UInt8](picture()))
   }
 
-  @Test("what another device has uploaded is not uploaded again")
+  @Test("A blob that another device has uploaded isn't uploaded again")
   func deduplicated() async throws {
     let pair = try SnapPair()
     try await pair.a.snap("1", picture())
@@ -140,7 +140,7 @@ struct UploadStories {
     #expect(pair.b.remote.blobRequests == [.holding(blob.sha256)])
   }
 
-  @Test("an upload stops before its next part on a network that costs, and goes on where it was")
+  @Test("An upload stops before its next part on a costly network, and resumes later")
   func costlyNetwork() async throws {
     let pair = try SnapPair()
     let (store, feed, calls) = (pair.a.store, NetworkFeed(.reachable), Calls())
@@ -164,7 +164,7 @@ struct UploadStories {
     await run.value
   }
 
-  @Test("pausing stops an upload before its next part; a forced sync goes on")
+  @Test("Pausing stops an upload before its next part, and a forced sync resumes it")
   func pausedUpload() async throws {
     let pair = try SnapPair()
     await pair.a.store.sync()
@@ -180,7 +180,7 @@ struct UploadStories {
     #expect(pair.a.uploads == [0, 10, 20, 30, 40])
   }
 
-  @Test("two devices that upload the same at the same time finish each other's work")
+  @Test("Two devices that upload one blob finish each other's work")
   func together() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -196,7 +196,7 @@ struct UploadStories {
     #expect(try pair.a.store.blobs.state(of: blob) == pair.b.store.blobs.state(of: blob))
   }
 
-  @Test("a save while a long upload goes on is sent before the upload is done")
+  @Test("A save during a long upload is sent before the upload ends")
   func otherWorkFirst() async throws {
     let pair = try SnapPair()
     try await pair.a.snap("1", picture(800))
@@ -209,7 +209,7 @@ struct UploadStories {
     #expect(pair.a.uploads.count == 80)
   }
 
-  @Test("while it uploads, the status says how many bytes are there and how many are not")
+  @Test("The status reports the uploaded and remaining bytes during an upload")
   func progress() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
@@ -227,7 +227,7 @@ struct UploadStories {
     #expect(try pair.a.store.blobs.backlog() == BlobBacklog(count: 1, bytes: 45, sent: 30))
   }
 
-  @Test("an empty blob makes the journey too")
+  @Test("An empty blob is uploaded too")
   func empty() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", Data())
@@ -239,7 +239,7 @@ struct UploadStories {
   }
 
   /// Promises: S-35
-  @Test("an online save uploads its blob first; offline it waits and is sent later like any other")
+  @Test("An online save uploads its blob first, and offline it waits like others")
   func onlineSave() async throws {
     let pair = try SnapPair()
     let online = RequestOptions(savePolicy: .networkThenCache)

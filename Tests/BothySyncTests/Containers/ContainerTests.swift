@@ -3,12 +3,12 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Paths as containers: what is pulled, what waits, what is compared of one and those below it.
+/// Containers as paths: the pulls, pending work and digests of a container and those below it.
 @Suite("Containers", .timeLimit(.minutes(5)))
 struct ContainerTests {
   private let scope = PullScope(container: "trips/oslo", includesChildren: true)
 
-  /// Both devices hold a tree of notes; each id is its container.
+  /// Returns two devices that hold a tree of notes, in which each id is its container.
   private func tree() async throws -> Pair {
     let pair = try Pair()
     try pair.b.change { transaction in
@@ -21,7 +21,7 @@ struct ContainerTests {
   }
 
   /// Promises: N-7, R12
-  @Test("Pull, fetch, count and digest of a container take those below it with them and nothing else")
+  @Test("Pull, fetch, count and digest of a container include only it and its children")
   func recursion() async throws {
     let pair = try await tree()
     let store = pair.a.store
@@ -39,7 +39,7 @@ struct ContainerTests {
   }
 
   /// Promises: N-19, N-20, R12
-  @Test("The containers that need a sync are exactly those in which something is to be sent")
+  @Test("The containers that need a sync are exactly those with pending changes")
   func needingSync() async throws {
     let pair = try await tree()
     let store = pair.b.store
@@ -59,7 +59,7 @@ struct ContainerTests {
     #expect(try pair.b.store.containersNeedingSync().isEmpty)
   }
 
-  @Test("With an age, followed containers that were not pulled since need a sync too")
+  @Test("With an age, containers not pulled since then need a sync too")
   func staleContainers() async throws {
     let pair = try await tree()
     try pair.a.restart(configuration: .following([scope]))
@@ -72,7 +72,7 @@ struct ContainerTests {
   }
 
   /// Promises: S-73, R14
-  @Test("A container is being synced from the start of its sync until before the report comes")
+  @Test("A container counts as syncing until just before its report arrives")
   func isSyncing() async throws {
     let pair = try await tree()
     let store = pair.a.store
@@ -93,7 +93,7 @@ struct ContainerTests {
   }
 
   /// Promises: C-13, R13
-  @Test("A second sync of a container joins the first; another container's runs beside it")
+  @Test("A second sync of a container joins the first; other containers sync in parallel")
   func joined() async throws {
     let pair = try await tree()
     let store = pair.a.store
@@ -123,7 +123,7 @@ struct ContainerTests {
   }
 
   /// Promises: C-13
-  @Test("Four containers sync side by side, and what waits is sent once")
+  @Test("Four containers sync in parallel, and pending work is sent once")
   func sideBySide() async throws {
     let pair = try Pair()
     let names = (1...6).map { "trips/\($0)" }

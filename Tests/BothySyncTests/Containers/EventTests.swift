@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// What is told of each commit: which record, what became of it, by whom.
+/// The events of each commit, with the record, its change and its author.
 @Suite("Events", .timeLimit(.minutes(5)))
 struct EventTests {
   private func event(_ id: String, _ kind: RecordEvent.Kind, by source: RecordEvent.Source) -> RecordEvent {
@@ -11,7 +11,7 @@ struct EventTests {
   }
 
   /// Promises: N-60
-  @Test("Writes of the app, changes of others and what a sync decided are told apart")
+  @Test("Events distinguish the app's writes, others' changes and the decisions of a sync")
   func sources() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
     var events = pair.a.store.store.events.makeAsyncIterator()
@@ -33,7 +33,7 @@ struct EventTests {
     await pair.b.store.sync()
     await pair.a.store.sync()
     let told = try #require(await events.next())
-    // The server's side of T1 won a conflict; the others are news.
+    // The server's version of T1 won a conflict, and the others are new changes.
     #expect(
       Set(told) == [
         event("T1", .updated, by: .sync), event("B", .inserted, by: .remote),
@@ -43,7 +43,7 @@ struct EventTests {
   }
 
   /// Promises: N-60
-  @Test("A transaction that is rolled back tells nothing, and the stream ends with the store")
+  @Test("A rolled-back transaction sends no events, and the stream ends with the store")
   func rollback() async throws {
     struct Broken: Error {}
     let pair = try await Pair.sharing()

@@ -3,13 +3,13 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Following fewer or other containers than before.
+/// Subscriptions to fewer or other containers than before.
 @Suite("Following", .timeLimit(.minutes(5)))
 struct FollowingTests {
   private let oslo = PullScope(container: "trips/oslo", includesChildren: true)
   private let rome = PullScope(container: "trips/rome", includesChildren: true)
 
-  /// `a` follows all trips; the server has two notes of each of two.
+  /// Returns a pair: `a` follows all trips, and the server has two notes in each of two.
   private func pair() async throws -> Pair {
     let pair = try Pair()
     try pair.a.restart(configuration: .following([PullScope(container: "trips", includesChildren: true)]))
@@ -24,7 +24,7 @@ struct FollowingTests {
   }
 
   /// Promises: N-7, N-49
-  @Test("What is not followed any more goes at once, and comes back when it is")
+  @Test("Records outside the followed containers are deleted at once, and return with them")
   func narrowAndWiden() async throws {
     let pair = try await pair()
     #expect(try await pair.a.store.follow([oslo]) == 2)
@@ -39,7 +39,7 @@ struct FollowingTests {
   }
 
   @Test(
-    "A store that is opened with other scopes than before follows those; a tool that names none changes nothing"
+    "A store opened with other scopes follows those; without scopes nothing changes"
   )
   func relaunch() async throws {
     let pair = try await pair()
@@ -53,7 +53,7 @@ struct FollowingTests {
     #expect(try pair.a.noteIDs() == ["R1", "R2"])
   }
 
-  @Test("Waits for a sync that is running, which then brings nothing of what was let go")
+  @Test("A change of scopes waits for a running sync, which restores nothing evicted")
   func duringSync() async throws {
     let pair = try await pair()
     try pair.b.change { try $0.insert(Note(id: "R3", "n"), in: "trips/rome") }

@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Who changed what and when, as the server remembers it.
+/// The server's history of changes, with their authors, fields and times.
 @Suite("Change history", .timeLimit(.minutes(5)))
 struct HistoryTests {
   private func world(_ rules: AuthorityRules = AuthorityRules()) throws -> (
@@ -17,7 +17,7 @@ struct HistoryTests {
   }
 
   /// Promises: N-7
-  @Test("It says who made which change of which fields and when, for a container and those below it")
+  @Test("History has the author, fields and time of each change in a container's tree")
   func entries() async throws {
     let (world, ann, bob) = try world()
     let start = world.time.now
@@ -51,7 +51,7 @@ struct HistoryTests {
     #expect(try await bob.store.history().entries.count == 5)
   }
 
-  @Test("It comes in pages, newest first")
+  @Test("History is paged, newest first")
   func pages() async throws {
     let (world, ann, _) = try world()
     defer { withExtendedLifetime(world) {} }
@@ -68,7 +68,7 @@ struct HistoryTests {
     #expect(ids == (0..<7).reversed().map { "T\($0)" })
   }
 
-  @Test("Nobody is told of changes of what may not be seen")
+  @Test("History hides changes of records that the user can't see")
   func visibility() async throws {
     var type = Note.schema
     type.permissions = Permissions(read: .owner)
@@ -83,7 +83,7 @@ struct HistoryTests {
     #expect(try await bob.store.history().entries.isEmpty)
   }
 
-  @Test("At least so many changes are kept, and not many more", arguments: [0, 100])
+  @Test("History keeps at least the given number of changes, and few more", arguments: [0, 100])
   func bound(limit: Int) async throws {
     var rules = AuthorityRules()
     rules.historyLimit = limit

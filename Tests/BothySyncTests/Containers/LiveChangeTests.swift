@@ -4,10 +4,10 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Single changes that arrive on a road of their own.
+/// Single changes that arrive outside of syncs.
 @Suite("Live changes", .faultsStrike, .timeLimit(.minutes(5)))
 struct LiveChangeTests {
-  /// The note as the server has it.
+  /// Returns the note as the server has it.
   private func current(_ pair: Pair, _ id: String = "T1") async throws -> LiveChange {
     let record = try await pair.world.ledger.read(space: "test") {
       try $0.records([.note(id)])[.note(id)]?.record
@@ -16,7 +16,7 @@ struct LiveChangeTests {
   }
 
   /// Promises: N-9, C-24
-  @Test("A change is seen at once; the same again, or an older one after it, changes nothing")
+  @Test("A live change shows at once, and a duplicate or older one changes nothing")
   func applied() async throws {
     let pair = try await Pair.sharing()
     let store = pair.a.store
@@ -36,7 +36,7 @@ struct LiveChangeTests {
   }
 
   /// Promises: N-9, C-24
-  @Test("A deletion removes the record, also when an older change comes after it and the pull later")
+  @Test("A deletion removes the record, despite an older change and a pull after it")
   func deletion() async throws {
     let pair = try await Pair.sharing()
     try pair.b.remove()
@@ -48,7 +48,7 @@ struct LiveChangeTests {
 
   /// Promises: N-9
   @Test(
-    "A record with pending work is not touched; what came is merged at the next sync",
+    "A live change leaves pending work alone, and the next sync merges it",
     arguments: [false, true])
   func pending(isDeleted: Bool) async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
@@ -65,7 +65,7 @@ struct LiveChangeTests {
   }
 
   /// Promises: N-9
-  @Test("The echo of an own operation that waits for its answer is ignored")
+  @Test("The echo of an operation that waits for its response is ignored")
   func ownEcho() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("mine")
@@ -83,7 +83,7 @@ struct LiveChangeTests {
   }
 
   /// Promises: N-9
-  @Test("What is in no container that is followed is ignored, or stored if the configuration says so")
+  @Test("A change outside all followed containers is ignored, or stored if configured")
   func unfollowed() async throws {
     for storesAll in [false, true] {
       let pair = try await Pair.sharing()
@@ -96,7 +96,7 @@ struct LiveChangeTests {
     }
   }
 
-  @Test("A record that is told to have moved out of what is followed goes")
+  @Test("A live change that moves a record out of all followed scopes deletes it")
   func movedOut() async throws {
     let pair = try await Pair.sharing()
     try pair.b.change { try $0.insert(Note(id: "O1", "n"), in: "trips/oslo") }
@@ -111,7 +111,7 @@ struct LiveChangeTests {
   }
 
   /// Promises: N-9
-  @Test("It waits for a sync of its container that is running")
+  @Test("A live change waits for a running sync of its container")
   func serialised() async throws {
     let pair = try await Pair.sharing()
     try pair.b.retitle("theirs")

@@ -9,7 +9,7 @@ struct MoveTests {
   private let oslo = PullScope(container: "trips/oslo", includesChildren: true)
   private let rome = PullScope(container: "trips/rome", includesChildren: true)
 
-  /// `a` moves records; `b` follows Oslo only.
+  /// Returns a pair: `a` moves records, and `b` follows only Oslo.
   private func pair(policy: MergePolicy = .serverModifiedWins, _ ids: [String] = ["T1"]) async throws -> Pair
   {
     let pair = try Pair(policy: policy) { $0.pageSize = 3 }
@@ -34,7 +34,7 @@ struct MoveTests {
   }
 
   /// Promises: N-7, N-49
-  @Test("A device that follows one container loses what moved out of it and gains what moved in")
+  @Test("A device that follows one container loses moved-out records and gains moved-in ones")
   func outAndIn() async throws {
     let pair = try await pair(["T1", "T2"])
     try await move(pair)
@@ -53,7 +53,7 @@ struct MoveTests {
   }
 
   @Test(
-    "Whether it moved, came back or was deleted elsewhere meanwhile, the next pull leaves what the container holds"
+    "After moves and deletions elsewhere, the next pull leaves what the container holds"
   )
   func thereAndBack() async throws {
     let pair = try await pair(["T1", "T2", "T3"])
@@ -66,7 +66,7 @@ struct MoveTests {
     #expect(try pair.b.store.diagnose().findings.isEmpty)
   }
 
-  @Test("Many departures come in pages")
+  @Test("Many departures are paged")
   func pages() async throws {
     let ids = (1...8).map { "T\($0)" }
     let pair = try await pair(ids)
@@ -79,7 +79,7 @@ struct MoveTests {
   }
 
   /// Promises: N-7
-  @Test("One with an edit that the server has not stays until that is there, and goes then")
+  @Test("A departed record with an unsent edit stays until the edit is sent")
   func pendingEdit() async throws {
     let pair = try await pair(policy: .fieldMerge)
     try pair.b.edit { $0.note = "mine" }
@@ -94,7 +94,7 @@ struct MoveTests {
     #expect(try await container(pair) == "trips/rome")
   }
 
-  @Test("One with a pending edit that moves back before it is sent stays")
+  @Test("A departed record with a pending edit stays if it returns before the push")
   func pendingAndBack() async throws {
     let pair = try await pair(policy: .fieldMerge)
     try pair.b.edit { $0.note = "mine" }
@@ -106,7 +106,7 @@ struct MoveTests {
     #expect(try await pair.server("T1")?["note"] == "mine")
   }
 
-  @Test("A device that moves a record out of all it follows keeps it until the server has it there")
+  @Test("A record moved out of all scopes here stays until the server moves it")
   func ownMove() async throws {
     let pair = try await pair()
     try await pair.b.store.move(.note(), to: "trips/rome")
@@ -118,7 +118,7 @@ struct MoveTests {
     #expect(try pair.a.record("Note", "T1")?.container == "trips/rome")
   }
 
-  @Test("A move and another device's edit both stand", arguments: [MergePolicy.fieldMerge, .clientWins])
+  @Test("A move and an edit by another device both apply", arguments: [MergePolicy.fieldMerge, .clientWins])
   func moveAndEdit(policy: MergePolicy) async throws {
     let pair = try await Pair.sharing(policy: policy)
     try pair.b.retitle("theirs")
@@ -136,7 +136,7 @@ struct MoveTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A move that loses to the server's is undone, and one is undone by reverting it")
+  @Test("A move that loses to the server's is undone, as is a reverted one")
   func undone() async throws {
     let pair = try await Pair.sharing()
     try await move(pair)
@@ -150,7 +150,7 @@ struct MoveTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A record moves with the scope that brings it, whichever of the two pages comes first")
+  @Test("A record moves with the scope that has it, whichever page arrives first")
   func bothFollowed() async throws {
     for scopes in [[oslo, rome], [rome, oslo]] {
       let pair = try await pair()
@@ -165,7 +165,7 @@ struct MoveTests {
     }
   }
 
-  @Test("A move under .networkThenCache is made on the server first")
+  @Test("A move under `.networkThenCache` reaches the server first")
   func networkFirst() async throws {
     let pair = try await Pair.sharing()
     let options = RequestOptions(savePolicy: .networkThenCache)
@@ -180,7 +180,7 @@ struct MoveTests {
 }
 
 extension SyncConfiguration {
-  /// Follows these scopes only.
+  /// Returns a configuration that follows only these scopes.
   static func following(_ scopes: [PullScope], _ policy: MergePolicy = .serverModifiedWins)
     -> SyncConfiguration
   {

@@ -4,15 +4,15 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// Differences that no change was told of: found by digests, narrowed down, repaired, reported.
+/// Differences that no change announced, which digests find, narrow down, repair and report.
 @Suite("Digest and repair", .timeLimit(.minutes(5)))
 struct RepairTests {
-  /// Both devices and the server hold `count` notes; `a` has lost its memory of these in some way.
+  /// Returns two devices that share `count` notes with the server.
   private func pair(_ count: Int = 40) async throws -> Pair {
     try await Pair.sharing((0..<count).map { "T\(1000 + $0)" })
   }
 
-  /// Makes a row of `a` what no server ever told.
+  /// Changes a row of `a` to content that the server never sent.
   private func damage(_ pair: Pair, _ id: String, _ title: String) throws {
     try pair.a.store.damage { transaction in
       let table = try transaction.catalog.table("Note")
@@ -22,7 +22,7 @@ struct RepairTests {
     }
   }
 
-  @Test("With nothing wrong it costs one question after the pull")
+  @Test("Without differences, a repair costs one request after the pull")
   func equal() async throws {
     let pair = try await pair(3)
     let reports = try await pair.a.store.repair()
@@ -31,7 +31,7 @@ struct RepairTests {
     #expect(reports.first?.repaired == [])
   }
 
-  @Test("One wrong record among many is found part by part, fetched alone and reported")
+  @Test("One wrong record among many is located, fetched alone and reported")
   func narrowed() async throws {
     let pair = try await pair(600)
     try damage(pair, "T1234", "wrong")
@@ -44,7 +44,7 @@ struct RepairTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A record too many goes, one too few comes, a wrong one is corrected; pending ones stay")
+  @Test("A repair deletes extra records, fetches missing ones, corrects wrong ones, spares pending ones")
   func kinds() async throws {
     let pair = try await pair()
     try pair.a.retitle("T1001", "mine")
@@ -67,7 +67,7 @@ struct RepairTests {
   }
 
   @Test(
-    "A record whose base is wrong keeps its pending change, which is then merged with what the server has")
+    "A record with a wrong base keeps its pending change, which is then merged")
   func pendingBase() async throws {
     let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
     try damage(pair, "T1", "wrong")
@@ -80,7 +80,7 @@ struct RepairTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("Where most differs, or the remote cannot tell parts apart, the scope is pulled anew as a whole")
+  @Test("A scope is pulled whole if most records differ or parts can't be compared")
   func wholePull() async throws {
     let pair = try await pair(1500)
     try pair.a.store.damage { transaction in
@@ -93,7 +93,7 @@ struct RepairTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("Only what is followed of a scope is compared")
+  @Test("Only the followed part of a scope is compared")
   func scopes() async throws {
     let pair = try await pair(2)
     let oslo = PullScope(container: "trips/oslo")
@@ -104,7 +104,7 @@ struct RepairTests {
     #expect(try await pair.a.store.repair().map(\.isEqual) == [true])
   }
 
-  @Test("What others change while it compares is not taken for damage")
+  @Test("Changes by others during the comparison don't count as damage")
   func movingTarget() async throws {
     let pair = try await pair(5)
     let calls = Calls()
@@ -121,7 +121,7 @@ struct RepairTests {
     #expect(try pair.a.title("later") == "n")
   }
 
-  @Test("Without a network it says so and changes nothing")
+  @Test("Without a network, a repair reports so and changes nothing")
   func offline() async throws {
     let pair = try await pair(2)
     try damage(pair, "T1001", "wrong")
@@ -133,6 +133,6 @@ struct RepairTests {
 }
 
 extension SyncedStore {
-  /// Changes rows behind everybody's back.
+  /// Changes rows without making them pending.
   func damage(_ body: (WriteTransaction) throws -> Void) throws { try store.write(origin: .remote, body) }
 }

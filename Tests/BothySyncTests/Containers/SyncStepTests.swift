@@ -4,11 +4,11 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// What one sync of a container moves, and what it does when a part of it fails.
+/// The work of one sync of a container, and its behaviour when a part fails.
 @Suite("The steps of a sync", .faultsStrike, .timeLimit(.minutes(5)))
 struct SyncStepTests {
   /// Promises: C-8, N-44
-  @Test("A sync pushes, pulls or does both, as it is asked to")
+  @Test("A sync pushes, pulls or does both, as requested")
   func directions() async throws {
     for scope in SyncScope.allCases {
       let pair = try await Pair.sharing()
@@ -23,7 +23,7 @@ struct SyncStepTests {
   }
 
   /// Promises: N-21, N-22
-  @Test("All pages of a pull come in one commit: changed, new and deleted records together")
+  @Test("All pages of a pull are one commit, with changes, inserts and deletions")
   func oneCommit() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"]) { $0.pageSize = 1 }
     var events = pair.a.store.store.events.makeAsyncIterator()
@@ -39,7 +39,7 @@ struct SyncStepTests {
 
   /// Promises: N-22, R15
   @Test(
-    "A pull that is no complete snapshot removes nothing that it does not mention; a complete one does, except what is pending"
+    "Only a complete snapshot removes unmentioned records, and it spares pending ones"
   )
   func completeness() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
@@ -58,7 +58,7 @@ struct SyncStepTests {
 
   /// Promises: N-43
   @Test(
-    "When the server answers with an error nothing is merged or removed, the validator stays, and the report says why"
+    "A server error changes no records or validators, and the report has its reason"
   )
   func errors() async throws {
     for status in [403, 404, 410, 500] {
@@ -77,7 +77,7 @@ struct SyncStepTests {
   }
 
   /// Promises: N-45
-  @Test("What the server made of a new record takes the place of what was sent, and is clean")
+  @Test("The server's version of a new record replaces the sent one, without pending changes")
   func replaced() async throws {
     var type = Note.schema
     for index in type.fields.indices where type.fields[index].name == "note" {
@@ -97,7 +97,7 @@ struct SyncStepTests {
 
   /// Promises: N-47
   @Test(
-    "Under .discardAndRefetch a refused change is undone with no whole pull; a lost connection undoes nothing"
+    "Under `.discardAndRefetch`, only a rejected change is undone, without a whole pull"
   )
   func discarding() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }

@@ -3,11 +3,11 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// What the next pull asks by, and who may change it.
+/// The validator of the next pull, and the operations that may change it.
 @Suite("Validators", .timeLimit(.minutes(5)))
 struct ValidatorTests {
   /// Promises: N-23, H-10, C-18
-  @Test("Validators come from pulls alone: what this device sends hides nothing of others")
+  @Test("Validators come from pulls alone, so a push hides nothing of others")
   func fromPullsAlone() async throws {
     let pair = try await Pair.sharing()
     let before = try #require(try pair.a.store.validator(for: "Note"))
@@ -24,7 +24,7 @@ struct ValidatorTests {
   }
 
   /// Promises: H-9, C-18
-  @Test("Two changes in the same millisecond, one of them after a pull, are both seen")
+  @Test("Two changes in one millisecond are both seen, although one follows a pull")
   func sameMoment() async throws {
     let pair = try await Pair.sharing()
     try pair.b.insert("first", "n")
@@ -37,7 +37,7 @@ struct ValidatorTests {
   }
 
   /// Promises: N-42
-  @Test("With nothing new a pull brings nothing, and what is here stays")
+  @Test("A pull without news brings nothing and leaves the store unchanged")
   func notModified() async throws {
     let pair = try await Pair.sharing()
     let validator = try pair.a.store.validator(for: "Note")
@@ -48,7 +48,7 @@ struct ValidatorTests {
   }
 
   /// Promises: N-15, N-23
-  @Test("After a reset the next pull brings everything, and what was here stays readable until then")
+  @Test("A reset validator makes the next pull complete, while existing records stay readable")
   func reset() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.a.retitle("T2", "mine")
@@ -62,7 +62,7 @@ struct ValidatorTests {
   }
 
   /// Promises: N-15
-  @Test("A sync that runs while the validator is reset does not store its older one", arguments: [1, 1000])
+  @Test("A sync that runs during a reset doesn't store its older validator", arguments: [1, 1000])
   func resetDuringSync(pageSize: Int) async throws {
     let pair = try await Pair.sharing { $0.pageSize = pageSize }
     for id in ["T2", "T3", "T4"] { try pair.b.insert(id, "n") }

@@ -3,13 +3,13 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("What was accepted as synced", .timeLimit(.minutes(5)))
+@Suite("Content accepted as synced", .timeLimit(.minutes(5)))
 struct AcceptedThenEditedTests {
   private let one = RecordID(type: "Memo", id: "1")
 
-  /// Kept here, edited further, and then all of a scope is pulled: what was kept is neither sent nor replaced.
+  /// Accepts local content, edits the record and pulls the whole scope.
   @Test(
-    "What was accepted as synced and edited is what the server has after a pull",
+    "Content accepted as synced and then edited equals the server's after a pull",
     arguments: ["follow", "purge", "sync"])
   func theNextPullBringsTheServers(how: String) async throws {
     let world = try SimulatedWorld()

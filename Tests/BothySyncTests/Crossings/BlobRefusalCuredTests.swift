@@ -36,7 +36,7 @@ struct BlobRefusalCuredTests {
       try $0.insert(AnyRecord("Snap", id: "1", bad.merging(["title": .text("one")]) { $1 }))
       try $0.insert(AnyRecord("Snap", id: "2", ["title": .text("two")]))
     }
-    // The user takes it out before the server has refused anything.
+    // The user removes it before the server has rejected anything.
     try a.set("Snap", "1", [blob ? "image" : "bad": .null])
     for _ in 0..<4 {
       world.time.advance(by: 600_000)
@@ -47,12 +47,12 @@ struct BlobRefusalCuredTests {
     #expect(try await world.server("Snap", "1") == ["title": "one"])
   }
 
-  @Test("An edit made before the refusal cures a refused field")
+  @Test("An edit made before the rejection cures a rejected field")
   func field() async throws { try await story(blob: false) }
-  @Test("An edit made before the refusal cures a refused blob")
+  @Test("An edit made before the rejection cures a rejected blob")
   func blob() async throws { try await story(blob: true) }
 
-  @Test("The rejection policy holds for refused blobs")
+  @Test("The rejection policy applies to rejected blobs")
   func discarded() async throws {
     let world = try SimulatedWorld(blobs: BlobLimits(largest: 10))
     let a = try world.device("a", Self.schema) { $0.rejectionPolicy = .discardAndRefetch }

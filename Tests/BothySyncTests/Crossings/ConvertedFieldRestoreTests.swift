@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Restoring over a conversion", .timeLimit(.minutes(5)))
 struct ConvertedFieldRestoreTests {
-  /// Euros become cents; the kind stays the same.
+  /// Converts euros to cents, while the kind of the field stays the same.
   @Test("A lost value is converted with its field")
   func aLostValueIsNoOtherValueAfterAConversion() async throws {
     let world = try SimulatedWorld()

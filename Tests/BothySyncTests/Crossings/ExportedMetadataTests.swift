@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Metadata in exported work", .timeLimit(.minutes(5)))
 struct ExportedMetadataTests {
-  @Test("Exported work keeps when and by whom records were made")
+  @Test("Exported work keeps the creation times and authors of records")
   func aDocumentKeepsWhenAndByWhomRecordsWereMade() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1))

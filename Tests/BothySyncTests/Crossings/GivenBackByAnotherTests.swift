@@ -19,7 +19,7 @@ struct GivenBackByAnotherTests {
     init(_ authority: Authority) { self.authority = Mutex(authority) }
   }
 
-  /// Ann shares a record with Bob. The server is restored to a time before that. Bob's device is first.
+  /// Ann shares a record with Bob, and the server is restored to a time before that. Then Ann's device syncs.
   @Test("A restored server gets a record back from its owner")
   func annsRecordStaysHers() async throws {
     let folder = NSTemporaryDirectory() + "given-\(UUIDv7.make())"

@@ -23,8 +23,8 @@ struct JournalClockTests {
     }
   }
 
-  /// The device's own clock (not the one it was given) decides how long what it undid is kept.
-  @Test("What was undone is kept for thirty days by that clock")
+  /// Keeps an undone change by the clock that the device was given, not by the clock of its system.
+  @Test("An undone change is kept for thirty days by the given clock")
   func whatWasUndoneIsKeptForThirtyDays() async throws {
     let world = try SimulatedWorld(time: VirtualTime(1_900_000_000_000))
     let a = try world.device("a", memo(1))

@@ -7,7 +7,8 @@ import Testing
 struct LaterOnNewOfTransactionTests {
   private let sale = RecordID(type: "Memo", id: "sale")
 
-  /// A sale and the account that it pays from are written together. The account was changed elsewhere, so all of it gives way.
+  /// Writes a sale and the account that pays for it in one transaction, which gives way because the account was changed
+  /// elsewhere.
   private func story(
     resolve: Bool = false, _ later: (SimulatedDevice) async throws -> Void
   ) async throws -> (SimulatedWorld, SimulatedDevice) {
@@ -29,7 +30,7 @@ struct LaterOnNewOfTransactionTests {
     return (world, a)
   }
 
-  @Test("Without a change on top nothing of the transaction stays")
+  @Test("Without a change on top, nothing of the transaction stays")
   func nothing() async throws {
     let (world, a) = try await story { _ in }
     #expect(try await world.server("Memo", "account")?["title"] == "70")
@@ -37,7 +38,7 @@ struct LaterOnNewOfTransactionTests {
     #expect(try a.record("Memo", "sale") == nil)
   }
 
-  @Test("Sharing alone makes no record that gave way")
+  @Test("Sharing alone creates no record that gave way")
   func shared() async throws {
     let (world, a) = try await story { try await $0.store.share(sale, with: .principals("bob")) }
     #expect(try await world.server("Memo", "account")?["title"] == "70")
@@ -45,7 +46,7 @@ struct LaterOnNewOfTransactionTests {
     #expect(try a.record("Memo", "sale") == nil)
   }
 
-  @Test("Moving alone makes no record that gave way")
+  @Test("Moving alone creates no record that gave way")
   func moved() async throws {
     let (world, _) = try await story { d in
       try d.change { _ = try $0.move(sale, to: "drawer") }

@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Bytes of what was lost", .timeLimit(.minutes(5)))
+@Suite("Bytes of lost content", .timeLimit(.minutes(5)))
 struct LostBlobRestoreTests {
   private static let schema = StoreSchema(
     version: 1,
@@ -12,8 +12,8 @@ struct LostBlobRestoreTests {
       TypeSchema("Snap", fields: [FieldSchema("title", .text), FieldSchema("image", .blob, optional: true)])
     ])
 
-  /// A photo gave way to another device's. The journal keeps that for thirty days.
-  @Test("A photo that gave way comes back with its bytes", arguments: [6, 8, 20])
+  /// A photo gives way to another device's, and the journal keeps it for thirty days.
+  @Test("A photo that gave way is restored with its bytes", arguments: [6, 8, 20])
   func aPhotoThatGaveWayComesBackWithItsBytes(days: Int) async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", Self.schema)
@@ -29,7 +29,7 @@ struct LostBlobRestoreTests {
     await b.store.sync()
     #expect(try b.record("Snap", "1")?["image"] == FieldValue(theirs))
     world.time.advance(by: Int64(days) * 86_400_000)
-    // Something else with a picture is synced meanwhile.
+    // Another record with a picture is synced meanwhile.
     let other = try await b.store.blobs.put(Data("other".utf8))
     try b.put("Snap", "2", ["title": .text("two"), "image": FieldValue(other)])
     await b.store.sync()
@@ -52,7 +52,7 @@ struct LostBlobOfARevertedEditTests {
       TypeSchema("Snap", fields: [FieldSchema("title", .text), FieldSchema("image", .blob, optional: true)])
     ])
 
-  @Test("A photo that was reverted comes back with its bytes", arguments: [6, 8])
+  @Test("A reverted photo is restored with its bytes", arguments: [6, 8])
   func aPhotoThatWasRevertedComesBackWithItsBytes(days: Int) async throws {
     let world = try SimulatedWorld()
     let b = try world.device("b", Self.schema)
@@ -60,10 +60,10 @@ struct LostBlobOfARevertedEditTests {
     await b.store.sync()
     let mine = try await b.store.blobs.put(Data("mine".utf8))
     try b.set("Snap", "1", ["image": FieldValue(mine)])
-    // By mistake.
+    // The revert is a mistake.
     try b.store.resolve(RecordID(type: "Snap", id: "1"), .revert)
     world.time.advance(by: Int64(days) * 86_400_000)
-    // Something else with a picture is synced meanwhile.
+    // Another record with a picture is synced meanwhile.
     let other = try await b.store.blobs.put(Data("other".utf8))
     try b.put("Snap", "2", ["title": .text("two"), "image": FieldValue(other)])
     await b.store.sync()

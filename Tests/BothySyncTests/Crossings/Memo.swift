@@ -28,7 +28,7 @@ extension SimulatedDevice {
   }
 }
 
-/// A type of its own for dynamic stories.
+/// Returns a type of its own for dynamic stories.
 func memo(
   _ version: Int, name: String = "Memo", title: String = "title", extra: [FieldSchema] = []
 ) -> StoreSchema {

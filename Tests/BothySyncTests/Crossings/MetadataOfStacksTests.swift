@@ -14,12 +14,12 @@ struct MetadataOfStacksTests {
     let here = try #require(try device.record("Memo", "1"))
     let there = try #require(try await world.serverRecords()[one])
     #expect(here.metadata == there.metadata)
-    // Not mended by another sync, nor by a repair that finds all equal.
+    // Neither another sync nor a repair that finds everything equal corrects it.
     await device.store.sync()
     #expect(try device.record("Memo", "1")?.metadata.owner == "tester")
   }
 
-  /// Made, changed in a transaction, and changed in another after the answer was lost.
+  /// Creates a record, changes it in a transaction, and changes it in another one after the response was lost.
   @Test(
     "A record changed by transactions has the server's metadata",
     arguments: [FaultyRemote.Fault.lostAnswer, .lostRequest])
@@ -43,8 +43,8 @@ struct MetadataOfStacksTests {
     try await expectSame(world, a)
   }
 
-  /// A deletion that is undone with its transaction, of a record that was not sent yet.
-  @Test("A deletion that is undone brings the metadata back")
+  /// Undoes a deletion with its transaction, for a record that wasn't sent yet.
+  @Test("An undone deletion restores the metadata")
   func deletionUndone() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1))
@@ -62,8 +62,8 @@ struct MetadataOfStacksTests {
     try await expectSame(world, a)
   }
 
-  /// Deleted and made again before a sync.
-  @Test("A record made again has the server's metadata", arguments: [false, true])
+  /// Deletes a record and creates it again before a sync.
+  @Test("A recreated record has the server's metadata", arguments: [false, true])
   func madeAgain(together: Bool) async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1))
@@ -80,11 +80,11 @@ struct MetadataOfStacksTests {
   }
 }
 
-@Suite("Metadata of what goes by one request or several", .timeLimit(.minutes(5)))
+@Suite("Metadata of changes sent in one request or several", .timeLimit(.minutes(5)))
 struct MetadataOfStacksMoreTests {
   private let one = RecordID(type: "Memo", id: "1")
 
-  /// The same with no fault: all of it goes by one request, or by two.
+  /// Sends all changes without a fault, in one request or in two.
   @Test("A record changed by transactions has the server's metadata", arguments: [2, 500], [false, true])
   func madeChangedChanged(batch: Int, two: Bool) async throws {
     let world = try SimulatedWorld()

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Two transactions over the same two records, an edit of one of them on top, and somebody else's edit of the other.
+/// Two transactions over the same two records, an edit of one of them on top, and another device's edit of the other.
 @Suite("Two transactions over the same records", .timeLimit(.minutes(5)))
 struct NoProgressForEverTests {
   private let account = RecordID(type: "Memo", id: "account")

@@ -25,7 +25,7 @@ struct ObservedVersionTests {
     }
     return (seen, task)
   }
-  /// Waits until the last answer that was seen is the expected one.
+  /// Waits until the last value that was observed is the expected one.
   private func last(_ seen: Seen, is expected: [String]) async throws {
     try await until { seen.all.withLock { $0.last } == expected }
   }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A purge beneath transactions", .timeLimit(.minutes(5)))
 struct PurgeStackJournalTests {
-  @Test("What a purge undoes is in the journal as it was")
+  @Test("The journal has the content that a purge undoes, unchanged")
   func whatAPurgeUndoesIsInTheJournalAsItWas() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1))
@@ -19,7 +19,7 @@ struct PurgeStackJournalTests {
       _ = try $0.update(two, fields: ["title": .text("first"), "note": .text("first note")])
     }
     try a.together { _ = try $0.update(two, fields: ["title": .text("second")]) }
-    // What was written together with A's change is undone: B's first change. The second stays pending.
+    // The purge undoes B's first change, which shares a transaction with A's change. B's second change stays pending.
     try a.store.purge(one, includingPending: true)
     let entries = try a.store.journal.entries(of: two, losing: true)
     let lost = try #require(entries.first)

@@ -23,7 +23,7 @@ struct PurgedStaleValueTests {
   }
   private let wanted: [String: JSONValue] = ["title": "theirs", "note": "mine", "count": 0]
 
-  @Test("A value read before the news reverts nothing")
+  @Test("A value read before a remote change reverts nothing")
   func plain() async throws {
     let found = try await story { a, b in
       try b.set("Memo", "1", ["title": .text("theirs")])
@@ -33,7 +33,7 @@ struct PurgedStaleValueTests {
     #expect(found == wanted)
   }
 
-  @Test("A value read before a purge that brought the news reverts nothing")
+  @Test("A value read before a purge that brought a remote change reverts nothing")
   func purgedAndFetchedAgain() async throws {
     let found = try await story { a, b in
       try b.set("Memo", "1", ["title": .text("theirs")])
@@ -45,7 +45,7 @@ struct PurgedStaleValueTests {
     #expect(found == wanted)
   }
 
-  @Test("A value read before news and purge reverts nothing")
+  @Test("A value read before a remote change and a purge reverts nothing")
   func purgedAfterTheNews() async throws {
     let found = try await story { a, b in
       try b.set("Memo", "1", ["title": .text("theirs")])

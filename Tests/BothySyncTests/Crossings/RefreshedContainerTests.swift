@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A refresh of a container that a record has left", .timeLimit(.minutes(5)))
 struct RefreshedContainerTests {
-  /// A record was moved on the server from one container to another; both are followed.
+  /// Moves a record on the server from one container to another, both of which the device follows.
   @Test("A refresh of its former container loses no record")
   func aRefreshOfItsFormerContainerLosesNothing() async throws {
     let world = try SimulatedWorld()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Values read before a migration", .timeLimit(.minutes(5)))
 struct RenamedFieldStaleValueTests {
-  /// A screen's value is kept with its version, the app is updated, and the value is saved after.
+  /// Keeps a screen's value with its version, updates the app, and then saves the value.
   @Test("A value kept over a migration that renames reverts nothing", arguments: ["field", "type"])
   func aValueKeptOverAnUpdateRevertsNothing(renamed: String) async throws {
     let world = try SimulatedWorld()
@@ -37,7 +37,7 @@ struct RenamedFieldStaleValueTests {
     #expect(try await world.server("Memo", "1") == ["title": "theirs", "note": "mine", "count": 0])
   }
 
-  /// The same without a rename holds.
+  /// Updates the app without a rename.
   @Test("A value kept over an update reverts nothing")
   func withoutARename() async throws {
     let world = try SimulatedWorld()

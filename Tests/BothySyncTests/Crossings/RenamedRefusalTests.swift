@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-@Suite("Refusals over a migration", .timeLimit(.minutes(5)))
+@Suite("Rejections over a migration", .timeLimit(.minutes(5)))
 struct RenamedRefusalTests {
   private static func schema(_ version: Int, type: String, field: String) -> StoreSchema {
     StoreSchema(
@@ -15,7 +15,7 @@ struct RenamedRefusalTests {
       ])
   }
 
-  @Test("The inbox has the names that the schema has now", arguments: ["field", "type"])
+  @Test("The inbox has the names of the current schema", arguments: ["field", "type"])
   func theInboxNamesTheFieldAsItIsCalledNow(renamed: String) async throws {
     let old = Self.schema(1, type: "User", field: "email")
     let world = try SimulatedWorld(rules: AuthorityRules(schema: old))
@@ -43,7 +43,7 @@ struct RenamedRefusalTests {
 
 @Suite("Drafts over transactions", .timeLimit(.minutes(5)))
 struct DraftOverTransactionTests {
-  @Test("A draft on top counts as held; only what was single waits with it", arguments: [false, true])
+  @Test("A draft on top counts as a draft, and only a single change waits", arguments: [false, true])
   func whatWasPendingIsHeldBackToo(together: Bool) async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1))

@@ -12,7 +12,7 @@ struct RenamedTypeContainersTests {
   }
   private static let rename = [Migration(to: 2, .renameType(from: "Memo", to: "Page"))]
 
-  /// A comment lies in the container of its memo's type, so that both are pulled together.
+  /// Returns a world in which a comment is in the container of its memo's type, so that both are pulled together.
   private func world() async throws -> (SimulatedWorld, SimulatedDevice, SimulatedDevice) {
     let world = try SimulatedWorld()
     let a = try world.device("a", Self.schema(1, "Memo"))
@@ -34,7 +34,7 @@ struct RenamedTypeContainersTests {
     #expect(try b.ids(AnyQuery("Comment", container: "Page")) == ["c"])
   }
 
-  @Test("What is followed in a renamed container stays")
+  @Test("Followed records in a renamed container stay")
   func whatIsFollowedStays() async throws {
     let (world, a, b) = try await world()
     var configuration = SyncConfiguration.quiet
@@ -43,7 +43,7 @@ struct RenamedTypeContainersTests {
     for _ in 0..<3 { await b.store.sync() }
     #expect(try b.record("Page", "1") != nil)
     #expect(try b.record("Comment", "c") != nil)
-    // Nor by further changes of others.
+    // Further changes of others don't delete it either.
     try a.put("Comment", "d", ["text": .text("again")], in: "Memo")
     await a.store.sync()
     await b.store.sync()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Restoring over a renamed type", .timeLimit(.minutes(5)))
 struct RenamedTypeRestoreTests {
-  @Test("A lost record comes back to the container by its new name")
+  @Test("A lost record is restored to the container under its new name")
   func aLostRecordComesBackWhereItWas() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1))
@@ -29,7 +29,7 @@ struct RenamedTypeRestoreTests {
     #expect(try a.record("Memo", "1")?.container == "Memo")
     let onServer = try await world.serverRecords()[RecordID(type: "Memo", id: "1")]
     #expect(onServer?.container == "Memo")
-    // Whoever reads the type's own container finds it.
+    // A read of the type's own container finds it.
     #expect(try b.ids(AnyQuery("Page", container: "Page")) == ["1"])
   }
 }

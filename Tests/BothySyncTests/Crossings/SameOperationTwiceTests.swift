@@ -8,7 +8,7 @@ import Testing
 struct SameOperationTwiceTests {
   private let one = RecordID(type: "Memo", id: "1")
 
-  /// Made, changed together with another, edited; all of that was sent, and no answer came.
+  /// Creates a record, changes it together with another and edits it. All of it is sent without a response.
   @Test(
     "Stacked operations in doubt are sent again once each",
     arguments: [FaultyRemote.Fault.lostAnswer, .lostRequest])
@@ -41,7 +41,7 @@ struct SameOperationTwiceTests {
     #expect(try a.record("Memo", "1")?.metadata == there.metadata)
   }
 
-  /// The same with something else to send.
+  /// Like the test above, but with other work to send.
   @Test("Stacked operations in doubt are sent once with more to send")
   func withMoreToSend() async throws {
     let world = try SimulatedWorld()
@@ -70,15 +70,15 @@ struct SameOperationTwiceTests {
   }
 }
 
-@Suite("Owners of what is sent in parts", .timeLimit(.minutes(5)))
+@Suite("Owners of work sent in parts", .timeLimit(.minutes(5)))
 struct OwnerOfHalvedRequestsTests {
-  @Test("What is sent in parts has its owner")
+  @Test("A record sent in parts has its owner")
   func whatIsSentInPartsKnowsItsOwner() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1))
     await a.store.sync()
     for n in 0..<4 { try a.put("Memo", "\(n)", ["title": .text("one")]) }
-    // A proxy that takes no request with this record.
+    // A proxy that rejects requests with this record.
     a.remote.setScript(forExchange: { request in
       request.operations.contains { $0.record.id == "2" } ? .status(413, retryAfter: nil) : .none
     })

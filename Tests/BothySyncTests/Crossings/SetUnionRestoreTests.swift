@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Restoring what adds up", .timeLimit(.minutes(5)))
+@Suite("Restoring sets", .timeLimit(.minutes(5)))
 struct SetUnionRestoreTests {
   private static let schema = StoreSchema(
     version: 1,
@@ -18,7 +18,7 @@ struct SetUnionRestoreTests {
         ]),
     ])
 
-  @Test("Restoring a tag takes none of others away")
+  @Test("Restoring a tag removes no tag of others")
   func restoringATagTakesNoneOfOthersAway() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", Self.schema)

@@ -8,9 +8,9 @@ struct SharingForgottenTests {
   private let one = RecordID(type: "Memo", id: "1")
   private let two = RecordID(type: "Memo", id: "2")
 
-  /// A shared record is changed by two transactions. The first gives way for another record's sake.
+  /// Changes a shared record in two transactions, of which the first gives way because of another record.
   @Test(
-    "A device knows whom a record is shared with after giving way",
+    "A device knows the audience of a record after giving way",
     arguments: [MergePolicy.serverModifiedWins, .fieldMerge], [false, true])
   func theDeviceStillKnowsWhomItIsSharedWith(policy: MergePolicy, isTogether: Bool) async throws {
     let world = try SimulatedWorld()
@@ -36,7 +36,7 @@ struct SharingForgottenTests {
     #expect(try a.store.outbox().isEmpty)
     #expect(try await world.serverRecords()[one]?.sharing == .principals("bob"))
     #expect(try a.store.sharing(of: one) == .principals("bob"))
-    // Bob is to be shut out.
+    // Bob loses access.
     try await a.store.updateSharing(of: one, to: .nobody)
     await a.store.sync()
     #expect(try await world.serverRecords()[one]?.sharing == .nobody)

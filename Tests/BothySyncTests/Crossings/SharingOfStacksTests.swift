@@ -9,7 +9,7 @@ struct SharingOfStacksTests {
 
   enum Step: String, CaseIterable { case edit, together, share, draftless }
 
-  /// What the device says of whom a record is shared with is what the server says, once all is sent.
+  /// Compares the audience on the device with the server's once all is sent.
   @Test(
     "Sharing is the server's after any order of edits and shares", arguments: ["new", "known", "givesWay"],
     ["st", "ts", "tst", "tset", "tstt", "ets", "etst", "sts"])

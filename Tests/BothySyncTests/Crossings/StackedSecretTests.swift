@@ -30,7 +30,7 @@ struct StackedSecretTests {
     }
   }
 
-  @Test("The secret of a refused transaction stays here")
+  @Test("The secret of a rejected transaction stays here")
   func theSecretOfATransactionThatIsRefusedStaysHere() async throws {
     let taken = Taken()
     let world = try SimulatedWorld(rules: taken.rules())
@@ -50,8 +50,8 @@ struct StackedSecretTests {
     #expect(!taken.words.withLock { $0 }.contains("1=new"))
   }
 
-  /// The same without the edit beneath.
-  @Test("The secret of a refused transaction alone stays here")
+  /// Like the test above, but without the edit beneath.
+  @Test("The secret of a rejected transaction alone stays here")
   func withoutAnEditBeneath() async throws {
     let taken = Taken()
     let world = try SimulatedWorld(rules: taken.rules())
@@ -68,7 +68,7 @@ struct StackedSecretTests {
     #expect(!taken.words.withLock { $0 }.contains("1=new"))
   }
 
-  /// A draft of a password on top of an edit.
+  /// Writes a draft of a password on top of an edit.
   @Test("The secret of a draft stays here")
   func theSecretOfADraftStaysHere() async throws {
     let taken = Taken()
@@ -86,8 +86,8 @@ struct StackedSecretTests {
     #expect(!taken.words.withLock { $0 }.contains("1=draft"))
   }
 
-  /// The later of two passwords counts although the first was in doubt.
-  @Test("Of two secrets in doubt the later arrives")
+  /// Sends the later of two passwords although the first was in doubt.
+  @Test("Of two secrets in doubt, the later one arrives")
   func theLaterOfTwo() async throws {
     let taken = Taken()
     let world = try SimulatedWorld(rules: taken.rules())

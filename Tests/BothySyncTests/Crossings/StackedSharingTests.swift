@@ -33,7 +33,7 @@ struct StackedSharingTests {
     #expect(try a.store.sharing(of: one) == Sharing(principals: ["bob"]))
   }
 
-  @Test("Sharing can be taken back before it was sent", arguments: [false, true])
+  @Test("Sharing can be withdrawn before it is sent", arguments: [false, true])
   func takingItBackBeforeItWasSent(together: Bool) async throws {
     let (world, a) = try await world(together)
     a.store.savePolicy = .cacheOnly

@@ -30,7 +30,7 @@ struct WaitingInACircleTests {
     #expect(try await world.server("Memo", "m")?["tag"] == "g")
   }
 
-  /// The tag was kept here alone, and is part of a transaction now.
+  /// Uses a tag in a transaction after the tag was kept here alone.
   @Test("A tag kept here and then used again is sent")
   func keptHereAndUsedAgain() async throws {
     let world = try SimulatedWorld()
@@ -46,7 +46,7 @@ struct WaitingInACircleTests {
     try await settled(world, a)
   }
 
-  /// The memo was saved before its tag.
+  /// Saves the memo before its tag.
   @Test("A record saved before the transaction that makes its tag is sent")
   func savedBeforeItsTag() async throws {
     let world = try SimulatedWorld()
@@ -60,8 +60,8 @@ struct WaitingInACircleTests {
     try await settled(world, a)
   }
 
-  /// The tag is deleted and made again by its transaction.
-  @Test("A tag that is made again by its transaction is sent")
+  /// Deletes the tag and creates it again in its transaction.
+  @Test("A tag recreated by its transaction is sent")
   func deletedAndMadeAgain() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", Self.schema)
@@ -76,8 +76,8 @@ struct WaitingInACircleTests {
     try await settled(world, a)
   }
 
-  /// The tag's making was undone, and it is made again in a transaction.
-  @Test("A tag that was undone and made again is sent")
+  /// Undoes the creation of the tag, and creates it again in a transaction.
+  @Test("A tag that was undone and recreated is sent")
   func undoneAndMadeAgain() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", Self.schema)

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Examining what sync keeps", .timeLimit(.minutes(5)))
+@Suite("Examining sync's tables", .timeLimit(.minutes(5)))
 struct SyncDoctorTests {
   private func findings(after sql: String, pending: Bool = true) async throws -> [String] {
     let pair = try await Pair.sharing(["T1", "T2"])
@@ -36,7 +36,7 @@ struct SyncDoctorTests {
     #expect(try await findings(after: "UPDATE bothy_outbox SET base = NULL").count == 1)
   }
 
-  @Test("A record that no server knows and nothing will send is noted")
+  @Test("A record that no server has and no sync will send is noted")
   func stray() async throws {
     #expect(
       try await findings(after: "UPDATE Note SET _version = NULL WHERE _id = 'T2'") == [
@@ -44,7 +44,7 @@ struct SyncDoctorTests {
       ])
   }
 
-  @Test("Staged pages that no pull goes on with are a warning")
+  @Test("Staged pages that no pull continues are a warning")
   func strayPages() async throws {
     let found = try await findings(
       after:

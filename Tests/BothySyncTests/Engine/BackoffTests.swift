@@ -30,13 +30,13 @@ struct BackoffTests {
     }
   }
 
-  @Test("Whatever is drawn, no two waits are the same: devices do not come back together")
+  @Test("Waits differ for all random numbers, so devices don't return together")
   func spread() {
     let waits = (0..<100).map { backoff(Double($0) / 100).delay(attempt: 1) }
     #expect(Set(waits).count == 100)
   }
 
-  @Test("What is put off is never due at the same moment")
+  @Test("A postponed attempt is never due at the same moment")
   func atLeastAMillisecond() {
     let backoff = Backoff(first: .nanoseconds(1), limit: .nanoseconds(1), random: { 0 })
     #expect(backoff.milliseconds(attempt: 1) == 1)

@@ -13,7 +13,7 @@ struct ContainerLockTests {
   }
 
   /// Promises: N-24, N-55, N-56, H-46
-  @Test("A sync asked for during a write waits until it ends, and ends once")
+  @Test("A sync requested during a write waits until it ends, and ends once")
   func waits() async throws {
     let pair = try await pair()
     let store = pair.a.store
@@ -31,7 +31,7 @@ struct ContainerLockTests {
     #expect(try await pair.serverTitle() == "b")
   }
 
-  @Test("A write below a container holds up the container's sync, one beside it does not")
+  @Test("A write below a container delays its sync, and one beside it doesn't")
   func scopes() async throws {
     let pair = try await pair()
     let store = pair.a.store
@@ -51,7 +51,7 @@ struct ContainerLockTests {
 
   /// Promises: N-24, N-56, H-46
   @Test(
-    "A hundred continuous writers hold a sync up for five seconds and no longer, and it holds up none of them"
+    "A hundred continuous writers delay a sync for five seconds, and wait for none"
   )
   func starvation() async throws {
     let clock = VirtualClock()
@@ -92,7 +92,7 @@ struct ContainerLockTests {
   }
 
   /// Promises: N-55, H-47
-  @Test("A write that throws or is cancelled counts no longer, and nothing of the counts survives a relaunch")
+  @Test("Writes that throw, are cancelled or precede a relaunch count no longer")
   func leaks() async throws {
     let pair = try await pair()
     await #expect(throws: Broken.self) { try await pair.a.store.withWriteLock("Note") { throw Broken() } }
@@ -120,7 +120,7 @@ struct ContainerLockTests {
   }
 
   /// Promises: N-55, C-14
-  @Test("While a sync holds a container, a write of it goes on, and is sent by the next")
+  @Test("A write during its container's sync continues, and the next sync sends it")
   func writersNeverWait() async throws {
     let pair = try await pair()
     let store = pair.a.store
@@ -138,7 +138,7 @@ struct ContainerLockTests {
 
   /// Promises: N-24
   @Test(
-    "Whoever holds a container for syncing holds up other syncs of it, in the order they came; a cancelled one leaves"
+    "Syncs of a container wait in order of arrival, and a cancelled one leaves"
   )
   func syncLock() async throws {
     let locks = ContainerLocks()
@@ -166,7 +166,7 @@ struct ContainerLockTests {
       try await until { locks.waiting == others.count }
     }
     #expect(try await enter([PullScope(container: "other")]) { 0 }.value == 0)
-    // Waiting for another sync has no end of its own.
+    // A wait for another sync has no time limit of its own.
     clock.advance(by: .seconds(10))
     #expect(locks.waiting == 3)
     others[1].cancel()

@@ -4,7 +4,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// Rows H-6 to H-8 and R17: edits are compared by the server's clock, whatever the device's says.
+/// Devices with wrong clocks, whose edits are compared by the server's clock.
 @Suite("Clocks that are wrong", .timeLimit(.minutes(5)))
 struct DriftingDeviceTests {
   /// A device whose clock can be set and whose machine can be restarted.
@@ -71,7 +71,7 @@ struct DriftingDeviceTests {
     }
   }
 
-  /// A and B share T1; the offset of A's clock was measured.
+  /// Returns devices A and B that share T1, with a measured offset of A's clock.
   private func devices(skew: Int64 = 0) async throws -> Devices {
     let world = try SimulatedWorld()
     let folder = try TemporaryFolder()
@@ -89,7 +89,7 @@ struct DriftingDeviceTests {
   private let hour: Int64 = 3_600_000
 
   /// Promises: H-6, X-4
-  @Test("H-6: an hour ahead does not win, an hour behind does not lose")
+  @Test("A fast clock's edit doesn't win, and a slow clock's edit doesn't lose")
   func skewed() async throws {
     for skew in [hour, -hour] {
       let ahead = try await devices(skew: skew)
@@ -111,7 +111,7 @@ struct DriftingDeviceTests {
   }
 
   /// Promises: H-7
-  @Test("H-7: a clock that is set after the offset was measured changes nothing, also over a relaunch")
+  @Test("A clock set after the measurement changes nothing, even over a relaunch")
   func setLater() async throws {
     for relaunches in [false, true] {
       let devices = try await devices()
@@ -124,7 +124,7 @@ struct DriftingDeviceTests {
       await a.sync()
       #expect(try await devices.serverTitle() == "b")
       #expect(try devices.title(a) == "b")
-      // And set back: the later edit still wins.
+      // The clock is set back, and the later edit still wins.
       devices.machine.setClock(by: -48 * hour)
       try devices.retitle(devices.b, "b2")
       await devices.b.sync()
@@ -137,7 +137,7 @@ struct DriftingDeviceTests {
 
   /// Promises: H-7
   @Test(
-    "H-7: after a restart of the device the time of an edit counts as unreliable, and the server's side wins")
+    "After a restart the time of an edit is unreliable, and the server wins")
   func rebooted() async throws {
     let devices = try await devices()
     devices.machine.setClock(by: 24 * hour)
@@ -151,7 +151,7 @@ struct DriftingDeviceTests {
     let report = await a.sync()
     #expect(try await devices.serverTitle() == "b")
     #expect(report.overwritten.map(\.record) == [.note()])
-    // The server's clock was heard: edits count again.
+    // The device has received the server's time, so edits count again.
     devices.later(5)
     try devices.retitle(devices.b, "b2")
     await devices.b.sync()
@@ -164,7 +164,7 @@ struct DriftingDeviceTests {
 
   /// Promises: H-8, S-75
   @Test(
-    "H-8: with local times sent the later edit wins, in whatever order the devices sync; without, the first to sync"
+    "The later edit wins if local times are sent, otherwise the first sync wins"
   )
   func timesOfEdits() async throws {
     for sends in [true, false] {
@@ -185,7 +185,7 @@ struct DriftingDeviceTests {
   }
 
   /// Promises: S-75
-  @Test("Saves that go to the server at once carry no local time; a time before 1970 is sent as it is")
+  @Test("Online saves carry no local time, and a time before 1970 is sent unchanged")
   func onlineSaves() async throws {
     let pair = try Pair()
     try await pair.a.store.save(Note(id: "T1", "t"), options: RequestOptions(savePolicy: .networkThenCache))

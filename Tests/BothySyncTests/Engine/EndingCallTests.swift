@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// A call of the public face that waits for the server.
+/// A public call that waits for the server.
 enum WaitingCall: String, CaseIterable, Sendable {
   case sync, caughtUp, fetch, count, refresh, digest, history, lists, makeList, repair, saveOnServer,
     saveFirstOnServer, saveAwaiting, outcome, resolve, search, blob, adopt, upload, followAfterSync,
@@ -43,10 +43,10 @@ enum WaitingCall: String, CaseIterable, Sendable {
   }
 }
 
-/// That every call comes to an end: before a server that says nothing, and behind a lock that is not given up.
+/// Calls that end, even with a server that never responds or a lock that is never released.
 @Suite("Calls that end", .timeLimit(.minutes(5)))
 struct EndingCallTests {
-  /// Runs `body` while the clock goes on as long as it takes, and at most for a minute of real time.
+  /// Runs `body` while the clock advances as far as necessary, and for at most a minute of real time.
   private func ends(_ clock: VirtualClock, _ body: @escaping @Sendable () async -> Void) async throws {
     let calls = Calls()
     Task {
@@ -60,7 +60,7 @@ struct EndingCallTests {
   }
 
   /// Promises: H-49
-  @Test("No call waits for ever for a server that is silent", arguments: WaitingCall.allCases)
+  @Test("No call waits for ever for a silent server", arguments: WaitingCall.allCases)
   func silentServer(call: WaitingCall) async throws {
     let remote = SilentRemote()
     defer { remote.end() }
@@ -74,7 +74,7 @@ struct EndingCallTests {
     try store.store.close()
   }
 
-  @Test("A sync behind a lock that is not given up ends, and says so")
+  @Test("A sync behind a lock that isn't released ends and reports so")
   func heldLock() async throws {
     let clock = VirtualClock()
     let pair = try await Pair.sharing { $0.clock = clock }
@@ -93,7 +93,7 @@ struct EndingCallTests {
     #expect(await store.sync().skipped == nil)
   }
 
-  @Test("A sync behind another sync waits as long as that one gets answers")
+  @Test("A sync behind another sync waits as long as that one receives responses")
   func slowSync() async throws {
     let clock = VirtualClock()
     let pair = try await Pair.sharing { $0.clock = clock }

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// What an app's coming to the foreground starts, on a clock that the test moves.
+/// The work that starts when an app enters the foreground, on a clock that the test moves.
 @Suite("The app's return", .timeLimit(.minutes(5)))
 struct ForegroundTests {
   private struct Running {
@@ -41,10 +41,10 @@ struct ForegroundTests {
     return Running(pair: pair, clock: clock, task: task)
   }
 
-  /// Gives everybody who has something to do the time to do it.
+  /// Gives all tasks with work the time to do it.
   private func settle() async { for _ in 0..<1000 { await Task.yield() } }
 
-  @Test("An app that comes back sends what is pending and brings the news, in one sync")
+  @Test("An app that returns sends pending work and pulls changes in one sync")
   func both() async throws {
     let running = try await start(.foreground)
     try running.a.insert("T2", "mine")
@@ -59,7 +59,7 @@ struct ForegroundTests {
     await running.stop()
   }
 
-  @Test("An app that is in the foreground already starts nothing by saying so")
+  @Test("An app that is already in the foreground starts nothing by setting it again")
   func already() async throws {
     let running = try await start(.foreground)
     for _ in 0..<3 { running.a.store.isForeground = true }
@@ -75,7 +75,7 @@ struct ForegroundTests {
     await running.stop()
   }
 
-  @Test("A return shortens no wait after a failure")
+  @Test("A return doesn't shorten a wait after a failure")
   func waiting() async throws {
     let running = try await start([.save, .foreground])
     running.a.remote.isOffline = true
@@ -110,7 +110,7 @@ struct ForegroundTests {
     await paused.stop()
   }
 
-  @Test("A return before run() began is not made up for")
+  @Test("A return before run() starts nothing later")
   func notRunning() async throws {
     let pair = try await Pair.sharing { $0.triggers = .foreground }
     pair.a.store.isForeground = false

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The gate", .timeLimit(.minutes(5)))
 struct GateTests {
-  @Test("One at a time is let through")
+  @Test("One task at a time passes the gate")
   func exclusive() async throws {
     let gate = Gate()
     let level = Level()
@@ -25,7 +25,7 @@ struct GateTests {
     #expect(level.passed == 50)
   }
 
-  @Test("A waiter that is cancelled leaves at once, and the others go through")
+  @Test("A cancelled waiter leaves at once, and the others pass")
   func cancellation() async throws {
     let gate = Gate()
     let latch = Latch()
@@ -58,7 +58,7 @@ struct GateTests {
 
 @Suite("The signal", .timeLimit(.minutes(5)))
 struct SignalTests {
-  @Test("Rings while nobody waits are remembered as one")
+  @Test("Rings without a waiter are remembered as one")
   func oneSlot() async {
     let signal = Signal()
     for _ in 0..<5 { signal.ring() }
@@ -68,7 +68,7 @@ struct SignalTests {
     #expect(await second.value == false)
   }
 
-  @Test("A waiter hears the ring that comes later")
+  @Test("A waiter receives the ring that comes later")
   func later() async {
     let signal = Signal()
     let waiter = Task { await signal.wait() }
@@ -88,7 +88,7 @@ struct SignalTests {
   }
 }
 
-/// How many are inside now, and how many ever were at once.
+/// The number of tasks inside now, and the highest number so far.
 private final class Level: Sendable {
   private let counts = Mutex((inside: 0, most: 0, passed: 0))
 

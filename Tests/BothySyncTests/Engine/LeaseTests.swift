@@ -4,7 +4,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Two stores on one file, as an app and its extension have them.
+/// Two stores on one file, like those of an app and its extension.
 @Suite("Two stores on one file", .faultsStrike, .timeLimit(.minutes(5)))
 struct LeaseTests {
   private struct Twins {
@@ -35,7 +35,7 @@ struct LeaseTests {
   }
 
   /// Promises: N-25, H-55
-  @Test("While one syncs the other waits, and then finds nothing left to send")
+  @Test("While one store syncs the other waits, and then finds nothing left to send")
   func waits() async throws {
     let twins = try Twins()
     let (app, other) = (twins.app, twins.other)
@@ -56,14 +56,14 @@ struct LeaseTests {
 
   /// Promises: N-25, H-55
   @Test(
-    "One that hangs with the lease holds the other up no longer than the wait; and both at once do no harm")
+    "A store that hangs with the lease delays the other only until the limit")
   func expiry() async throws {
     let twins = try Twins()
     let (app, other) = (twins.app, twins.other)
     for store in [app, other] {
       try await store.save(Note("n"), options: RequestOptions(savePolicy: .cacheOnly))
     }
-    // The first never comes back while the second runs.
+    // The first request doesn't end before the second sync has run.
     let latch = Latch()
     let calls = Calls()
     twins.remote.setDuringExchange { if calls.add() == 1 { await latch.pass() } }
@@ -82,7 +82,7 @@ struct LeaseTests {
     #expect(try await twins.world.serverDigest().digest == app.digest().digest)
   }
 
-  @Test("A process that was killed while it synced holds up nobody")
+  @Test("A process that was killed during its sync delays no other")
   func killed() async throws {
     let twins = try Twins()
     let process = Process()
@@ -94,13 +94,13 @@ struct LeaseTests {
     try await twins.app.save(Note(id: "T1", "n"), options: RequestOptions(savePolicy: .cacheOnly))
     let now = twins.world.time.now
     #expect(try await twins.app.store.write { try dead.take(at: now, in: $0) } == nil)
-    // Nobody moves the clock: who waited would wait for ever.
+    // The clock doesn't move, so a sync that waits never ends.
     #expect(await twins.other.sync().pushed == 1)
     #expect(twins.clock.sleepers.isEmpty)
   }
 
   /// Promises: H-55
-  @Test("Both write and sync the same file by turns: no entry is lost, and nothing is made twice")
+  @Test("Two stores write and sync one file in turn without losses or duplicates")
   func both() async throws {
     let twins = try Twins()
     let calls = Calls()

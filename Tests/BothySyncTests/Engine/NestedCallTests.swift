@@ -4,7 +4,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// Calls of the store from inside of what it calls itself: bodies of locks, merge policies, callbacks.
+/// Calls of the store from code that it calls itself: bodies of locks, merge policies and callbacks.
 @Suite("Calls inside of calls", .timeLimit(.minutes(5)))
 struct NestedCallTests {
   /// The store that a closure of its own configuration calls.
@@ -27,7 +27,7 @@ struct NestedCallTests {
   }
 
   /// Promises: N-24
-  @Test("The body of a lock syncs, saves, locks again and takes in live changes")
+  @Test("The body of a lock syncs, saves, locks again and applies live changes")
   func insideLock() async throws {
     let pair = try await Pair.sharing { $0.clock = VirtualClock() }
     let store = pair.a.store
@@ -52,7 +52,7 @@ struct NestedCallTests {
   /// Promises: N-24
   @Test("Inside a write of a container its sync does not wait for that write")
   func insideWrite() async throws {
-    // Nobody moves the clock: a wait for writers would never end.
+    // The clock doesn't move, so a wait for writers never ends.
     let pair = try await Pair.sharing { $0.clock = VirtualClock() }
     let store = pair.a.store
     try pair.a.retitle("b")
@@ -65,7 +65,7 @@ struct NestedCallTests {
     }
   }
 
-  @Test("A sync that waits for a lock is not waited for by the body of the lock")
+  @Test("The body of a lock doesn't wait for a sync that waits for it")
   func besideWaiting() async throws {
     let pair = try await Pair.sharing { $0.clock = VirtualClock() }
     let store = pair.a.store
@@ -88,7 +88,7 @@ struct NestedCallTests {
     for sync in outside { #expect(await sync.value.skipped == nil) }
   }
 
-  /// Two devices that have changed one title, and what the policy of one does about it.
+  /// Returns two devices that have changed one title, where the merge policy of one runs `body`.
   private func conflict(_ body: @escaping @Sendable (SyncedStore) async throws -> Void) async throws -> Pair {
     let box = Box()
     let timeouts = VirtualClock()
@@ -108,7 +108,7 @@ struct NestedCallTests {
   }
 
   /// Promises: S-60
-  @Test("A sync in a merge policy is left out; an awaited save goes ahead")
+  @Test("A sync in a merge policy is skipped, and an awaited save continues")
   func insidePolicy() async throws {
     let calls = Calls()
     let pair = try await conflict { store in
@@ -133,7 +133,7 @@ struct NestedCallTests {
     #expect(try await pair.serverTitle("T2") == "of the policy")
   }
 
-  @Test("A callback that is told of a sync may sync and wait for the server")
+  @Test("A callback that reports a sync may sync and wait for the server")
   func insideCallback() async throws {
     let pair = try await Pair.sharing()
     let store = pair.a.store

@@ -5,8 +5,8 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// A server, or something in its place, whose answers are well formed and bring nothing.
-@Suite("Answers that bring a sync no further", .timeLimit(.minutes(1)))
+/// A server, or a proxy in its place, whose responses are well formed and bring nothing.
+@Suite("Responses without progress for a sync", .timeLimit(.minutes(1)))
 struct NoProgressTests {
   private func report(
     _ change: @escaping @Sendable (inout SyncResponse) -> Void
@@ -26,7 +26,7 @@ struct NoProgressTests {
     return (report, requests.count)
   }
 
-  @Test("An answer that leaves out all that was asked for is no finished sync")
+  @Test("A response that leaves out everything requested doesn't complete the sync")
   func nothing() async throws {
     let (report, requests) = try await report {
       $0.outcomes = []
@@ -36,7 +36,7 @@ struct NoProgressTests {
     #expect(requests <= 40)
   }
 
-  @Test("A page that says that more follows, from the same place, is asked for so often and not for ever")
+  @Test("A page that always claims more is requested a limited number of times")
   func more() async throws {
     let (report, requests) = try await report { response in
       for index in response.pages.indices { response.pages[index].more = true }
@@ -45,7 +45,7 @@ struct NoProgressTests {
     #expect(requests <= 40)
   }
 
-  /// A store whose server has forty notes and gives one in a page.
+  /// Returns a store whose server has forty notes and sends one per page.
   private func refreshing(
     _ change: @escaping @Sendable (SyncRequest, inout SyncResponse) -> Void = { _, _ in }
   ) async throws -> (SyncedStore, Calls) {
@@ -65,14 +65,14 @@ struct NoProgressTests {
     )
   }
 
-  @Test("A refresh goes on as long as pages move on, however little they bring")
+  @Test("A refresh continues as long as pages advance, however little they bring")
   func refresh() async throws {
     let (store, requests) = try await refreshing()
     #expect(try await store.refresh().changed.count == 40)
     #expect(requests.count >= 40)
   }
 
-  @Test("A refresh whose pages stay where they are ends as a sync does")
+  @Test("A refresh whose pages don't advance ends like a sync")
   func refreshInPlace() async throws {
     let (store, requests) = try await refreshing { request, response in
       for index in response.pages.indices {
@@ -86,7 +86,7 @@ struct NoProgressTests {
     #expect(requests.count <= 40)
   }
 
-  @Test("A refresh that is cancelled asks for no further page, and says so")
+  @Test("A cancelled refresh requests no further page, and throws")
   func cancelledRefresh() async throws {
     let task = Mutex<Task<Refresh, any Error>?>(nil)
     let latch = Latch()
@@ -103,7 +103,7 @@ struct NoProgressTests {
     #expect(requests.count == 1)
   }
 
-  @Test("A page of another container is not taken for the one that was asked for")
+  @Test("A page of another container doesn't replace the requested one")
   func foreign() async throws {
     let (report, requests) = try await report { response in
       for index in response.pages.indices { response.pages[index].scope = PullScope(container: "other") }

@@ -12,7 +12,7 @@ struct ReportTests {
     }
   }
 
-  @Test("A reader that lags gets every report, in order")
+  @Test("A slow reader receives every report in order")
   func slowReader() async throws {
     let pair = try Pair()
     let reports = pair.a.store.reports
@@ -25,7 +25,7 @@ struct ReportTests {
     #expect(told == ["T1", "T2", "T3", "T4", "T5"])
   }
 
-  @Test("Callbacks are told of every sync since the store was opened, however slow they are")
+  @Test("Callbacks receive every sync since the store was opened, however slow they are")
   func callbacks() async throws {
     let pair = try Pair()
     let store = pair.a.store
@@ -48,7 +48,7 @@ struct ReportTests {
     await task.value
   }
 
-  @Test("A reader that lags too far is told how many reports it missed")
+  @Test("A reader that lags too far learns the number of missed reports")
   func bound() async throws {
     let pair = try Pair()
     let reports = pair.a.store.reports
@@ -58,7 +58,7 @@ struct ReportTests {
     #expect(await iterator.next()?.missed == 0)
   }
 
-  @Test("A network-first save that met a conflict is in a report, with what it replaced")
+  @Test("A network-first save with a conflict is reported with the replaced content")
   func onlineSave() async throws {
     let pair = try await Pair.sharing()
     try pair.b.retitle("theirs")
@@ -74,7 +74,7 @@ struct ReportTests {
     #expect(try pair.a.store.journal.entries().first?.lost?.members()["title"] == "mine")
   }
 
-  @Test("Callbacks that come after others go on where those ended")
+  @Test("Later callbacks continue where earlier ones ended")
   func changing() async throws {
     let pair = try Pair()
     let store = pair.a.store

@@ -35,7 +35,7 @@ struct RunTests {
   }
 
   /// Promises: N-36
-  @Test("It starts with a sync if anything is pending, and with none otherwise")
+  @Test("A run starts with a sync if work is pending, and otherwise without one")
   func atStart() async throws {
     let busy = try await start([.start]) { try $0.a.retitle("b") }
     try await until { try !busy.pair.a.isPending() }
@@ -56,7 +56,7 @@ struct RunTests {
     #expect(try await running.pair.serverTitle("T2") == "two")
   }
 
-  @Test("What is written past the synced store is sent a second later, many writes as one")
+  @Test("Writes past the synced store are sent together a second later")
   func commit() async throws {
     let running = try await start([.commit])
     let a = running.pair.a
@@ -71,7 +71,7 @@ struct RunTests {
     await running.stop()
   }
 
-  @Test("What another process writes into the file is sent by the one that runs")
+  @Test("Writes of another process into the file are sent by the running one")
   func foreignCommit() async throws {
     let pair = try await Pair.sharing()
     try pair.a.store.store.close()
@@ -85,7 +85,7 @@ struct RunTests {
     let (running, other) = (try open(.commit), try open([]))
     let clock = VirtualClock()
     let task = Task { await running.run(clock: clock) }
-    // Until the watch on other processes has begun, nobody is told of what they write.
+    // Writes of other processes are observed only once the watch on them has begun.
     var written = 0
     while clock.sleepers.isEmpty {
       written += 1
@@ -103,7 +103,7 @@ struct RunTests {
     try running.store.close()
   }
 
-  @Test("A sync that fails is not asked for again by what it wrote itself")
+  @Test("The writes of a failed sync don't start it again")
   func failedCommit() async throws {
     let running = try await start([.commit]) { $0.a.remote.isOffline = true }
     let a = running.pair.a
@@ -120,7 +120,7 @@ struct RunTests {
     await running.stop()
   }
 
-  @Test("Every ten minutes it syncs, and only if something is to be sent")
+  @Test("Every ten minutes it syncs, if work is pending")
   func timer() async throws {
     let running = try await start([.timer])
     let a = running.pair.a
@@ -141,7 +141,7 @@ struct RunTests {
   }
 
   /// Promises: S-42
-  @Test("A network that is back for a second starts a sync")
+  @Test("A network that has been back for a second starts a sync")
   func reachability() async throws {
     let running = try await start([.reachability])
     let a = running.pair.a
@@ -155,7 +155,7 @@ struct RunTests {
     await running.stop()
   }
 
-  @Test("A hint of the server brings the news")
+  @Test("A notification of the server pulls the changes")
   func hint() async throws {
     let running = try await start([.hints])
     try running.pair.b.retitle("news")
@@ -167,7 +167,7 @@ struct RunTests {
     await running.stop()
   }
 
-  @Test("Failures are followed by waits that double, and a success ends them")
+  @Test("Waits after failures double, and a success ends them")
   func backoff() async throws {
     let running = try await start([.save])
     let a = running.pair.a
@@ -191,7 +191,7 @@ struct RunTests {
   }
 
   /// Promises: Scenario-23
-  @Test("Saves, hints and another run shorten no wait; a sync of the app does")
+  @Test("Saves, notifications and another run shorten no wait, and the app's sync does")
   func askedWhileWaiting() async throws {
     let running = try await start([.save, .hints, .start])
     let a = running.pair.a
@@ -219,7 +219,7 @@ struct RunTests {
     await again.value
   }
 
-  @Test("An awaited save is tried at once, and has what waits sent")
+  @Test("An awaited save is tried at once, and waiting work is sent with it")
   func awaitedWhileWaiting() async throws {
     let running = try await start([.save])
     let a = running.pair.a
@@ -232,7 +232,7 @@ struct RunTests {
     await running.stop()
   }
 
-  @Test("A network that came back ends a wait, unless the server asked for it")
+  @Test("A returned network ends a wait, unless the server requested it")
   func networkWhileWaiting() async throws {
     let running = try await start([.save, .reachability])
     let a = running.pair.a
@@ -261,7 +261,7 @@ struct RunTests {
     await running.stop()
   }
 
-  @Test("A token that is refused is tried again by saves, ever more seldom")
+  @Test("Saves retry a rejected token ever more seldom")
   func askedWhileBlocked() async throws {
     let running = try await start([.save])
     let a = running.pair.a
@@ -277,7 +277,7 @@ struct RunTests {
   }
 
   /// Promises: N-12
-  @Test("A read that refreshes in the background does not end the wait after a failure")
+  @Test("A read that refreshes in the background doesn't end the wait after a failure")
   func uselessRefresh() async throws {
     let running = try await start([.save])
     let a = running.pair.a
@@ -287,17 +287,17 @@ struct RunTests {
     a.remote.forgetRequests()
     let refreshing = RequestOptions(fetchPolicy: .cacheThenRefresh)
     for _ in 0..<3 { _ = try await a.store.fetch(RecordQuery<Note>(), options: refreshing) }
-    // Whoever asks wakes the loop, which goes on waiting.
+    // Each request wakes the loop, which continues to wait.
     try await until { running.clock.sleepers == [.seconds(1)] }
     #expect(a.remote.requests.isEmpty)
-    // An explicit call tries all the same, and its success is believed.
+    // An explicit call tries nevertheless, and its success counts.
     a.remote.isOffline = false
     try await a.store.caughtUp()
     #expect(a.store.reachabilityHint.belief == .reachable)
     await running.stop()
   }
 
-  @Test("Without a valid token it does not try again by itself")
+  @Test("Without a valid token it doesn't retry by itself")
   func blocked() async throws {
     let running = try await start([.save])
     let a = running.pair.a
@@ -311,7 +311,7 @@ struct RunTests {
     await running.stop()
   }
 
-  @Test("While paused it sends nothing by itself, and goes on when resumed")
+  @Test("While paused it sends nothing by itself, and continues when resumed")
   func pause() async throws {
     let running = try await start([.save])
     let a = running.pair.a
@@ -326,7 +326,7 @@ struct RunTests {
   }
 
   /// Promises: S-73
-  @Test("The statuses begin with the present one and tell of the sync that runs")
+  @Test("The statuses begin with the current one and report the running sync")
   func statuses() async throws {
     let pair = try await Pair.sharing()
     var statuses = pair.a.store.statuses.makeAsyncIterator()
@@ -343,7 +343,7 @@ struct RunTests {
     #expect(await statuses.next()?.phase == .stopped)
   }
 
-  @Test("Being caught up means that nothing is pending; otherwise it throws why")
+  @Test("Catching up returns once nothing is pending, and otherwise throws the reason")
   func caughtUp() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     try pair.a.retitle("b")
@@ -357,7 +357,7 @@ struct RunTests {
     #expect(refused?.code == .pendingChanges)
   }
 
-  @Test("A custom policy that takes its time is asked again about a record edited meanwhile")
+  @Test("A slow custom policy runs again for a record that was edited meanwhile")
   func slowPolicy() async throws {
     let calls = Calls()
     let latch = Latch()

@@ -37,7 +37,7 @@ struct SyncClockTests {
     #expect(later?.offset == 700)
   }
 
-  @Test("A device whose clock was set back does not keep a sample of the future")
+  @Test("A device whose clock was set back doesn't keep a future sample")
   func setBack() {
     let clock = SyncClock(now: { 0 })
     _ = clock.sample(serverTime: 1_000_005, sentAt: 1_000_000, receivedAt: 1_000_010)

@@ -3,12 +3,13 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// What syncs cost in commits, requests and SQL statements, where an app and its extension share a file. A rise is a fault.
+/// The costs of syncs in commits, requests and SQL statements, where an app and its extension share a file. A rise is a
+/// fault.
 ///
-/// Statements are those that SQLite runs, `BEGIN` and `COMMIT` included, on all connections of the store.
+/// The counted statements are those that SQLite runs on all connections of the store, with `BEGIN` and `COMMIT`.
 @Suite("Costs of a sync", .timeLimit(.minutes(2)))
 struct SyncCostTests {
-  /// Two devices of one user: the file of `a` may be used by other processes.
+  /// Two devices of one user, where other processes may use the file of `a`.
   private struct Scene {
     let folder: TemporaryFolder
     let world: SimulatedWorld
@@ -40,7 +41,7 @@ struct SyncCostTests {
       return [try commits.sinceThen(), remote.requests.count - requests]
     }
 
-    /// The statements of `body`, as often as each was run.
+    /// Returns the number of statements that `body` runs, with repetitions.
     func statements(of body: () async throws -> Void) async throws -> Int {
       statements.forget()
       try await body()
@@ -75,7 +76,7 @@ struct SyncCostTests {
     #expect(cost == [1, 1])
   }
 
-  @Test("A hundred scopes without news cost no commit and two requests")
+  @Test("A hundred scopes without changes cost no commit and two requests")
   func manyScopes() async throws {
     let scopes = (0..<100).map { PullScope(container: "book/\($0)", includesChildren: true) }
     let scene = try await Scene(scopes: scopes)
@@ -84,11 +85,12 @@ struct SyncCostTests {
   }
 
   /// Promises: C-13
-  @Test("The statements of a sync are no more than expected, whatever it finds")
+  @Test("A sync runs no more statements than expected, whatever it finds")
   func statements() async throws {
     let scene = try await Scene()
     let idle = try await scene.statements { #expect(await scene.store.sync().skipped == nil) }
-    // Measured: 76, 7, 106, 80 and 1294, of which 13 for each scope. A twentieth more is room for another look-up, not for a loop.
+    // Measured: 76, 7, 106, 80 and 1294, of which 13 for each scope. The bounds leave a twentieth for another look-up,
+    // but not for a loop.
     #expect(idle <= 80, "idle")
     let save = try await scene.statements {
       try await scene.store.save(Note(id: "x", "x"), options: RequestOptions(savePolicy: .cacheOnly))
@@ -108,7 +110,7 @@ struct SyncCostTests {
       "statements: idle \(idle), save \(save), edit \(edit), remote change \(change), 100 scopes \(hundred)")
   }
 
-  @Test("What nothing new was said of counts as heard of now, and in the file within an hour")
+  @Test("An unchanged container counts as pulled now, and in the file within an hour")
   func age() async throws {
     let scene = try await Scene()
     scene.world.time.advance(by: 1_800_000)
@@ -125,7 +127,7 @@ struct SyncCostTests {
     #expect(try other.containers().map(\.pulledAt) == [now + 1_800_000])
   }
 
-  @Test("A sync that moved something stands in the log with its final counts, once")
+  @Test("A sync that moved records is logged once, with its final counts")
   func log() async throws {
     let scene = try await Scene()
     for number in 0..<3 { try scene.b.insert("n\(number)", "of b") }

@@ -1,7 +1,7 @@
 import BothySync
 import Testing
 
-/// Every state with every event: the action, and whether a pass starts when somebody asks after it.
+/// Every state with every event, the action, and whether a request then starts a sync run.
 @Suite("The machine that decides when to sync", .timeLimit(.minutes(5)))
 struct SyncMachineTests {
   enum Start: String, CaseIterable, Sendable {
@@ -21,7 +21,7 @@ struct SyncMachineTests {
 
   struct Row: Sendable {
     var event: SyncMachine.Event
-    /// By state, in the order of `Start`: the action, then whether asking starts a pass afterwards.
+    /// The action, and then whether a request starts a run, by state in the order of `Start`.
     var cells: [(SyncMachine.Action, Bool)]
 
     init(_ event: SyncMachine.Event, _ cells: (SyncMachine.Action, Bool)...) {
@@ -49,7 +49,7 @@ struct SyncMachineTests {
   ]
 
   @Test(
-    "In every state, every event leads to the action and the state of the table", arguments: Start.allCases)
+    "Each event in each state leads to the table's action and state", arguments: Start.allCases)
   func cells(start: Start) throws {
     let column = try #require(Start.allCases.firstIndex(of: start))
     for row in Self.table {

@@ -4,7 +4,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// On which networks, when and for which types syncs run.
+/// The networks, times and types for which syncs run.
 @Suite("When syncs may run", .timeLimit(.minutes(5)))
 struct SyncPolicyTests {
   private struct Running {
@@ -44,7 +44,7 @@ struct SyncPolicyTests {
   }
 
   @Test(
-    "On a network that may cost money, on one to be spared, and to save power, the policy's syncs wait; forced ones run"
+    "The policy's syncs wait on costly or constrained networks and with low power"
   )
   func terms() async throws {
     for (state, reason) in [
@@ -66,7 +66,7 @@ struct SyncPolicyTests {
     }
   }
 
-  @Test("What waited for another network goes when it is there, after it has been so for a second")
+  @Test("Work that waited for a network is sent after a second on it")
   func wifi() async throws {
     let running = try await start([.save, .reachability], NetworkState(.reachable, expensive: true)) {
       $0.syncPolicy = .wifiOnly
@@ -81,7 +81,7 @@ struct SyncPolicyTests {
     await running.stop()
   }
 
-  @Test("A policy that is set takes effect at once")
+  @Test("A new policy takes effect at once")
   func setting() async throws {
     let running = try await start(.save, NetworkState(.reachable, expensive: true)) {
       $0.syncPolicy = .wifiOnly
@@ -93,7 +93,7 @@ struct SyncPolicyTests {
     await running.stop()
   }
 
-  @Test("Types on narrower terms wait while others are sent, and so does what refers to them")
+  @Test("Types with narrower terms wait with their references, and others are sent")
   func types() async throws {
     let schema = StoreSchema(
       types: [
@@ -131,7 +131,7 @@ struct SyncPolicyTests {
     await run.value
   }
 
-  @Test("Paused stays paused over a relaunch; a manual sync says so, a forced one runs, resuming goes on")
+  @Test("A pause survives a relaunch, blocks manual syncs and lets forced ones run")
   func paused() async throws {
     let pair = try await Pair.sharing()
     try pair.a.store.pause()
@@ -149,7 +149,7 @@ struct SyncPolicyTests {
     #expect(await pair.a.store.sync().skipped == nil)
   }
 
-  @Test("A draft stays here over a relaunch and its later edits with it, until it is released")
+  @Test("A draft stays here with its later edits over a relaunch, until its release")
   func drafts() async throws {
     let pair = try await Pair.sharing()
     try await pair.a.store.save(Note(id: "D", "draft"), options: RequestOptions(isDraft: true))
@@ -162,7 +162,7 @@ struct SyncPolicyTests {
     #expect(try await pair.serverTitle("D") == "draft 2")
   }
 
-  @Test("A transaction of drafts is held as a whole and released as a whole")
+  @Test("A transaction of drafts waits and is released as a whole")
   func draftTransaction() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.a.retitle("T2", "sent")
@@ -182,7 +182,7 @@ struct SyncPolicyTests {
   // MARK: the fetch policy
 
   /// Promises: S-20
-  @Test("A read goes by the fetch policy that was in force when it began")
+  @Test("A read follows the fetch policy in force at its beginning")
   func captured() async throws {
     let pair = try await Pair.sharing()
     pair.a.store.fetchPolicy = .networkOnly
@@ -200,7 +200,7 @@ struct SyncPolicyTests {
 
   /// Promises: S-21, S-22, S-23, S-24
   @Test(
-    "The policy for a status is asked for when the store opens and for each different status; any number may listen"
+    "The policy provider runs at the opening and for each different status"
   )
   func provider() async throws {
     let asked = Mutex<[NetworkStatus]>([])
@@ -228,7 +228,7 @@ struct SyncPolicyTests {
   }
 
   /// Promises: S-22, S-42, S-79
-  @Test("When the network is back, what is pending is sent before reads ask the server")
+  @Test("When the network returns, pending work is sent before reads use the server")
   func syncFirst() async throws {
     let running = try await start([], .notReachable) { configuration in
       configuration.fetchPolicyProvider = { $0 == .reachable ? .networkOnly : .cacheOnly }
@@ -252,7 +252,7 @@ struct SyncPolicyTests {
 
   /// Promises: H-54, S-42
   @Test(
-    "A network that changes twenty times in a second starts at most two syncs, and the last status counts")
+    "Twenty network changes in a second start at most two syncs, the last counts")
   func flapping() async throws {
     for last in [NetworkState.reachable, .notReachable] {
       let running = try await start(.reachability, .notReachable) { configuration in
@@ -266,7 +266,7 @@ struct SyncPolicyTests {
       }
       await running.clock.waitForSleepers()
       if last == .reachable {
-        // The last of them may not sleep yet.
+        // The last one may not be asleep yet.
         try await until {
           running.clock.advance(by: .seconds(1))
           return running.store.fetchPolicy == .networkElseCache
@@ -284,7 +284,7 @@ struct SyncPolicyTests {
 
   /// Promises: S-79, S-80
   @Test(
-    "Started so, reads come from the local store until a sync was completed, and never switch without one")
+    "With startup by sync, reads stay local until a sync is complete")
   func startup() async throws {
     let pair = try await Pair.sharing {
       $0.fetchPolicy = .networkElseCache
@@ -305,7 +305,7 @@ struct SyncPolicyTests {
   }
 
   /// Promises: S-24
-  @Test("While nothing is known of the network it is tried, and a failure falls back")
+  @Test("An unknown network is tried, and a failure falls back")
   func unknown() async throws {
     let pair = try await Pair.sharing()
     #expect(pair.a.store.status.network == .unknown)

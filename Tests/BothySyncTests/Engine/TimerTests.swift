@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// The timer for pending work, and polls, on a clock that the test moves.
+/// The timer for pending work and the polls, on a clock that the test moves.
 @Suite("The timer", .timeLimit(.minutes(5)))
 struct TimerTests {
   private struct Running {
@@ -18,7 +18,7 @@ struct TimerTests {
       await clock.waitForSleepers()
     }
 
-    /// Moves time; returns when the timer has looked and sleeps again.
+    /// Moves time, and returns when the timer has checked for work and sleeps again.
     func advance(by duration: Duration) async {
       clock.advance(by: duration)
       await clock.waitForSleepers()
@@ -44,7 +44,7 @@ struct TimerTests {
   }
 
   /// Promises: N-38, N-39
-  @Test("It pulls the containers in which something is pending, and makes no request when nothing is")
+  @Test("The timer pulls containers with pending changes, and otherwise makes no request")
   func pendingOnly() async throws {
     let running = try await running()
     let a = running.pair.a
@@ -60,7 +60,7 @@ struct TimerTests {
 
   /// Promises: N-39
   @Test(
-    "In the background it rests; what came due there is done at once in the foreground, and then after an interval"
+    "The timer rests in the background, and does overdue work in the foreground"
   )
   func foreground() async throws {
     let running = try await running()
@@ -75,7 +75,7 @@ struct TimerTests {
     await running.clock.waitForSleepers()
     #expect(running.clock.sleepers == [.seconds(600)])
     #expect(a.remote.requests.count == 1)
-    // Not overdue: nothing happens on coming back.
+    // The timer isn't overdue, so a return starts nothing.
     a.store.isForeground = false
     running.clock.advance(by: .seconds(10))
     a.store.isForeground = true
@@ -84,7 +84,7 @@ struct TimerTests {
   }
 
   /// Promises: N-39
-  @Test("When a sync is running already it does not start another")
+  @Test("The timer starts no second sync while one is running")
   func coalesces() async throws {
     let running = try await running()
     let a = running.pair.a
@@ -105,7 +105,7 @@ struct TimerTests {
   }
 
   /// Promises: N-10
-  @Test("A remote that gives no hints is asked for news every so often, if the configuration says so")
+  @Test("A remote without notifications is polled at the configured interval")
   func polling() async throws {
     let pair = try await Pair.sharing()
     try pair.a.store.store.close()

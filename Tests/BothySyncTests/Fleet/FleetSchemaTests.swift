@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Apps of two versions that call one field by two names, and the server between them.
+/// Apps of two versions with two names for one field, and the server between them.
 @Suite("Fleet schema", .timeLimit(.minutes(2)))
 struct FleetSchemaTests {
   private static func note(_ version: Int, type: String = "Note", _ fields: FieldSchema...) -> StoreSchema {
@@ -19,7 +19,7 @@ struct FleetSchemaTests {
 
   private func id(_ name: String, _ type: String = "Note") -> RecordID { RecordID(type: type, id: name) }
 
-  @Test("A field that is renamed is one field for old apps, migrated ones and new installs")
+  @Test("A renamed field is one field for old apps, migrated ones and new installs")
   func renamedField() async throws {
     let world = try SimulatedWorld()
     let old = try world.addDevice("old", schema: Self.first)
@@ -48,7 +48,7 @@ struct FleetSchemaTests {
     #expect(found.values.map(\.id) == ["N1"])
   }
 
-  @Test("A type that is renamed is one type for old apps and new ones, its own container too")
+  @Test("A renamed type is one type for old and new apps, with its container")
   func renamedType() async throws {
     let world = try SimulatedWorld()
     let old = try world.addDevice("old", schema: Self.first)
@@ -74,7 +74,7 @@ struct FleetSchemaTests {
     #expect(try await world.serverDigest().digest == new.store.digest().digest)
   }
 
-  @Test("A field that another app calls by an alias is read, and moved to its wire name when it is written")
+  @Test("A field under an alias is readable, and a write uses its wire name")
   func alias() async throws {
     let world = try SimulatedWorld()
     let other = try world.addDevice("other", schema: Self.note(1, FieldSchema("head", .text)))
@@ -90,7 +90,7 @@ struct FleetSchemaTests {
     #expect(try await world.serverRecords()[id("N1")]?.fields.members() == ["title": "mine"])
   }
 
-  @Test("A name that the wire uses for another field is kept apart, and nothing of it is lost")
+  @Test("A wire name of another field is kept apart, and nothing is lost")
   func crossedNames() async throws {
     let world = try SimulatedWorld()
     let plain = try world.addDevice(
@@ -108,7 +108,7 @@ struct FleetSchemaTests {
     #expect(try await world.serverDigest().digest == crossed.store.digest().digest)
   }
 
-  @Test("A rename that would leave the server's name behind is refused with the remedy")
+  @Test("A rename that loses the server's name is rejected with the remedy")
   func renamedOnTheWire() throws {
     let world = try SimulatedWorld()
     let device = try world.addDevice("device", schema: Self.first)
@@ -130,7 +130,7 @@ struct FleetSchemaTests {
   }
 }
 
-/// A server that is given an old and a new schema.
+/// A server with an old and a new schema.
 @Suite("Server of a fleet", .timeLimit(.minutes(2)))
 struct FleetServerTests {
   private static func note(_ version: Int, _ fields: FieldSchema...) -> StoreSchema {
@@ -141,7 +141,7 @@ struct FleetServerTests {
   private static let new = note(
     2, FieldSchema("heading", .text, unique: true, wire: "title"), FieldSchema("stars", .int, default: 3))
 
-  @Test("Devices of both versions go on: renamed, removed and new fields are taken and checked")
+  @Test("Devices of both versions continue with renamed, removed and new fields")
   func bothVersions() async throws {
     let rules = AuthorityRules(schema: try StoreSchema.fleet(Self.new, besides: [Self.old]))
     let world = try SimulatedWorld(rules: AuthorityRules(schema: Self.old))
@@ -170,7 +170,7 @@ struct FleetServerTests {
     #expect(try await world.serverDigest().digest == older.store.digest().digest)
   }
 
-  @Test("What older devices could not live with is refused in sentences that say the remedy")
+  @Test("A schema that older devices can't use is rejected with the remedy")
   func refused() throws {
     func refusal(_ new: StoreSchema, _ removed: Set<String> = []) -> String? {
       do { _ = try StoreSchema.fleet(new, besides: [Self.old], removed: removed) } catch {
@@ -190,7 +190,7 @@ struct FleetServerTests {
     #expect(refusal(Self.new) == nil)
   }
 
-  @Test("A server writes what comes under an alias under the wire name")
+  @Test("A server stores a field under an alias by its wire name")
   func aliases() async throws {
     let schema = Self.note(1, FieldSchema("title", .text, aliases: ["head"]))
     let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))

@@ -1,7 +1,7 @@
 import BothyStore
 import BothySync
 
-/// The note of an old app as a Swift type: it counts priorities, must have a due date, and knows no colour.
+/// The note of an old app as a Swift type, which counts priorities, requires a due date and has no colour.
 struct OldNote: Entity {
   static let schema = TypeSchema(
     "Note",
@@ -42,7 +42,7 @@ struct OldNote: Entity {
 }
 
 extension MergePolicy {
-  /// A typed rule of the old app.
+  /// Returns a typed policy of the old app.
   static func ofOldNotes(
     _ rule: @escaping @Sendable (Conflict<OldNote>) async throws -> ConflictResolution<OldNote>
   ) -> MergePolicy {

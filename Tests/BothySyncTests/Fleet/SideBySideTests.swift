@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Old and new apps on one server: what an old app doesn't know, or can't read, survives all that it does.
+/// Old and new apps on one server, where content survives old apps that don't know it or can't read it.
 @Suite("Old and new app side by side", .timeLimit(.minutes(5)))
 struct SideBySideTests {
   private static let old = StoreSchema(version: 1, OldNote.self)
@@ -39,7 +39,7 @@ struct SideBySideTests {
 
   private func id(_ name: String) -> RecordID { RecordID(type: "Note", id: name) }
 
-  @Test("A conflict does not make an old app write what it can't read")
+  @Test("A conflict doesn't make an old app write content that it can't read")
   func conflict() async throws {
     let world = try SimulatedWorld()
     let newer = try world.addDevice("newer", schema: Self.new)
@@ -57,7 +57,7 @@ struct SideBySideTests {
     #expect(try await world.serverDigest().digest == older.store.digest().digest)
   }
 
-  @Test("What an old app writes itself takes the place of what it could not read")
+  @Test("An old app's own value replaces the one that it couldn't read")
   func written() async throws {
     let world = try SimulatedWorld()
     let newer = try world.addDevice("newer", schema: Self.new)
@@ -72,7 +72,7 @@ struct SideBySideTests {
     #expect(try await world.serverDigest().digest == older.store.digest().digest)
   }
 
-  @Test("1,000 random edits with conflicts leave unread fields alone", arguments: 0..<policies.count)
+  @Test("A thousand random edits with conflicts leave unread fields alone", arguments: 0..<policies.count)
   func randomEdits(_ policy: Int) async throws {
     try await run(policy, seed: UInt64(1000 + policy))
   }
@@ -83,7 +83,7 @@ struct SideBySideTests {
     configuration.mergePolicies = MergePolicies(Self.policies[policy])
     configuration.rejectionPolicy = .discardAndRefetch
     let world = try SimulatedWorld()
-    // A rule for the old app's type is none for the new one's.
+    // A policy for the old app's type doesn't apply to the new one's.
     let isTyped = configuration.mergePolicies.default.name == OldNote.typeName
     let newer = try world.addDevice(
       "newer", schema: Self.new, configuration: isTyped ? .quiet : configuration)
@@ -105,7 +105,7 @@ struct SideBySideTests {
       let before = try await world.serverRecords()
       let report = await device.store.sync()
       if isNew { continue }
-      // What a typed rule answers always fits.
+      // The result of a typed policy always fits.
       if isTyped { #expect(report.failures.isEmpty, comment) }
       let after = try await world.serverRecords()
       for (id, record) in before {
@@ -149,7 +149,7 @@ struct SideBySideTests {
 
   private static func editOld(_ device: SimulatedDevice, _ id: RecordID, _ random: inout SplitMix) throws {
     let text = FieldValue.text("o\(random.next(1000))")
-    // Records are made by the new app: an old one has to give what it means by the fields.
+    // The new app creates records, so an old one must express its changes in the fields.
     guard let record = try device.record("Note", id.id) else { return }
     let pick = random.next(7)
     if pick == 6, try device.store.outbox().contains(where: { $0.record == id && $0.operationID == nil }) {
@@ -163,12 +163,12 @@ struct SideBySideTests {
       case 2:
         try transaction.update(id, fields: ["count": .int((Self.int(record["count"]) ?? 0) + 1)])
       case 3:
-        // As a typed save does: every field that the app knows.
+        // Like a typed save, this writes every field that the app knows.
         var fields = record.fields
         fields["title"] = text
         try transaction.update(id, fields: fields)
       case 4:
-        // Made anew, whole.
+        // Creates the whole record again.
         var fields = record.fields
         fields["title"] = text
         _ = try transaction.delete(id)

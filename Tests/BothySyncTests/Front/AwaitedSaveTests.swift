@@ -3,9 +3,9 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Saving and waiting for the server's word", .timeLimit(.minutes(1)))
+@Suite("Saving and waiting for the server's verdict", .timeLimit(.minutes(1)))
 struct AwaitedSaveTests {
-  @Test("A save that the server takes returns the record as the server has it")
+  @Test("An accepted save returns the record as the server has it")
   func stored() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     try pair.b.edit { $0.note = "theirs" }
@@ -27,7 +27,7 @@ struct AwaitedSaveTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("Without a server the record is stored here, and the result says why it is pending")
+  @Test("Without a server the record is stored here, with the reason why it waits")
   func offline() async throws {
     let pair = try await Pair.sharing()
     pair.a.remote.isOffline = true
@@ -47,7 +47,7 @@ struct AwaitedSaveTests {
     #expect(try await pair.serverTitle() == "mine")
   }
 
-  @Test("A refusal comes with its reason, and what gave way with its content")
+  @Test("A rejection has its reason, and lost content is returned")
   func refused() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     let result = try await pair.a.store.save(Note(id: "T1", "mine", note: "no"), awaiting: .seconds(10))
@@ -67,7 +67,7 @@ struct AwaitedSaveTests {
     #expect(lost.origin == .server)
   }
 
-  @Test("A receipt waits no longer than it is told to, while the loop is running offline")
+  @Test("A receipt waits no longer than its limit while the loop runs offline")
   func bounded() async throws {
     let clock = VirtualClock()
     let pair = try Pair { $0.clock = clock }
@@ -95,7 +95,7 @@ struct AwaitedSaveTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A save of which one field gave way in a merge says so")
+  @Test("A save reports a field that gave way in a merge")
   func partlyLost() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     try pair.b.retitle("theirs")

@@ -3,12 +3,12 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Saves whose task is cancelled.
+/// Saves in cancelled tasks.
 @Suite("Cancelled saves", .faultsStrike, .timeLimit(.minutes(2)))
 struct CancelledSaveTests {
   private static let online: [SavePolicy] = [.networkThenCache, .networkOnly]
 
-  /// Cancels the task of `body` while its first request is on its way, before the server has it or after.
+  /// Cancels the task of `body` during its first request, before or after the server has received it.
   private func cancelling<Value: Sendable>(
     _ pair: Pair, afterAnswer: Bool, _ body: @escaping @Sendable (SyncedStore) async throws -> Value
   ) async -> Result<Value, any Error> {
@@ -18,7 +18,7 @@ struct CancelledSaveTests {
     let hold: @Sendable () async -> Void = {
       guard calls.add() == 1 else { return }
       begin.finish()
-      // Whoever is cancelled here goes on, as a request on the wire does.
+      // A cancelled task continues here, like a request that is already sent.
       await Task { for await _ in held {} }.value
     }
     if afterAnswer {
@@ -34,7 +34,7 @@ struct CancelledSaveTests {
     return await task.result
   }
 
-  @Test("A cancelled awaited save is kept, and says that the next sync sends it", arguments: [false, true])
+  @Test("A cancelled awaited save is kept, and reports that the next sync sends it", arguments: [false, true])
   func kept(afterAnswer: Bool) async throws {
     let pair = try await Pair.sharing()
     var note = try #require(try pair.a.note())
@@ -54,7 +54,7 @@ struct CancelledSaveTests {
     #expect(try await pair.serverTitle() == "mine")
   }
 
-  @Test("A save that has begun online is carried through", arguments: online, [false, true])
+  @Test("An online save that has begun is completed", arguments: online, [false, true])
   func carriedThrough(save: SavePolicy, afterAnswer: Bool) async throws {
     let pair = try await Pair.sharing(policy: .serverModifiedWins)
     var note = try #require(try pair.a.note())
@@ -72,7 +72,7 @@ struct CancelledSaveTests {
     #expect(try await pair.server("T1") == ["title": "mine", "note": "more", "score": 5])
   }
 
-  @Test("A cancelled online save without an answer is kept here, or says so")
+  @Test("A cancelled online save without a response is kept here, or reports its loss")
   func withoutAnswer() async throws {
     for save in Self.online {
       let pair = try await Pair.sharing()
@@ -96,7 +96,7 @@ struct CancelledSaveTests {
   }
 
   @Test(
-    "A cancelled task that has begun no save changes nothing, here or there")
+    "A task that is cancelled before its save changes nothing, here or there")
   func notBegun() async throws {
     let pair = try await Pair.sharing { $0.localFailure = .tryRemote }
     let store = pair.a.store
@@ -115,7 +115,7 @@ struct CancelledSaveTests {
     #expect(try await pair.serverTitle() == "start")
   }
 
-  @Test("A cancelled receipt is told why it does not know")
+  @Test("A cancelled receipt reports why it has no verdict")
   func waiting() async throws {
     let pair = try await Pair.sharing()
     var note = try #require(try pair.a.note())

@@ -3,10 +3,10 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Save and merge policies that are set while the store is open.
+/// Save and merge policies that change while the store is open.
 @Suite("Policies that change while open", .timeLimit(.minutes(5)))
 struct ChangedPolicyTests {
-  @Test("A save goes by the policy that is in force when it begins, unless it names one")
+  @Test("A save uses the policy in force at its beginning, unless it names one")
   func saving() async throws {
     let pair = try Pair()
     let store = pair.a.store
@@ -28,7 +28,7 @@ struct ChangedPolicyTests {
     #expect(try await pair.serverTitle("T5") == "only there")
   }
 
-  /// Writes in the calling thread, and sets a policy meanwhile.
+  /// Writes in the calling thread, and sets a policy during the write.
   private func write(_ store: SyncedStore, _ note: Note, setting policy: SavePolicy) throws {
     try store.write { transaction in
       store.savePolicy = policy
@@ -36,7 +36,7 @@ struct ChangedPolicyTests {
     }
   }
 
-  @Test("A write is sent by the policy that was in force when it began")
+  @Test("A write is sent by the policy in force at its beginning")
   func begun() async throws {
     let pair = try await Pair.sharing { $0.triggers = [.save] }
     let store = pair.a.store
@@ -55,7 +55,7 @@ struct ChangedPolicyTests {
     await task.value
   }
 
-  @Test("A store without a cache writes to the server under every policy that is set")
+  @Test("A store without a cache writes to the server under every policy")
   func uncached() async throws {
     let pair = try Pair { $0.cache = .disabled }
     for (number, policy) in SavePolicy.allCases.enumerated() {
@@ -65,14 +65,14 @@ struct ChangedPolicyTests {
     }
   }
 
-  /// Makes T1 one that both devices have changed.
+  /// Makes T1 a record that both devices have changed.
   private func conflict(_ pair: Pair, _ mine: String) async throws {
     try pair.b.retitle("theirs")
     await pair.b.store.sync()
     try pair.a.retitle(mine)
   }
 
-  @Test("A conflict is decided by the merge policies that are in force when the sync begins")
+  @Test("A conflict is decided by the merge policies in force when the sync begins")
   func merging() async throws {
     let pair = try await Pair.sharing()
     try await conflict(pair, "lost")
@@ -92,7 +92,7 @@ struct ChangedPolicyTests {
     #expect(try await pair.serverTitle() == "theirs")
   }
 
-  @Test("A sync that is running goes on with the merge policies it began with")
+  @Test("A running sync continues with the merge policies of its beginning")
   func mergingMeanwhile() async throws {
     let pair = try await Pair.sharing()
     let store = pair.a.store
@@ -104,7 +104,7 @@ struct ChangedPolicyTests {
     #expect(store.mergePolicies.default.name == "clientWins")
   }
 
-  @Test("A save that goes to the server first asks the merge policies in force")
+  @Test("A network-first save uses the merge policies in force")
   func mergingOnline() async throws {
     let pair = try await Pair.sharing()
     let store = pair.a.store
@@ -123,7 +123,7 @@ struct ChangedPolicyTests {
     #expect(try pair.a.title() == "mine and theirs")
   }
 
-  @Test("Policies that many tasks set and use at once are each taken whole")
+  @Test("Policies that many tasks set and read at once are never mixed")
   func manyTasks() async throws {
     let pair = try await Pair.sharing()
     let store = pair.a.store
@@ -141,7 +141,7 @@ struct ChangedPolicyTests {
       }
       for number in 0..<4 {
         group.addTask { [note = Note(id: "N\(number)", "n")] in
-          // What is thrown shows in what is not on the server.
+          // A save that throws leaves its record off the server, which the check below finds.
           _ = try? await store.save(note)
           await store.sync()
         }

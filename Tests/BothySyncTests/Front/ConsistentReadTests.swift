@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// What the server is asked for is shown together with what belongs to it.
+/// Reads from the server, which show requested records with all that belongs to them.
 @Suite("Reads that tear no transaction", .faultsStrike, .timeLimit(.minutes(5)))
 struct ConsistentReadTests {
   private func bank() async throws -> Pair {
@@ -17,7 +17,7 @@ struct ConsistentReadTests {
 
   private func sum(_ device: SimulatedDevice) throws -> Int { try device.balances().values.reduce(0, +) }
 
-  @Test("A fetch of one account shows all of a transfer that changed it, or none")
+  @Test("A fetch of one account shows all of a transfer or none of it")
   func transfer() async throws {
     let pair = try await bank()
     try pair.b.transfer(10, from: "x", to: "y")
@@ -27,7 +27,7 @@ struct ConsistentReadTests {
     #expect(try pair.a.balances() == ["x": 90, "y": 110])
   }
 
-  @Test("So does a query that a deletion took a record from")
+  @Test("A query from which a deletion removed a record shows all or none")
   func deletion() async throws {
     let pair = try await bank()
     try await pair.b.store.write(.together) { transaction in
@@ -40,7 +40,7 @@ struct ConsistentReadTests {
     #expect(try pair.a.balances() == ["y": 200])
   }
 
-  @Test("Where the pull does not get through, the answer is of the moment before")
+  @Test("Without a complete pull, the response shows the moment before")
   func cutOff() async throws {
     let pair = try await bank()
     try pair.b.transfer(10, from: "x", to: "y")
@@ -58,7 +58,7 @@ struct ConsistentReadTests {
     #expect(try sum(pair.a) == 200)
   }
 
-  @Test("An answer without news costs no pull")
+  @Test("A response without changes costs no pull")
   func noNews() async throws {
     let pair = try await bank()
     _ = try await pair.a.store.fetch(RecordQuery<BankAccount>())

@@ -3,10 +3,10 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// What each policy asks of the network, leaves in the store, and throws.
+/// The requests, stored records and errors of each policy.
 @Suite("Fetching by policy", .timeLimit(.minutes(5)))
 struct FetchPolicyTests {
-  /// A has `start`; the server has `news`; A is asked by `policy`.
+  /// Fetches on A by `policy`. A has `start`, and the server has `news`.
   private func ask(
     _ policy: FetchPolicy, offline: Bool = false, empty: Bool = false
   ) async throws -> (pair: Pair, result: Result<FetchResult<Note>, any Error>) {
@@ -21,14 +21,14 @@ struct FetchPolicyTests {
   }
 
   /// Promises: S-15, C-5
-  @Test("networkOnly asks the server and stores the answer; without a network it throws")
+  @Test("`networkOnly` stores the server's response, and throws without a network")
   func networkOnly() async throws {
     let (pair, result) = try await ask(.networkOnly)
     #expect(try result.get().values.map(\.title) == ["news"])
     #expect(try result.get().origin == .network)
     #expect(try result.get().isComplete)
     #expect(try pair.a.title() == "news")
-    // The answer has news, which are pulled with what belongs to them.
+    // The response has changes, which are pulled with what belongs to them.
     #expect(pair.a.remote.reads == 1 && pair.a.remote.requests.map(\.operations.count) == [0])
     let (_, offline) = try await ask(.networkOnly, offline: true)
     let error = #expect(throws: SyncError.self) { try offline.get() }
@@ -36,7 +36,7 @@ struct FetchPolicyTests {
   }
 
   /// Promises: S-16, C-6
-  @Test("networkElseCache asks the server, and answers from here without a network")
+  @Test("`networkElseCache` reads from the server, or from here without a network")
   func networkElseCache() async throws {
     #expect(try await ask(.networkElseCache).result.get().values.map(\.title) == ["news"])
     let offline = try await ask(.networkElseCache, offline: true).result.get()
@@ -46,7 +46,7 @@ struct FetchPolicyTests {
   }
 
   /// Promises: S-5, S-17
-  @Test("cacheOnly makes no request, whether there is anything here or not")
+  @Test("`cacheOnly` makes no request, even if nothing is here")
   func cacheOnly() async throws {
     let (pair, result) = try await ask(.cacheOnly)
     #expect(try result.get().values.map(\.title) == ["start"])
@@ -55,7 +55,7 @@ struct FetchPolicyTests {
   }
 
   /// Promises: S-18
-  @Test("cacheElseNetwork asks the server only if nothing is here")
+  @Test("`cacheElseNetwork` reads from the server only if nothing is here")
   func cacheElseNetwork() async throws {
     let (pair, result) = try await ask(.cacheElseNetwork)
     #expect(try result.get().values.map(\.title) == ["start"])
@@ -69,7 +69,7 @@ struct FetchPolicyTests {
   }
 
   /// Promises: N-28, C-5
-  @Test("syncThenCache syncs both ways, then answers from here, also when that failed")
+  @Test("`syncThenCache` syncs both ways and reads from here, even after a failure")
   func syncThenCache() async throws {
     let (pair, result) = try await ask(.syncThenCache)
     #expect(try result.get().values.map(\.title) == ["news"])
@@ -80,7 +80,7 @@ struct FetchPolicyTests {
     #expect(offline.origin == .cache)
   }
 
-  @Test("cacheThenRefresh answers from here at once, and the running loop brings the news")
+  @Test("`cacheThenRefresh` reads from here at once, and the loop brings changes")
   func cacheThenRefresh() async throws {
     let (pair, result) = try await ask(.cacheThenRefresh)
     #expect(try result.get().values.map(\.title) == ["start"])
@@ -105,7 +105,7 @@ struct FetchPolicyTests {
   }
 
   /// Promises: S-71
-  @Test("Without caching, an answer is given and nothing is stored; what is pending shows in it")
+  @Test("Without caching, a response includes pending changes, and nothing is stored")
   func cacheResults() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
     for id in ["T1", "T2", "T3"] { try pair.b.retitle(id, "news") }
@@ -120,7 +120,7 @@ struct FetchPolicyTests {
     #expect(try pair.a.note("T4") == nil)
   }
 
-  @Test("A fetch of more records than one page holds asks for the next, and stops at its limit")
+  @Test("A fetch of more than one page requests the next, up to its limit")
   func pages() async throws {
     let pair = try Pair()
     try pair.b.change { transaction in

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// How saves that go to the server first end when others settle them, or pull beside them.
+/// The ends of network-first saves that other calls settle or that pull beside them.
 @Suite("Ends of online saves", .faultsStrike, .timeLimit(.minutes(5)))
 struct HiddenSaveEndTests {
   private static let online: [SavePolicy] = [.networkThenCache, .networkOnly]
@@ -20,7 +20,7 @@ struct HiddenSaveEndTests {
     }
   }
 
-  @Test("A device is even after the next launch has settled a save that was cut off", arguments: online)
+  @Test("A device equals the server after a relaunch has settled an interrupted save", arguments: online)
   func relaunched(policy: SavePolicy) async throws {
     for change in Self.changes {
       let pair = try await Pair.sharing(policy: .fieldMerge)
@@ -35,7 +35,7 @@ struct HiddenSaveEndTests {
     }
   }
 
-  @Test("A device is even after a sync has settled a save that was on its way", arguments: online)
+  @Test("A device equals the server after a sync has settled a save in flight", arguments: online)
   func settledBySync(policy: SavePolicy) async throws {
     for change in Self.changes {
       let pair = try await Pair.sharing(policy: .fieldMerge)
@@ -49,7 +49,7 @@ struct HiddenSaveEndTests {
     }
   }
 
-  @Test("What others changed is shown although a save over it had no answer", arguments: online)
+  @Test("Changes of others are visible although a save over them got no response", arguments: online)
   func pulledBeside(policy: SavePolicy) async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     try pair.b.edit { $0.own[0] = 7 }
@@ -68,7 +68,7 @@ struct HiddenSaveEndTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A merged save that is sent again before the next leaves what others wrote")
+  @Test("A repeated merged save keeps what others wrote")
   func mergedAndSentAgain() async throws {
     let pair = try await Pair.sharing([], policy: .fieldMerge)
     try pair.b.insert("T1", "theirs")
@@ -91,7 +91,7 @@ struct HiddenSaveEndTests {
     #expect(server?["note"] == "kept" && server?["a"] == 1 && server?["b"] == 2)
   }
 
-  @Test("A save is told its verdict although the journal keeps nothing", arguments: online)
+  @Test("A save receives its verdict although the journal keeps nothing", arguments: online)
   func withoutJournal(policy: SavePolicy) async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) {
       $0.journal = JournalLimits(rows: 0, acceptedRows: 0)
@@ -109,7 +109,7 @@ struct HiddenSaveEndTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A value that another store of the file has sent is counted once when it is saved again")
+  @Test("A value sent by another store of the file counts once when saved again")
   func otherStore() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     var configuration = SyncConfiguration.quiet

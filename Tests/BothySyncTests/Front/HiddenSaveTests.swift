@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Saves that go to the server first are entries of the outbox that readers do not see yet.
+/// Network-first saves as entries of the outbox that readers don't see yet.
 @Suite("Online saves in the outbox", .faultsStrike, .timeLimit(.minutes(5)))
 struct HiddenSaveTests {
   private static let online: [SavePolicy] = [.networkThenCache, .networkOnly]
@@ -14,7 +14,7 @@ struct HiddenSaveTests {
     return note
   }
 
-  /// What is here of the record while its save is on its way.
+  /// The record on the device while its save is in flight.
   private struct Sight: Equatable {
     var title: String?
     var isPending: Bool
@@ -32,7 +32,7 @@ struct HiddenSaveTests {
     return sight
   }
 
-  @Test("Readers see a record as it was until the server has answered", arguments: online)
+  @Test("Readers see the old record until the server has responded", arguments: online)
   func unseen(policy: SavePolicy) async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     let note = try edited(pair) { $0.title = "mine" }
@@ -50,7 +50,7 @@ struct HiddenSaveTests {
     #expect(try await pair.serverTitle("T2") == "new")
   }
 
-  @Test("A process that ends at any step of an online save loses nothing and makes nothing twice")
+  @Test("A process that ends during an online save neither loses nor repeats it")
   func killed() async throws {
     for change in ["save", "insert", "delete"] {
       for isAnswered in [true, false] {
@@ -94,7 +94,7 @@ struct HiddenSaveTests {
     }
   }
 
-  @Test("A refused save waits in the inbox with an edit that was made on top of it", arguments: online)
+  @Test("A rejected save waits in the inbox with an edit on top of it", arguments: online)
   func refusedBesideEdit(policy: SavePolicy) async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     OnlineMeanwhileTests.meanwhile(pair.a) { store in
@@ -115,7 +115,7 @@ struct HiddenSaveTests {
     #expect(try await pair.server("T1") == ["title": "later", "score": 7])
   }
 
-  @Test("A save without a queue stays with an edit that was made on top of it")
+  @Test("A save without a queue stays with an edit on top of it")
   func unreachableBesideEdit() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     pair.a.remote.plan(.lostRequest, on: .operations, times: 1)
@@ -130,7 +130,7 @@ struct HiddenSaveTests {
     if case .accepted = try await receipt.outcome() {} else { Issue.record("\(try await receipt.outcome())") }
   }
 
-  @Test("A save that is never queued brings no old row back when it is tried again without a network")
+  @Test("A save that is never queued restores no old row when retried offline")
   func offlineTwice() async throws {
     for isNew in [false, true] {
       let pair = try await Pair.sharing(isNew ? [] : ["T1"], policy: .fieldMerge)
@@ -155,7 +155,7 @@ struct HiddenSaveTests {
     }
   }
 
-  @Test("Sharing beside an online save on its way is kept, whatever becomes of the save")
+  @Test("Sharing beside an online save in flight is kept, whatever the verdict")
   func sharing() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     OnlineMeanwhileTests.meanwhile(pair.a) { store in
@@ -170,7 +170,7 @@ struct HiddenSaveTests {
     #expect(try await pair.world.serverRecords()[.note()]?.sharing == .principals("bob"))
   }
 
-  @Test("An unanswered save beside a draft is pending, and its receipt hears the verdict")
+  @Test("An unanswered save beside a draft is pending, and its receipt has the verdict")
   func besideDraft() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     pair.a.remote.plan(.lostAnswer, on: .operations, times: 1)
@@ -189,7 +189,7 @@ struct HiddenSaveTests {
     #expect(try await pair.server("T1") == ["title": "mine", "note": "not yet", "score": 0])
   }
 
-  @Test("An online save that had no answer waits in the inbox when it is refused later")
+  @Test("An online save without a response waits in the inbox if rejected later")
   func refusedLater() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     pair.a.remote.plan(.lostRequest, on: .operations, times: 1)
@@ -202,7 +202,7 @@ struct HiddenSaveTests {
     if case .rejected = try await receipt.outcome() {} else { Issue.record("\(try await receipt.outcome())") }
   }
 
-  @Test("An online save that the server turned away is made by no later one", arguments: online)
+  @Test("An online save that the server turned away isn't repeated by a later one", arguments: online)
   func turnedAway(policy: SavePolicy) async throws {
     for status in [401, 429] {
       let pair = try await Pair.sharing(policy: .fieldMerge)
@@ -217,7 +217,7 @@ struct HiddenSaveTests {
     }
   }
 
-  @Test("An online save on which the server fails inside is in doubt, and made once", arguments: online)
+  @Test("An online save with a server error is in doubt, and is made once", arguments: online)
   func failedInside(policy: SavePolicy) async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     pair.a.remote.plan(.status(500, retryAfter: nil), on: .operations, times: 1)
@@ -253,7 +253,7 @@ struct HiddenSaveTests {
     }
   }
 
-  @Test("A save after one that was cut off settles that first", arguments: online)
+  @Test("A save after an interrupted one settles that first", arguments: online)
   func afterCutOff(policy: SavePolicy) async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     let (points, store) = (pair.a.failPoints, pair.a.store)
@@ -267,7 +267,7 @@ struct HiddenSaveTests {
     #expect(try await pair.server("T1") == ["title": "mine", "score": 15])
   }
 
-  @Test("A purge of all takes a new record along whose save was cut off")
+  @Test("A full purge includes a new record whose save was interrupted")
   func purged() async throws {
     let pair = try await Pair.sharing([])
     let points = pair.a.failPoints
@@ -283,7 +283,7 @@ struct HiddenSaveTests {
     #expect(try await pair.world.serverRecords().isEmpty)
   }
 
-  @Test("A save that the next launch settles is told by the journal")
+  @Test("The journal reports a save that the next launch settles")
   func told() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes, policy: .fieldMerge)
     let note = try edited(pair) { $0.note = "refused" }

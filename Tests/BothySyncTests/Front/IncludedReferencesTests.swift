@@ -16,7 +16,7 @@ struct IncludedReferencesTests {
       ]),
   ])
 
-  @Test("included in a query come with it from the network, and only then")
+  @Test("References included in a query arrive with it from the network, and only then")
   func included() async throws {
     let world = try SimulatedWorld()
     let writer = try world.addDevice(schema: Self.schema)
@@ -38,7 +38,7 @@ struct IncludedReferencesTests {
     #expect(authors == ["ada", "ben", "cy"])
   }
 
-  @Test("that only their owner may read do not shorten a page of somebody else's")
+  @Test("References that only their owner can read don't shorten another user's page")
   func ownersPages() async throws {
     var schema = StoreSchema(types: [TypeSchema("Diary", fields: [FieldSchema("n", .int)])])
     schema.types[0].permissions = Permissions(read: .owner)

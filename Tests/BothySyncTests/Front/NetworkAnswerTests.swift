@@ -3,8 +3,8 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// What a read from the server gives, beside what this device has and has changed.
-@Suite("Answers from the network", .timeLimit(.minutes(5)))
+/// Reads from the server, beside the records and pending changes of the device.
+@Suite("Responses from the network", .timeLimit(.minutes(5)))
 struct NetworkAnswerTests {
   private static let fresh = RequestOptions(fetchPolicy: .networkOnly)
   private static let uncached = RequestOptions(fetchPolicy: .networkOnly, cacheResults: false)
@@ -15,7 +15,7 @@ struct NetworkAnswerTests {
     try await pair.a.store.fetch(query, options: options).values.map(\.title)
   }
 
-  @Test("A query with a limit leaves out what the server deleted or changed", arguments: [true, false])
+  @Test("A query with a limit omits records that the server deleted or changed", arguments: [true, false])
   func limited(isSynced: Bool) async throws {
     let pair = try Pair()
     for number in 0..<6 { try pair.b.insert("\(number)", "t\(number)") }
@@ -39,7 +39,7 @@ struct NetworkAnswerTests {
       try await titles(RecordQuery<Note>().order(SortKey("title")).limit(2, offset: 1), pair) == ["t4", "t5"])
   }
 
-  @Test("An answer that is not stored has the condition, the order and pending work, too")
+  @Test("A response that isn't stored respects condition, order and pending work too")
   func uncached() async throws {
     let pair = try await Pair.sharing([])
     for title in ["a", "b"] { try pair.b.insert(title, title) }
@@ -57,7 +57,7 @@ struct NetworkAnswerTests {
     }
   }
 
-  @Test("More records than one question takes can have vanished from the server")
+  @Test("More records than one request takes can have vanished from the server")
   func manyVanished() async throws {
     let pair = try await Pair.sharing([])
     let ids = (0..<10_500).map { "n\($0)" }

@@ -3,14 +3,14 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// A value that is saved online, edited and saved again, whatever became of the first answer.
+/// A value that is saved online, edited and saved again, whatever the first verdict.
 @Suite("Saving one value online again and again", .faultsStrike, .timeLimit(.minutes(5)))
 struct OnlineAgainTests {
   private static let online: [SavePolicy] = [.networkThenCache, .networkOnly]
   private static let faults: [FaultyRemote.Fault] = [.lostRequest, .lostAnswer, .none]
   private static let policies: [MergePolicy] = [.serverModifiedWins, .fieldMerge, .clientWins]
 
-  @Test("One edit more of a value counts the earlier one once", arguments: online, faults)
+  @Test("A further edit of a value counts the earlier one once", arguments: online, faults)
   func again(save: SavePolicy, fault: FaultyRemote.Fault) async throws {
     for policy in Self.policies {
       let pair = try await Pair.sharing(policy: policy)
@@ -29,9 +29,9 @@ struct OnlineAgainTests {
     }
   }
 
-  @Test("A value counted up twice has both counts, and those of others", arguments: online, faults)
+  @Test("A value counted up twice has both counts and those of others", arguments: online, faults)
   func counter(save: SavePolicy, fault: FaultyRemote.Fault) async throws {
-    // What others counted before a save in doubt is part of that.
+    // The counts of others before a save in doubt are part of it.
     for isBetween in save == .networkThenCache && fault != .none ? [true] : [false, true] {
       let pair = try await Pair.sharing(policy: .fieldMerge)
       if !isBetween { try pair.b.edit { ($0.score, $0.note) = (10, "theirs") } }
@@ -53,7 +53,7 @@ struct OnlineAgainTests {
     }
   }
 
-  @Test("A record made without an answer is made once, with the edit after", arguments: online)
+  @Test("A record created without a response is created once, with the later edit", arguments: online)
   func made(save: SavePolicy) async throws {
     for fault in Self.faults {
       let pair = try await Pair.sharing([], policy: .fieldMerge)
@@ -82,7 +82,7 @@ struct OnlineAgainTests {
     #expect(try await pair.server("T1") == ["title": "fresh", "score": 5])
   }
 
-  @Test("A value that counts as a whole is put over what others wrote since")
+  @Test("A value that counts as a whole replaces what others wrote since")
   func whole() async throws {
     let pair = try await Pair.sharing(policy: .clientWins)
     let whole = AnyRecord("Note", id: "T1", ["title": "mine"])

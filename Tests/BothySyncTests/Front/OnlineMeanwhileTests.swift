@@ -3,13 +3,13 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Edits made while a save that goes to the server first is on its way.
-@Suite("Edits beside an online save on its way", .faultsStrike, .timeLimit(.minutes(5)))
+/// Edits during a network-first save.
+@Suite("Edits beside an online save in flight", .faultsStrike, .timeLimit(.minutes(5)))
 struct OnlineMeanwhileTests {
   static let policies: [MergePolicy] = [.serverModifiedWins, .fieldMerge, .clientWins]
   static let faults: [FaultyRemote.Fault] = [.lostRequest, .lostAnswer]
 
-  /// Runs `change` here once, before the first request goes out.
+  /// Runs `change` here once, before the first request is sent.
   static func meanwhile(
     _ device: SimulatedDevice, _ change: @escaping @Sendable (SyncedStore) async throws -> Void
   ) {
@@ -49,7 +49,7 @@ struct OnlineMeanwhileTests {
     }
   }
 
-  @Test("The answer to the save that was sent leaves the later edit pending")
+  @Test("The response to a save leaves the later edit pending")
   func acknowledged() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     pair.a.remote.plan(.lostAnswer, on: .operations, times: 1)
@@ -63,7 +63,7 @@ struct OnlineMeanwhileTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A merged save without an answer keeps the edit made meanwhile", arguments: faults)
+  @Test("A merged save without a response keeps the edit made meanwhile", arguments: faults)
   func rebased(fault: FaultyRemote.Fault) async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     try pair.b.edit { ($0.score, $0.own[0]) = (5, 7) }
@@ -89,7 +89,7 @@ struct OnlineMeanwhileTests {
       try await pair.server("T1") == ["title": "mine", "note": "meanwhile", "a": 7, "score": 1105])
   }
 
-  @Test("A move stays beside an edit made meanwhile, answered or not")
+  @Test("A move and an edit made meanwhile both apply, with or without response")
   func moved() async throws {
     for policy in Self.policies {
       for fault in Self.faults + [.none] {
@@ -105,7 +105,7 @@ struct OnlineMeanwhileTests {
     }
   }
 
-  @Test("A move by another device stays beside an edit made meanwhile, answered or not")
+  @Test("Another device's move and an edit made meanwhile both apply")
   func movedThere() async throws {
     for fault in Self.faults + [.none] {
       let pair = try await Pair.sharing(policy: .fieldMerge)
@@ -134,7 +134,7 @@ struct OnlineMeanwhileTests {
     }
   }
 
-  @Test("Of a deletion and an edit made meanwhile the later one stands", arguments: faults)
+  @Test("Of a deletion and an edit made meanwhile the later one wins", arguments: faults)
   func deletion(fault: FaultyRemote.Fault) async throws {
     for policy in Self.policies {
       let edited = try await Pair.sharing(policy: policy)
@@ -156,7 +156,7 @@ struct OnlineMeanwhileTests {
     }
   }
 
-  @Test("A record made online and here meanwhile is one, the later value on top", arguments: faults)
+  @Test("A record created online and here meanwhile is one, with the later value", arguments: faults)
   func made(fault: FaultyRemote.Fault) async throws {
     let pair = try await Pair.sharing([], policy: .fieldMerge)
     pair.a.remote.plan(fault, on: .operations, times: 1)
@@ -168,7 +168,7 @@ struct OnlineMeanwhileTests {
     #expect(try await pair.server("T1") == ["title": "here", "note": "more", "score": 0])
   }
 
-  @Test("What is written together meanwhile stays together beside an unanswered save", arguments: faults)
+  @Test("A transaction made meanwhile stays whole beside an unanswered save", arguments: faults)
   func together(fault: FaultyRemote.Fault) async throws {
     let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
     pair.a.remote.plan(fault, on: .operations, times: 1)
@@ -188,7 +188,7 @@ struct OnlineMeanwhileTests {
     #expect(grouped.sorted() == ["T1", "T2"])
   }
 
-  @Test("A draft made meanwhile stays one beside an unanswered save", arguments: faults)
+  @Test("A draft made meanwhile stays a draft beside an unanswered save", arguments: faults)
   func draft(fault: FaultyRemote.Fault) async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     pair.a.remote.plan(fault, on: .operations, times: 1)

@@ -3,12 +3,12 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Saves of whole entities that go to the server first, over changes that this device has not seen.
+/// Network-first saves of whole entities, over changes that this device hasn't seen.
 @Suite("Online saves over unseen changes", .faultsStrike, .timeLimit(.minutes(5)))
 struct OnlineSaveTests {
   private static let online: [SavePolicy] = [.networkThenCache, .networkOnly]
 
-  /// A pair on which B has changed T1 since A read it.
+  /// Returns a pair on which B has changed T1 since A read it.
   private func pair(
     _ policy: MergePolicy = .fieldMerge, _ theirs: (SimulatedDevice) throws -> Void
   ) async throws -> Pair {
@@ -26,7 +26,7 @@ struct OnlineSaveTests {
     return try await pair.a.store.save(note, options: .saving(policy)).state
   }
 
-  @Test("A save keeps what others changed in other fields, under every policy", arguments: online)
+  @Test("A save keeps the changes of others in other fields, under every policy", arguments: online)
   func disjoint(save policy: SavePolicy) async throws {
     for merge in [MergePolicy.fieldMerge, .serverModifiedWins, .clientWins, .lastModifiedWins] {
       let title = try await pair(merge) { try $0.edit { $0.note = "theirs" } }
@@ -58,7 +58,7 @@ struct OnlineSaveTests {
     #expect(try pair.a.note()?.note == nil)
   }
 
-  @Test("A save of what others deleted makes it again only where the policy says so", arguments: online)
+  @Test("A save of a deleted record recreates it only if the policy says so", arguments: online)
   func deletedThere(save policy: SavePolicy) async throws {
     let server = try await pair(.serverModifiedWins) { try $0.remove() }
     let lost = try await save(server, by: policy) { $0.title = "mine" }
@@ -72,7 +72,7 @@ struct OnlineSaveTests {
     #expect(try await merging.isEven())
   }
 
-  @Test("A deletion over an unseen edit is for the merge policy to decide", arguments: online)
+  @Test("The merge policy decides about a deletion over an unseen edit", arguments: online)
   func deletion(save policy: SavePolicy) async throws {
     let kept = try await pair { try $0.edit { $0.note = "unseen" } }
     let state = try await kept.a.store.delete(.note(), options: .saving(policy)).state
@@ -86,7 +86,7 @@ struct OnlineSaveTests {
     #expect(try await gone.isEven())
   }
 
-  @Test("A field that both changed is asked about once, and the policy's answer is on the server")
+  @Test("A field that both changed is merged once, and the server has the result")
   func asked() async throws {
     let calls = Calls()
     let pair = try await pair(
@@ -115,7 +115,7 @@ struct OnlineSaveTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A merged save whose answer is lost stays pending, and is made once")
+  @Test("A merged save whose response is lost stays pending, and is made once")
   func lostAnswer() async throws {
     let pair = try await pair { try $0.edit { $0.score += 5 } }
     let calls = Calls()
@@ -128,7 +128,7 @@ struct OnlineSaveTests {
     #expect(try await pair.server("T1")?["score"] == 6)
   }
 
-  @Test("A save that is kept nowhere and lost its answer is made once when it is made again")
+  @Test("An unqueued save that lost its response is made once when repeated")
   func again() async throws {
     for hasOthers in [false, true] {
       let pair = try await Pair.sharing(policy: .fieldMerge)

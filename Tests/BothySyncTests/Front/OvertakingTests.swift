@@ -3,12 +3,12 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Awaited saves, which overtake what else is on its way, beside online saves of the same record.
+/// Awaited saves, which overtake other requests, beside online saves of the same record.
 @Suite("Awaited saves beside online saves of one record", .faultsStrike, .timeLimit(.minutes(2)))
 struct OvertakingTests {
   private static let policies: [MergePolicy] = [.serverModifiedWins, .fieldMerge, .clientWins]
 
-  /// Begins an awaited save while the first request is on its way, and lets that go on once it is durable here.
+  /// Begins an awaited save during the first request, which continues once the save is durable here.
   private func awaiting(_ pair: Pair, _ note: Note) -> Task<SaveResult<Note>, any Error> {
     let (began, begin) = AsyncStream<Void>.makeStream()
     let (store, calls) = (pair.a.store, Calls())
@@ -21,7 +21,7 @@ struct OvertakingTests {
       begin.finish()
       do {
         try await until { try store.isPending(.note()) }
-        // The express push has had its chance.
+        // The awaited save has had the chance to push.
         for _ in 0..<200 { await Task.yield() }
       } catch { Issue.record(error) }
     }
@@ -62,7 +62,7 @@ struct OvertakingTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("An awaited save beside an online deletion makes the record again", arguments: policies)
+  @Test("An awaited save beside an online deletion recreates the record", arguments: policies)
   func deletion(policy: MergePolicy) async throws {
     let pair = try await Pair.sharing(policy: policy)
     var note = try #require(try pair.a.note())
@@ -89,7 +89,7 @@ struct OvertakingTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("An awaited save waits for another no longer than it is told to")
+  @Test("An awaited save waits for another no longer than its limit")
   func limit() async throws {
     let clock = VirtualClock()
     let pair = try await Pair.sharing { $0.clock = clock }

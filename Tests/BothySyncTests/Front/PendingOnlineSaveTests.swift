@@ -3,12 +3,12 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Saves that go to the server first, of records that have pending work or get some meanwhile.
+/// Network-first saves of records that have pending work, or receive some meanwhile.
 @Suite("Online saves beside pending work", .faultsStrike, .timeLimit(.minutes(5)))
 struct PendingOnlineSaveTests {
   private static let online: [SavePolicy] = [.networkThenCache, .cacheThenNetwork]
 
-  /// How an earlier edit of the record was left.
+  /// The state in which an earlier edit of the record was left.
   enum Earlier: CaseIterable, Sendable { case none, pending, offlineSync, offlineSave, lostAnswer }
 
   /// Adds one to the score, as `earlier` says.
@@ -32,7 +32,7 @@ struct PendingOnlineSaveTests {
     pair.a.remote.isOffline = false
   }
 
-  @Test("A save after an earlier one undoes nothing that others did meanwhile", arguments: Earlier.allCases)
+  @Test("A save after an earlier one reverts no change of others", arguments: Earlier.allCases)
   func others(earlier: Earlier) async throws {
     for policy in Self.online {
       let pair = try await Pair.sharing(policy: .fieldMerge)
@@ -52,7 +52,7 @@ struct PendingOnlineSaveTests {
     }
   }
 
-  @Test("An edit made while a save is on its way stays", arguments: Earlier.allCases)
+  @Test("An edit made during a save stays", arguments: Earlier.allCases)
   func meanwhile(earlier: Earlier) async throws {
     for isBefore in [true, false] {
       for hasOthers in [true, false] {
@@ -94,7 +94,7 @@ struct PendingOnlineSaveTests {
     }
   }
 
-  @Test("A deletion beside pending work yields to an edit that this device has not seen")
+  @Test("A deletion beside pending work yields to an edit unseen by this device")
   func deletion() async throws {
     for earlier in Earlier.allCases {
       let pair = try await Pair.sharing(policy: .fieldMerge)
@@ -109,7 +109,7 @@ struct PendingOnlineSaveTests {
     }
   }
 
-  @Test("A member of a together-write that gives way is not sent alone")
+  @Test("A record of a transaction that gives way isn't sent alone")
   func group() async throws {
     for policy in [MergePolicy.serverModifiedWins, .fieldMerge] {
       let pair = try await Pair.sharing(["T1", "T2"], policy: policy)
@@ -142,7 +142,7 @@ struct PendingOnlineSaveTests {
     #expect(try pair.a.note()?.note == "also")
   }
 
-  @Test("A save on a pending insert is refused with its reason, and waits in the inbox")
+  @Test("A save on a pending insert is rejected and waits in the inbox")
   func refused() async throws {
     let pair = try await Pair.sharing([], rules: .withoutNotes)
     try pair.a.insert("T1", "mine")

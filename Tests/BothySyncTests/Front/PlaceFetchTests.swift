@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Queries by place mean the same on the device, on the server and on the way between them.
+/// Queries by place, which return equal results on the device and on the server.
 @Suite("Fetching by place", .timeLimit(.minutes(5)))
 struct PlaceFetchTests {
   private static let type = TypeSchema(
@@ -37,7 +37,7 @@ struct PlaceFetchTests {
   }
 
   @Test(
-    "The server, with a schema and without, and the device answer as measuring every record does",
+    "Queries by place return what measuring every record returns, on all sides",
     arguments: 0..<4)
   func network(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
@@ -73,7 +73,7 @@ struct PlaceFetchTests {
     }
   }
 
-  @Test("A live answer by distance comes when a pull changes it, with the index kept in the same transaction")
+  @Test("An observed query by distance is updated in the transaction of a pull")
   func live() async throws {
     let pair = try Pair(schema: StoreSchema(types: [Self.type]))
     let here = Coordinate(latitude: 0, longitude: 180)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Receipts and decisions", .timeLimit(.minutes(5)))
 struct ReceiptTests {
-  @Test("An accepted save says its version, also when asked after a relaunch")
+  @Test("An accepted save has its version, even after a relaunch")
   func accepted() async throws {
     let pair = try Pair()
     let receipt = try await pair.a.store.save(Note(id: "T1", "a"))
@@ -15,7 +15,7 @@ struct ReceiptTests {
   }
 
   /// Promises: N-35, N-36
-  @Test("A save that waits is still pending after a relaunch and can be asked again")
+  @Test("A waiting save is still pending after a relaunch, and its receipt still works")
   func reopened() async throws {
     let pair = try Pair()
     pair.a.remote.isOffline = true
@@ -29,7 +29,7 @@ struct ReceiptTests {
     #expect(try await again.outcome() == .accepted(version: "1"))
   }
 
-  @Test("A save that a later edit joined is not accepted before the server has it")
+  @Test("A save that a later edit joined isn't accepted before the server has it")
   func joined() async throws {
     let pair = try Pair()
     pair.a.remote.isOffline = true
@@ -40,7 +40,7 @@ struct ReceiptTests {
     #expect(try await receipt.outcome() == .accepted(version: "1"))
   }
 
-  @Test("A save that gives way in a conflict says that it was overwritten")
+  @Test("A save that gives way in a conflict reports that it was overwritten")
   func overwritten() async throws {
     let pair = try await Pair.sharing()
     try pair.b.retitle("theirs")
@@ -50,7 +50,7 @@ struct ReceiptTests {
     #expect(try pair.a.title() == "theirs")
   }
 
-  @Test("A refused save says why, under every rejection policy")
+  @Test("A rejected save has its reason, under every rejection policy")
   func rejected() async throws {
     for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
       let pair = try Pair(rules: .withoutNotes) { $0.rejectionPolicy = policy }
@@ -75,7 +75,7 @@ struct ReceiptTests {
     await loop.value
   }
 
-  @Test("A draft, and what refers to one, has no outcome and says so", arguments: [false, true])
+  @Test("A draft or a record that refers to one reports that no verdict exists", arguments: [false, true])
   func drafts(isRunning: Bool) async throws {
     let pair = try Pair(schema: .family, rules: .family) { $0.triggers = [.save] }
     let store = pair.a.store
@@ -90,7 +90,7 @@ struct ReceiptTests {
         let error = await #expect(throws: SyncError.self) { try await asked.outcome() }
         #expect(error?.code == .pendingChanges, "\(record.type)")
       }
-      // What was to be sent becomes a draft.
+      // A pending change becomes a draft.
       let pet = try await store.save(AnyRecord.parent("Q"), options: RequestOptions(savePolicy: .cacheOnly))
       try await store.writeDraft {
         try $0.save(AnyRecord("Parent", id: "Q", ["name": .text("held")]), in: nil)
@@ -107,7 +107,7 @@ struct ReceiptTests {
     await loop.value
   }
 
-  @Test("Without a server a receipt says so at once, with a loop or without", arguments: [false, true])
+  @Test("Without a server a receipt reports so at once, with a loop or without", arguments: [false, true])
   func unreachable(isRunning: Bool) async throws {
     let pair = try Pair { $0.triggers = [.save] }
     pair.a.remote.isOffline = true
@@ -125,7 +125,7 @@ struct ReceiptTests {
     await loop.value
   }
 
-  /// A on which T1 is refused by the server.
+  /// Returns a pair on whose A the server has rejected T1.
   private func refused() async throws -> Pair {
     let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .quarantine(after: 1) }
     try pair.a.edit { $0.note = "refused" }
@@ -134,7 +134,7 @@ struct ReceiptTests {
     return pair
   }
 
-  @Test("Retrying sends a refused change again")
+  @Test("Retrying sends a rejected change again")
   func retry() async throws {
     let pair = try await refused()
     pair.a.remote.forgetRequests()
@@ -144,7 +144,7 @@ struct ReceiptTests {
   }
 
   /// Promises: C-15
-  @Test("Reverting brings back what the server has; an insert goes")
+  @Test("Reverting restores the server's version, and deletes an insert")
   func revert() async throws {
     let pair = try await refused()
     try pair.a.store.resolve(.note(), .revert)
@@ -160,7 +160,7 @@ struct ReceiptTests {
   }
 
   /// Promises: S-69
-  @Test("Accepting the local content stops sending it, until the next pull brings the server's")
+  @Test("Accepting the local content stops its push, until a pull brings the server's")
   func acceptLocal() async throws {
     let pair = try await refused()
     try pair.a.store.resolve(.note(), .acceptLocal)
@@ -171,7 +171,7 @@ struct ReceiptTests {
   }
 
   /// Promises: N-17
-  @Test("Evicting removes the record here; the next pull brings what the server has")
+  @Test("Evicting removes the record here, and the next pull restores the server's version")
   func evict() async throws {
     let pair = try await refused()
     try pair.a.store.resolve(.note(), .evict)
@@ -180,7 +180,7 @@ struct ReceiptTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A decision on a record with nothing pending throws")
+  @Test("A decision about a record without pending changes throws")
   func nothingPending() async throws {
     let pair = try await Pair.sharing()
     let error = #expect(throws: SyncError.self) { try pair.a.store.resolve(.note(), .revert) }

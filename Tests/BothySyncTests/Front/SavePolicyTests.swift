@@ -13,7 +13,7 @@ struct SavePolicyTests {
   }
 
   /// Promises: N-31, S-37, C-3
-  @Test("cacheOnly and cacheThenNetwork are durable here at once and make no request themselves")
+  @Test("`cacheOnly` and `cacheThenNetwork` are durable here at once and make no request themselves")
   func cacheFirst() async throws {
     for policy in [SavePolicy.cacheOnly, .cacheThenNetwork] {
       let pair = try Pair()
@@ -27,7 +27,7 @@ struct SavePolicyTests {
   }
 
   /// Promises: S-33, S-34, S-35, S-38, C-4
-  @Test("networkThenCache stores what the server accepted; a refusal is thrown and changes nothing here")
+  @Test("`networkThenCache` stores what the server accepted, and changes nothing on a rejection")
   func networkThenCache() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     #expect(try await save(.networkThenCache, pair).state == .accepted(version: "2"))
@@ -47,7 +47,7 @@ struct SavePolicyTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("networkThenCache takes in what others changed and saves on top of it")
+  @Test("`networkThenCache` applies the changes of others and saves on top of them")
   func networkThenCacheOverNews() async throws {
     let pair = try await Pair.sharing()
     try pair.b.edit { $0.note = "theirs" }
@@ -59,7 +59,7 @@ struct SavePolicyTests {
   }
 
   /// Promises: S-36
-  @Test("networkOnly stores nothing new; without a network it throws and queues nothing")
+  @Test("`networkOnly` stores nothing new, and without a network throws and queues nothing")
   func networkOnly() async throws {
     let pair = try Pair()
     #expect(try await save(.networkOnly, pair).state == .accepted(version: "1"))
@@ -74,7 +74,7 @@ struct SavePolicyTests {
   }
 
   /// Promises: S-36
-  @Test("networkOnly refuses a record with pending changes, and a deletion removes it here too")
+  @Test("`networkOnly` throws for a record with pending changes, and deletes records here too")
   func networkOnlyPending() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("pending")
@@ -87,7 +87,7 @@ struct SavePolicyTests {
   }
 
   /// Promises: N-29, C-19
-  @Test("A type written on the server only needs the network and is never queued")
+  @Test("A type written on the server only requires the network and is never queued")
   func remoteOnly() async throws {
     let schema = StoreSchema(types: [
       TypeSchema("List", fields: [FieldSchema("name", .text)], writeMode: .remoteOnly)
@@ -113,7 +113,7 @@ struct SavePolicyTests {
     #expect(try pair.a.store.outbox().isEmpty)
   }
 
-  @Test("A draft is held back under every policy until it is released", arguments: SavePolicy.allCases)
+  @Test("A draft waits under every policy until it is released", arguments: SavePolicy.allCases)
   func drafts(policy: SavePolicy) async throws {
     let pair = try Pair()
     let receipt = try await pair.a.store.save(

@@ -4,15 +4,15 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Values that were read before the changes of others arrived, and are saved after.
-@Suite("Saving a value read before the news", .timeLimit(.minutes(2)))
+/// Values that were read before the changes of others arrived, and are saved afterwards.
+@Suite("Saving a value read before a remote change", .timeLimit(.minutes(2)))
 struct StaleValueTests {
   private static let policies: [MergePolicy] = [
     .serverModifiedWins, .fieldMerge, .clientWins, .lastModifiedWins,
   ]
   private static let saves: [SavePolicy] = [.cacheThenNetwork, .cacheOnly, .networkThenCache, .networkOnly]
 
-  /// A pair on which A has read T1, and B's change of it has arrived since.
+  /// Returns a pair on which A has read T1, and B's change of it has arrived since.
   private func pair(
     _ policy: MergePolicy, _ news: (SimulatedDevice) throws -> Void
   ) async throws -> (Pair, Note, AnyRecord) {
@@ -37,7 +37,7 @@ struct StaleValueTests {
     }
   }
 
-  @Test("The same holds for a record without a type, cleared fields included", arguments: saves)
+  @Test("An edit of an untyped record reverts no other field, cleared ones included", arguments: saves)
   func dynamic(save: SavePolicy) async throws {
     for policy in Self.policies {
       var (pair, _, record) = try await pair(policy) { try $0.edit { ($0.note, $0.own[0]) = ("theirs", 7) } }
@@ -68,7 +68,7 @@ struct StaleValueTests {
     }
   }
 
-  @Test("Batches and together-writes keep the news too")
+  @Test("Batches and transactions keep remote changes too")
   func transactions() async throws {
     for delivery in [Delivery.separately, .together] {
       let (typed, read, _) = try await pair(.clientWins) { try $0.edit { $0.note = "theirs" } }
@@ -88,7 +88,7 @@ struct StaleValueTests {
     }
   }
 
-  @Test("A value made here, and kept while others edit its record, reverts nothing")
+  @Test("A value created here reverts nothing that others edited meanwhile")
   func made() async throws {
     let pair = try Pair(policy: .clientWins)
     var note = Note(id: "T1", "start", note: "n1")
@@ -102,13 +102,13 @@ struct StaleValueTests {
     try await pair.a.store.save(note)
     #expect(try await pair.isEven())
     #expect(try await pair.server("T1") == ["title": "mine", "note": "theirs", "score": 0])
-    // A value made now is a whole one.
+    // A value created now is whole.
     try await pair.a.store.save(Note(id: "T1", "whole", note: "n1"))
     #expect(try await pair.isEven())
     #expect(try await pair.server("T1") == ["title": "whole", "note": "n1", "score": 0])
   }
 
-  @Test("A value saved again and again reverts nothing that came between")
+  @Test("A value saved again and again reverts no remote change in between")
   func autosave() async throws {
     var (pair, note, _) = try await pair(.clientWins) { _ in }
     note.title = "one"
@@ -122,7 +122,7 @@ struct StaleValueTests {
     try await pair.a.store.save(note)
     #expect(try await pair.isEven())
     #expect(try await pair.server("T1") == ["title": "theirs", "note": "two", "score": 0])
-    // There and back again is an edit each time.
+    // Each change counts as an edit, even back to an earlier value.
     for flag in [1, nil, 1, nil] as [Int?] {
       note.own[0] = flag
       try await pair.a.store.save(note)
@@ -132,7 +132,7 @@ struct StaleValueTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("What both changed is a conflict, for the merge policy to decide")
+  @Test("A field that both changed is a conflict for the merge policy")
   func both() async throws {
     for policy in Self.policies {
       var (pair, note, _) = try await pair(policy) { try $0.edit { ($0.title, $0.note) = ("theirs", "x") } }
@@ -149,7 +149,7 @@ struct StaleValueTests {
         #expect(try entries.contains { try $0.lost?.members()["title"] == "mine" })
         if case .accepted = try await receipt.outcome() { Issue.record("accepted what gave way") }
       }
-      // The user goes on from there: a later edit of the same value is a later edit.
+      // The user continues from there, so a later edit of the same value is a later edit.
       note.title = "again"
       note.own[1] = 1
       try await pair.a.store.save(note)
@@ -167,7 +167,7 @@ struct StaleValueTests {
     #expect(try await pair.server("T1")?["score"] == 6)
   }
 
-  @Test("An edit of what others deleted is for the merge policy; a value not edited stays deleted")
+  @Test("The merge policy decides about an edit of a deleted record")
   func deleted() async throws {
     var (lost, note, _) = try await pair(.serverModifiedWins) { try $0.remove() }
     try await lost.a.store.save(note)
@@ -201,7 +201,7 @@ struct StaleValueTests {
     #expect(try await pair.isEven())
     #expect(try await pair.server("T1") == ["title": "mine", "note": "theirs", "score": 0])
     try pair.a.restart()
-    // By hand, from the fields and the version that it was read with.
+    // Builds the value by hand, from the fields and the version of the read.
     var fields = record.fields
     fields["note"] = .null
     fields["b"] = .int(2)

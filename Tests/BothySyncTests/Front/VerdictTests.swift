@@ -3,10 +3,10 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// What became of a write, asked after the sync that decided it.
+/// The verdict of a write, read after the sync that decided it.
 @Suite("Verdicts outlive the sync", .timeLimit(.minutes(5)))
 struct VerdictTests {
-  /// The receipt's outcome now and after a relaunch.
+  /// Returns the receipt's verdict now and after a relaunch.
   private func outcomes(_ receipt: SaveReceipt, _ pair: Pair) async throws -> [SaveOutcome] {
     let now = try await receipt.outcome()
     try pair.a.restart()
@@ -28,7 +28,7 @@ struct VerdictTests {
     #expect(try entry.lost?.members()["title"] == "mine")
   }
 
-  @Test("A save that was refused and undone says so, and why")
+  @Test("A save that was rejected and undone has its reason")
   func undone() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
     let receipt = try await pair.a.store.save(Note(id: "T1", "a", note: "refused"))
@@ -43,7 +43,7 @@ struct VerdictTests {
     }
   }
 
-  @Test("A save that is taken back before it was sent is withdrawn, by both receipts")
+  @Test("A save undone before it was sent is withdrawn, by both receipts")
   func takenBack() async throws {
     let pair = try Pair()
     let save = try await pair.a.store.save(Note(id: "T1", "mine"))
@@ -53,7 +53,7 @@ struct VerdictTests {
     #expect(try await outcomes(deletion, pair) == [.withdrawn, .withdrawn])
   }
 
-  @Test("A refused save that is reverted afterwards was refused")
+  @Test("A rejected save that is reverted afterwards stays rejected")
   func reverted() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     let receipt = try await pair.a.store.save(Note(id: "T1", "a", note: "refused"))
@@ -64,7 +64,7 @@ struct VerdictTests {
     }
   }
 
-  @Test("A pass that is over before the receipt is asked has told its verdict")
+  @Test("A sync run before the receipt is read has left its verdict")
   func loop() async throws {
     let pair = try await Pair.sharing { $0.triggers = [.save] }
     try pair.b.retitle("theirs")
@@ -79,7 +79,7 @@ struct VerdictTests {
     await loop.value
   }
 
-  @Test("A pending insert that the server has already is in the report, and was accepted")
+  @Test("A pending insert that the server already has is reported and accepted")
   func equal() async throws {
     let pair = try Pair()
     try pair.b.insert("T1", "same")
@@ -92,7 +92,7 @@ struct VerdictTests {
     #expect(outcome == .accepted(version: "1"))
   }
 
-  @Test("A merge is told as one when the server has it, and the first of two saves keeps its verdict")
+  @Test("A merge is reported as such, and an earlier save keeps its verdict")
   func merged() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     try pair.b.edit { $0.note = "theirs" }
@@ -110,7 +110,7 @@ struct VerdictTests {
   }
 
   @Test(
-    "A save that changes nothing is accepted at the version that is here; of a foreign record nothing is known"
+    "A save without changes is accepted, and a foreign record has no verdict"
   )
   func unknown() async throws {
     let pair = try await Pair.sharing()
@@ -120,7 +120,7 @@ struct VerdictTests {
     #expect(try pair.a.store.receipt(for: .note("nobody")).state == .unknown)
   }
 
-  @Test("Records written together that give way are all told as overwritten")
+  @Test("All records of a transaction that gives way are reported as overwritten")
   func together() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.b.retitle("theirs")
@@ -139,7 +139,7 @@ struct VerdictTests {
     #expect(try pair.a.store.journal.entries().count { $0.lost != nil } == 2)
   }
 
-  @Test("The journal keeps so many writes that were taken, and what was overwritten before them")
+  @Test("The journal keeps the latest accepted writes, and all overwritten content")
   func bounded() async throws {
     let pair = try await Pair.sharing { $0.journal = JournalLimits(acceptedRows: 1000) }
     try pair.b.retitle("theirs")
@@ -157,7 +157,7 @@ struct VerdictTests {
     #expect(try pair.a.store.receipt(for: .note("N2199")).state != .unknown)
   }
 
-  @Test("Purging a record leaves nothing of its lost content; emptying the store empties the journal")
+  @Test("A purge deletes a record's lost content, and a reset empties the journal")
   func purged() async throws {
     let pair = try await Pair.sharing()
     try pair.b.retitle("theirs")

@@ -2,12 +2,13 @@ import BothyStore
 import BothySync
 import Synchronization
 
-/// Looks at each change that the server makes, as it makes it.
+/// Checks of each change that the server makes, as it makes it.
 extension Intent {
-  /// The space begins another history, as after a restore: what devices have and the server lacks they may give back.
+  /// Starts another history of the space, as after a restore. Devices may restore content that they have and the server
+  /// lacks.
   func epochBegan() { state.withLock { $0.restorable = $0.reached } }
 
-  /// Follows the operations that the server has just carried out for a device.
+  /// Checks the operations that the server has just carried out for a device.
   func follow(_ request: SyncRequest, _ response: SyncResponse, from device: Int) {
     let operations = Dictionary(request.operations.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     state.withLock { state in
@@ -52,7 +53,7 @@ extension Intent.State {
         fields: operation.kind == .delete ? .empty : FieldsDocument(after)))
   }
 
-  /// Notes what of the deeds of the device is on the server now.
+  /// Marks the device's deeds that are on the server now.
   private mutating func reach(
     _ operation: BothySync.SyncOperation, _ before: [String: JSONValue]?, _ after: [String: JSONValue],
     _ device: Int
@@ -80,7 +81,7 @@ extension Intent.State {
 
   // MARK: verdicts
 
-  /// Each text that changes was written on this device, once, in sight of the one that it replaces.
+  /// Checks that each changed text was written on this device, only once, and in sight of the replaced text.
   private mutating func judge(
     _ operation: BothySync.SyncOperation, _ before: [String: JSONValue]?, _ after: [String: JSONValue],
     _ device: Int,
@@ -120,13 +121,13 @@ extension Intent.State {
   private func clears(_ deed: Intent.Deed, _ name: String, _ id: String, _ device: Int, _ old: String) -> Bool
   {
     guard deed.record == id, deed.device == device else { return false }
-    // A record that is made again has only what it was made with.
+    // A recreated record has only the texts of its creation.
     guard deed.texts[name] == "" || deed.isCreation else { return false }
     return chain(of: name, from: deed.number).contains(old)
   }
 
-  /// What the writer of a text saw in its place, back through what was written there on the same device; an empty
-  /// text stands for none. What the device wrote before is its own, seen or not.
+  /// Returns the texts that the writer of a text saw in its place, with those written there before on the same device.
+  /// An empty text means that the field had no value. The device's own earlier texts count even if they weren't seen.
   private func chain(of field: String, from number: Int) -> Set<String> {
     let first = deeds[number]
     var found: Set<String> = []
@@ -159,7 +160,7 @@ extension Intent.State {
     }
   }
 
-  /// What was deleted comes back only with something new.
+  /// Checks that a deleted record returns only with new content.
   private mutating func judgeReturn(
     of id: String, _ after: [String: JSONValue], _ operation: BothySync.SyncOperation, _ device: Int
   ) {

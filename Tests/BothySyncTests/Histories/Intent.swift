@@ -2,54 +2,55 @@ import BothyStore
 import BothySync
 import Synchronization
 
-/// What people meant, and what became of it: the judge of a wide history.
+/// The judge of a wide history, with the changes that people intended and the results.
 ///
-/// Every text that is written is unlike every other, so each can be followed: it reached the server, or somebody
-/// on the same device wrote over it before it did, or the journal has it, or a person's decision ended it. And each
-/// change on the server must be what a person did on the device that sent it, in sight of what it replaced, or
-/// what the device's merge policy may do.
+/// Each written text differs from all others, so each can be followed. It reached the server, a later write on the same
+/// device replaced it before that, the journal has it, or a person's decision ended it. Each change on the server must
+/// be one that a person made on the device that sent it, after seeing what it replaced, or one that the device's merge
+/// policy permits.
 final class Intent: Sendable {
-  /// What a person did to one record on one device, in one transaction.
+  /// One change by a person to one record on one device, in one transaction.
   struct Deed: Sendable {
     var number: Int
     var device: Int
     var record: String
     var act: WideHistory.Act
-    /// The texts that it set; an empty one for a field that it cleared.
+    /// The texts that it set, with an empty one for a field that it cleared.
     var texts: [String: String] = [:]
-    /// The record as it was shown before; nil when there was none.
+    /// The record as it was shown before, or `nil` if it didn't exist.
     var seen: [String: String]?
     var isCreation = false
     var isDeletion = false
     var container: String?
-    /// Where the record was shown before.
+    /// The container in which the record was shown before.
     var from: String?
     var counts = 0
-    /// Whether the store said that it is kept, or the server that it is done.
+    /// True if the store confirmed that it keeps the change, or the server that it made it.
     var isAcknowledged = false
-    /// Why nothing is owed any more: the journal or a decision ended it.
+    /// The entry of the journal or the decision that ended the change, so that no result is required.
     var end: String?
-    /// Whether the server has carried it out.
+    /// True if the server has carried it out.
     var isReached = false
   }
 
   struct State: Sendable {
     var deeds: [Deed] = []
-    /// The deed that wrote a text.
+    /// The deed that wrote each text.
     var author: [String: Int] = [:]
-    /// The texts that the server has had, and what it has now; nil after a deletion.
+    /// The texts that the server has had. Its current fields are in `server`, with `nil` after a deletion.
     var reached: Set<String> = []
     var server: [String: [String: JSONValue]?] = [:]
-    /// The texts that the server had when its history began anew: their writer may give each back once.
+    /// The texts that the server had when its history started again. The writer of each may restore it once.
     var restorable: Set<String> = []
     var containers: [String: String] = [:]
-    /// What was cleared, and where each record came to be on the server, after how many deeds.
+    /// The fields that were cleared. The containers of each record on the server are in `places`, with the number of
+    /// deeds before each.
     var cleared: Set<String> = []
     var places: [String: [(container: String, deeds: Int)]] = [:]
-    /// The texts that a journal told their writer of, and the clearings.
+    /// The texts, and the clearings, that a journal reported to their writer.
     var told: Set<String> = []
     var applied: Set<String> = []
-    /// All that the server ever had, for changes that reach a device late.
+    /// All versions that the server ever had, for changes that reach a device late.
     var versions: [ServerRecord] = []
     var problems: [String] = []
     var log: [String] = []
@@ -68,7 +69,7 @@ final class Intent: Sendable {
 
   // MARK: deeds
 
-  /// Gives the deed its number before it is tried: a kill may leave it done and untold.
+  /// Numbers the deed before it is tried, since a kill may leave it done but unconfirmed. Returns the number.
   func begin(_ deed: Deed) -> Int {
     state.withLock { state in
       var deed = deed
@@ -92,8 +93,8 @@ final class Intent: Sendable {
 
   func end(_ number: Int, _ why: String) { state.withLock { $0.deeds[number].end = why } }
 
-  /// Whether the server has carried out anything that the device did to this record since it last made it where it knew
-  /// of none.
+  /// True if the server has carried out any of the device's deeds on this record since the device last created it as
+  /// unknown.
   func hasReached(_ record: String, from device: Int) -> Bool {
     state.withLock { state in
       let own = state.deeds.filter { $0.record == record && $0.device == device }
@@ -102,20 +103,20 @@ final class Intent: Sendable {
     }
   }
 
-  /// A person decided on this device that what is pending of the record goes.
+  /// Ends the open deeds on a record, because a person on this device discarded its pending changes.
   func decided(_ record: String, on device: Int, _ why: String) {
     state.withLock { $0.end(record, device, why) { _ in true } }
   }
 
   // MARK: what is told
 
-  /// What the file's journal tells as replaced, refused or undone is not lost in silence: what was written here and
-  /// is in it. Nothing else counts: reports are kept in memory.
+  /// Marks deeds as reported if the journal has their content as replaced, rejected or undone. Other reports don't
+  /// count, since they are kept in memory.
   func hear(_ entry: JournalEntry, _ device: Int) {
     let id = entry.record.id
     let fields = entry.lost.flatMap { try? $0.members() }
     state.withLock { state in
-      // There is nothing to delete where the server never had it, or has it no more.
+      // A deletion has no effect if the server never had the record, or no longer has it.
       if entry.outcome == .accepted(version: "") || entry.cause == .takenBack {
         state.end(id, device, "told") { $0.isDeletion }
       }
@@ -135,7 +136,7 @@ final class Intent: Sendable {
 
   // MARK: the end
 
-  /// What was acknowledged and is nowhere; `isPending` says what a device still holds back.
+  /// Returns the acknowledged work that has vanished. `isPending` is true for records that a device still holds back.
   func lost(isPending: (Int, String) -> Bool) -> [String] {
     let state = state.withLock { $0 }
     return state.problems
@@ -166,7 +167,8 @@ extension Intent.State {
     }
   }
 
-  /// Takes what the journal told as lost: the record as it was on the device, none for a deletion.
+  /// Marks the content that the journal reported as lost. `fields` has the record on the device, or is `nil` for a
+  /// deletion.
   mutating func hear(_ record: String, _ fields: [String: JSONValue]?, _ device: Int) {
     for text in (fields ?? [:]).values {
       if let text = text.stringValue, author[text].map({ deeds[$0].device }) == device { told.insert(text) }
@@ -180,7 +182,7 @@ extension Intent.State {
     }
   }
 
-  /// The parts of an acknowledged deed that are neither on the server, nor written over on the same device.
+  /// Returns the parts of an acknowledged deed that are neither on the server nor overwritten on the same device.
   func missing(of deed: Intent.Deed) -> [String] {
     let later = deeds.dropFirst(deed.number + 1).filter {
       $0.record == deed.record && $0.device == deed.device
@@ -209,14 +211,14 @@ extension Intent.State {
     return missing
   }
 
-  /// Whether the record was where a deed moved it to when that was done, or came there later.
+  /// True if the record was in the container of a move when the deed was done, or arrived there later.
   private func wasIn(_ container: String, _ deed: Intent.Deed) -> Bool {
     let places = places[deed.record] ?? []
     return places.last { $0.deeds <= deed.number }?.container == container
       || places.contains { $0.deeds > deed.number && $0.container == container }
   }
 
-  /// Whether a move ends where the record was before one that no server has heard of: there and back is no change.
+  /// True if a move returns the record to its container before a move that the server never received.
   private func isBack(_ deed: Intent.Deed) -> Bool {
     deeds[..<deed.number].contains {
       $0.record == deed.record && $0.device == deed.device && $0.container != nil && !$0.isReached
@@ -228,7 +230,7 @@ extension Intent.State {
     cleared.contains("\(record) \(field)") || (server[record].flatMap { $0 }?[field] ?? .null).isNull
   }
 
-  /// Counts of records of which no part was deleted, decided about or given up: each counts once.
+  /// Returns the wrong counts of records without a deletion, a decision or a loss. Each deed counts once.
   func miscounts(_ policies: [WideHistory.Policy]) -> [String] {
     guard policies.allSatisfy(\.isByField) else { return [] }
     var problems: [String] = []

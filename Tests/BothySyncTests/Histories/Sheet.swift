@@ -1,6 +1,6 @@
 import BothyStore
 
-/// The record of wide histories: texts under four rules of merging, a count, and one text for each of four devices.
+/// The record of wide histories: texts with four merge rules, a count, and one text for each of four devices.
 struct Sheet: Entity, Equatable {
   /// The texts, in the order of the schema; the last four belong to one device each.
   static let texts = ["title", "note", "pen", "late", "a", "b", "c", "d"]
@@ -14,7 +14,7 @@ struct Sheet: Entity, Equatable {
       .field("d", String?.self), .field("score", Int.self, default: 0, merge: .counter),
     ])
 
-  /// The field that the device with this number alone writes.
+  /// Returns the field that only the device with this number writes.
   static func own(_ device: Int) -> String { texts[4 + device % 4] }
 
   static func record(_ id: String) -> RecordID { RecordID(type: typeName, id: id) }

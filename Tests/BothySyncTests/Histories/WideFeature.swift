@@ -15,7 +15,7 @@ enum WideFeature: String, CaseIterable, Sendable {
 
   static let standard = Set(allCases)
 
-  /// What must happen in some history of two hundred, so that no kind of step is on and does nothing.
+  /// Returns the situations that must occur in two hundred histories, so that each kind of step has an effect.
   static func situations(of features: Set<WideFeature>) -> [String] {
     let all: [WideFeature: [String]] = [
       .together: ["together"], .drafts: ["draft", "release"], .online: ["online"],

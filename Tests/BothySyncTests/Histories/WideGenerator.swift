@@ -1,6 +1,6 @@
 import BothyTesting
 
-/// Makes the history of a seed. The same seed and features give the same history.
+/// The generator of the history of a seed. Equal seeds and features give equal histories.
 struct WideGenerator {
   private var random: SeededGenerator
   private let features: Set<WideFeature>
@@ -106,7 +106,8 @@ struct WideGenerator {
       (.throwing, .policyFails(device, random.chance(70))),
       (.throwing, .policyFails(device, random.chance(70))),
       (.decisions, .decide(device, number(0...9), decision())),
-      // Each transaction begins, is written and is committed: not the third, of which nobody would be told.
+      // Each transaction begins, is written and is committed. The third step is excluded, since its result is never
+      // reported.
       (.kills, .kill(device, at: number(0...4) * 3 + number(1...2), faults())),
       (.untoldKills, .killUntold(device, at: number(1...14), faults())),
     ]

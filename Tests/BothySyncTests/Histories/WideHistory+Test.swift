@@ -18,7 +18,7 @@ extension WideHistory {
       """
   }
 
-  /// What Swift prints of a value, as an expression that makes it.
+  /// Returns Swift's printed form of a value as an expression that creates it.
   private static func literal(_ printed: String) -> String {
     printed.replacing(#/\w+\.WideHistory\.[A-Z]\w*\(/#, with: ".init(")
       .replacing(#/\w+\.WideHistory\.[A-Z]\w*\./#, with: ".")

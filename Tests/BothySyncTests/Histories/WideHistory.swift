@@ -2,7 +2,7 @@ import BothySync
 import BothyTesting
 import Foundation
 
-/// One history of several devices and their server, as a value: what a seed makes, a failure shrinks and a line of
+/// One history of several devices and their server, as a value that a seed creates, a failure shrinks and a line of
 /// text replays.
 struct WideHistory: Codable, Sendable, Equatable {
   var seed: UInt64
@@ -14,22 +14,22 @@ struct WideHistory: Codable, Sendable, Equatable {
     var refusals = Refusals.keep
     var batch = 500
     var page = 1000
-    /// How wrong its clock is, in milliseconds.
+    /// The error of its clock, in milliseconds.
     var skew: Int64 = 0
-    /// The containers that it follows, each with those below; the empty one stands for all.
+    /// The containers that it follows, each with those below. The empty path means all containers.
     var scopes = [""]
   }
 
-  /// The merge policies, and one of the app's own that merges by fields and at times throws.
+  /// The merge policies, and one of the app's own that merges by fields and sometimes throws.
   enum Policy: String, Codable, Sendable, CaseIterable {
     case fieldMerge, serverModifiedWins, clientWins, changedFields, lastModifiedWins, throwing
 
-    /// Whether each field goes its own way.
+    /// True if each field is merged by itself.
     var isByField: Bool { self == .fieldMerge || self == .throwing }
-    /// Whether the record here may replace the server's as a whole.
+    /// True if the record here may replace the server's as a whole.
     var mayReplaceAll: Bool { self == .clientWins || self == .lastModifiedWins }
 
-    /// Whether a text here may replace one on the server that was not seen here.
+    /// True if a text here may replace a text on the server that wasn't seen here.
     func mayReplace(_ field: String) -> Bool {
       mayReplaceAll || self == .changedFields || isByField && (field == "pen" || field == "late")
     }
@@ -37,16 +37,16 @@ struct WideHistory: Codable, Sendable, Equatable {
 
   enum Refusals: String, Codable, Sendable, CaseIterable { case keep, quarantine, discard }
 
-  /// What happens to one request.
+  /// The fate of one request.
   enum Fault: String, Codable, Sendable, CaseIterable {
     case none, lostRequest, lostAnswer, duplicated, late, busy, broken
   }
 
-  /// What a person does to one record.
+  /// A person's change of one record.
   struct Act: Codable, Sendable, Equatable {
     var what: What
     var record: Int
-    /// For creations and moves.
+    /// The container, for creations and moves.
     var place = 0
   }
 
@@ -62,26 +62,26 @@ struct WideHistory: Codable, Sendable, Equatable {
     case together(Int, [Act])
     case draft(Int, Act)
     case release(Int)
-    /// Writes on the server first; `only` keeps nothing here.
+    /// Writes on the server first; `only` stores nothing here.
     case online(Int, Act, only: Bool, [Fault])
-    /// Writes again in the middle, when the server has answered and the device has not heard it.
+    /// Writes again during the sync, when the server has responded and the device hasn't received the response.
     case sync(Int, SyncScopeName, [Fault], during: Act?)
     case query(Int, QueryWay, [Fault])
     case refresh(Int, [Fault])
-    /// A change that the server once made reaches the device by another road.
+    /// Applies a change that the server once made, outside of a sync.
     case live(Int, Int)
     case purge(Int, record: Int, pending: Bool)
     case decide(Int, Int, Decision)
     case follow(Int, [String])
     case compact
     case epoch
-    /// Whether the server refuses records that have a note.
+    /// Makes the server reject records that have a note, or accept them again.
     case refuse(Bool)
     case policyFails(Int, Bool)
     case restart(Int)
     /// Ends the process in the middle of a sync, at a step of its storage.
     case kill(Int, at: Int, [Fault])
-    /// The same, and nobody heard what the sync had done until then.
+    /// Like `kill(_:at:_:)`, but the results of the sync until then are never reported.
     case killUntold(Int, at: Int, [Fault])
   }
 

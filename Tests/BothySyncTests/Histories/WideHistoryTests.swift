@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Wide histories", .timeLimit(.minutes(minutesForSeeds)))
 struct WideHistoryTests {
-  /// `BOTHY_SEEDS` sets how many histories are run, or from which to which (`201-1000`), `BOTHY_SEED` runs one alone,
-  /// `BOTHY_HISTORY` replays a line. Under `scripts/with-postgres` every second history has its server on PostgreSQL.
+  /// `BOTHY_SEEDS` sets the number of histories or a range of seeds (`201-1000`), and `BOTHY_SEED` runs one alone.
+  /// `BOTHY_HISTORY` replays a line. Under `scripts/with-postgres`, every second history has its server on PostgreSQL.
   static let environment = ProcessInfo.processInfo.environment
 
   static let seeds: [UInt64] = {
@@ -14,7 +14,7 @@ struct WideHistoryTests {
     return Array(first...max(first, ends.last ?? 200))
   }()
 
-  @Test("What was acknowledged is on the server, in the inbox or told, whatever happened")
+  @Test("Acknowledged work is on the server, in the inbox or in the journal")
   func histories() async throws {
     let features = WideFeature.chosen
     var failed: [UInt64] = []
@@ -40,7 +40,7 @@ struct WideHistoryTests {
     }
   }
 
-  /// How many failing seeds are shrunk and printed, and after how many it stops.
+  /// The number of failing seeds to shrink and print, and the number after which the test stops.
   private static let told = environment["BOTHY_TELL"].flatMap { Int($0) } ?? 1
   private static let most = environment["BOTHY_FAILURES"].flatMap { Int($0) } ?? 1
 
@@ -59,14 +59,14 @@ struct WideHistoryTests {
   }
 
   @Test(
-    "A history in one line is the same when it is read again",
+    "A history in one line reads back unchanged",
     .enabled(if: environment["BOTHY_HISTORY"] == nil))
   func line() throws {
     let history = WideGenerator.history(seed: 1, features: Set(WideFeature.allCases))
     #expect(try WideHistory(line: history.line) == history)
   }
 
-  @Test("A history is printed as a test that makes the same history")
+  @Test("A history is printed as a test that creates an equal history")
   func asTest() {
     let history = WideHistory(
       seed: 7, devices: [.init(policy: .fieldMerge), .init(policy: .clientWins, scopes: ["box"])],

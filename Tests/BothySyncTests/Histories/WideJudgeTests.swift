@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// The judge of the wide histories must be able to say no: each kind of loss is shown to it.
+/// Checks that the judge of the wide histories notices each kind of loss.
 @Suite("The judge of wide histories", .timeLimit(.minutes(5)))
 struct WideJudgeTests {
   private func history(_ steps: [WideHistory.Step], _ policy: WideHistory.Policy = .fieldMerge) -> WideHistory
@@ -20,7 +20,7 @@ struct WideJudgeTests {
     ]
   }
 
-  /// Runs the steps, then does what no step does, then looks.
+  /// Runs the steps, applies a fault that no step has, and returns the problems that the judge finds.
   private func problems(
     _ steps: [WideHistory.Step], then: (WideRunner) async throws -> Void
   ) async throws -> [String] {
@@ -38,7 +38,7 @@ struct WideJudgeTests {
     return (SyncRequest(device: "x", operations: [operation]), response)
   }
 
-  @Test("Without a fault nothing is said")
+  @Test("Without a fault no problem is reported")
   func calm() async throws {
     #expect(try await problems(shared) { _ in } == [])
   }
@@ -72,7 +72,7 @@ struct WideJudgeTests {
     #expect(found.contains { $0.hasPrefix(word) }, "\(found)")
   }
 
-  @Test("A text may be given back once after a restore, and not over another one")
+  @Test("A text may return once after a restore, but not over another text")
   func givenBack() async throws {
     let found = try await problems(shared + [.epoch]) { runner in
       for (version, title) in [("2", JSONValue.null), ("3", "title-0-0"), ("4", .null), ("5", "title-0-0")] {
@@ -85,7 +85,7 @@ struct WideJudgeTests {
     #expect(found.count { $0.hasPrefix("An old text came back") } == 1, "\(found)")
   }
 
-  @Test("An edit that replaces what its writer never saw is noticed")
+  @Test("An edit that replaces content unseen by its writer is noticed")
   func unseen() async throws {
     let steps =
       shared + [
@@ -100,7 +100,7 @@ struct WideJudgeTests {
     #expect(found.contains { $0.hasPrefix("Written over unseen") }, "\(found)")
   }
 
-  @Test("A deletion of what was never seen, and a return from it, are noticed")
+  @Test("A deletion of unseen content and a return from it are noticed")
   func deletionsAndReturns() async throws {
     let found = try await problems(shared) { runner in
       let deletion = BothySync.SyncOperation(id: "x", kind: .delete, record: Sheet.record("r0"), base: "1")

@@ -3,11 +3,11 @@ import BothySync
 import BothyTesting
 import Foundation
 
-/// The servers of wide histories: by turns on a ledger in memory and, where there is a PostgreSQL, on one there.
+/// The servers of wide histories, which alternate between a ledger in memory and one on PostgreSQL if it is available.
 enum WideLedgers {
   private static let address = ProcessInfo.processInfo.environment["BOTHY_POSTGRES"]
 
-  /// One schema for all histories of a process: each has a space of its own in it.
+  /// The schema for all histories of a process, each of which has a space of its own in it.
   private static let postgres = Task<PostgresLedger?, any Error> {
     guard let address else { return nil }
     let schema = "h" + UUID().uuidString.lowercased().replacing("-", with: "")
@@ -15,7 +15,7 @@ enum WideLedgers {
       address, configuration: PostgresLedger.Configuration(schema: schema, connections: 4))
   }
 
-  /// Odd seeds have the server on PostgreSQL.
+  /// Returns the world of a history. Odd seeds have the server on PostgreSQL.
   static func world(of history: WideHistory) async throws -> SimulatedWorld {
     guard history.seed % 2 == 1, let ledger = try await postgres.value else { return try SimulatedWorld() }
     return try SimulatedWorld(ledger: ledger, space: UUID().uuidString)

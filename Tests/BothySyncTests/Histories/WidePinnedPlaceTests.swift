@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Wide histories of places and decisions that failed once", .timeLimit(.minutes(5)))
 struct WidePinnedPlaceTests {
-  @Test("A record that is evicted with a move pending is asked for where the server has it")
+  @Test("An evicted record with a pending move is requested from its server container")
   func evictedMove() async throws {
     let found = try await WideRunner.problems(
       seed: 10874,
@@ -25,7 +25,7 @@ struct WidePinnedPlaceTests {
     #expect(found == [])
   }
 
-  @Test("A record that left and came back with the first page stays")
+  @Test("A record that left and returned with the first page stays")
   func cameBack() async throws {
     let found = try await WideRunner.problems(
       seed: 12182,
@@ -43,7 +43,7 @@ struct WidePinnedPlaceTests {
     #expect(found == [])
   }
 
-  @Test("What was accepted as synced is no record of this device alone")
+  @Test("A record accepted as synced doesn't belong to this device alone")
   func accepted() async throws {
     let found = try await WideRunner.problems(
       seed: 14898,
@@ -61,7 +61,7 @@ struct WidePinnedPlaceTests {
     #expect(found == [])
   }
 
-  @Test("A change that arrives late brings back nothing that has left")
+  @Test("A late change restores no record that has left")
   func lateChange() async throws {
     let found = try await WideRunner.problems(
       seed: 16928,
@@ -86,7 +86,7 @@ struct WidePinnedPlaceTests {
     #expect(found == [])
   }
 
-  @Test("An edit of what was accepted as synced is compared with what the server has")
+  @Test("An edit of content accepted as synced is compared with the server's")
   func editedAccepted() async throws {
     let found = try await WideRunner.problems(
       seed: 17073,
@@ -110,7 +110,7 @@ struct WidePinnedPlaceTests {
     #expect(found == [])
   }
 
-  @Test("An insert in doubt that moved away before the first page goes")
+  @Test("An insert in doubt that moved away before the first page is removed")
   func movedAway() async throws {
     let found = try await WideRunner.problems(
       seed: 22094,
@@ -127,7 +127,7 @@ struct WidePinnedPlaceTests {
     #expect(found == [])
   }
 
-  @Test("There and back in one transaction is no move")
+  @Test("A move there and back in one transaction isn't a move")
   func thereAndBack() async throws {
     let found = try await WideRunner.problems(
       seed: 73835,
@@ -154,7 +154,7 @@ struct WidePinnedPlaceTests {
     #expect(found == [])
   }
 
-  @Test("Made again over a deletion, a record keeps what it was edited on")
+  @Test("A record recreated over a deletion keeps the base of its edit")
   func madeAgain() async throws {
     let found = try await WideRunner.problems(
       seed: 78858,
@@ -178,7 +178,7 @@ struct WidePinnedPlaceTests {
     #expect(found == [])
   }
 
-  @Test("A pending record stays that the server has where it is still followed")
+  @Test("A pending record that the server has in a followed container stays")
   func followedElsewhere() async throws {
     let found = try await WideRunner.problems(
       seed: 12182,

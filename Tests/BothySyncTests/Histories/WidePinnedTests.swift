@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import Testing
 
-/// Histories that wide seeds found and shrank, kept as they are.
+/// Histories that wide seeds found and shrank, kept unchanged.
 @Suite("Wide histories that failed once", .timeLimit(.minutes(5)))
 struct WidePinnedTests {
   private func act(_ what: WideHistory.What, place: Int) -> WideHistory.Act {
@@ -10,7 +10,7 @@ struct WidePinnedTests {
   }
 
   @Test(
-    "A place that gave way in a merge is told like a text",
+    "A container that gave way in a merge is reported like a text",
     arguments: [WideHistory.Policy.changedFields, .throwing, .fieldMerge])
   func place(policy: WideHistory.Policy) async throws {
     let found = try await WideRunner.problems(
@@ -22,7 +22,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A record whose insert is in doubt and that is deleted goes from the server too")
+  @Test("A deleted record whose insert is in doubt is deleted on the server too")
   func doubt() async throws {
     let found = try await WideRunner.problems(
       [.init(policy: .fieldMerge), .init(policy: .fieldMerge)],
@@ -33,7 +33,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A record that is deleted and made again in one transaction stays what was made")
+  @Test("A record deleted and recreated in one transaction keeps its new content")
   func madeAgain() async throws {
     let found = try await WideRunner.problems(
       [.init(policy: .fieldMerge), .init(policy: .fieldMerge)],
@@ -45,7 +45,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A device that pulled an empty space, and wrote there online, follows it once it is restored")
+  @Test("A device that pulled an empty space and wrote online follows its restore")
   func emptyThenRestored() async throws {
     let found = try await WideRunner.problems(
       [.init(policy: .clientWins), .init(policy: .clientWins)],
@@ -57,7 +57,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("An online save that is undone with pending work tells of its own content")
+  @Test("An online save undone with pending work reports its own content")
   func undoneOnline() async throws {
     let found = try await WideRunner.problems(
       [.init(policy: .lastModifiedWins, refusals: .discard, batch: 3, page: 4), .init(policy: .fieldMerge)],
@@ -71,7 +71,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A move that an online save loses to another device's move is told")
+  @Test("A move that an online save loses to another device is reported")
   func moveLostOnline() async throws {
     let found = try await WideRunner.problems(
       [.init(policy: .fieldMerge), .init(policy: .lastModifiedWins, batch: 1)],
@@ -83,7 +83,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A record made again where it was not kept, and deleted, is nobody's deletion")
+  @Test("Deleting a record recreated where it wasn't kept spares the server's record")
   func deletedUnkept() async throws {
     let found = try await WideRunner.problems(
       [.init(policy: .fieldMerge)],
@@ -94,7 +94,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("Work written together with a record that another device made too is sent")
+  @Test("A transaction with a record that another device created too is sent")
   func togetherTwice() async throws {
     let found = try await WideRunner.problems(
       seed: 1335,
@@ -116,7 +116,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A field that another device cleared after a restore is given back, and told")
+  @Test("A field that another device cleared after a restore returns and is reported")
   func clearedAfterRestore() async throws {
     let found = try await WideRunner.problems(
       [.init(policy: .clientWins), .init(policy: .fieldMerge, scopes: ["Sheet"])],
@@ -127,7 +127,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A record that changes between two pages of a new history, beside work written together, is no loss")
+  @Test("A record changing between pages of a new history, beside a transaction, isn't lost")
   func changedBetweenPages() async throws {
     let found = try await WideRunner.problems(
       seed: 3492,
@@ -148,7 +148,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A transaction on top of an edit is known again after a crash that lost both answers")
+  @Test("A transaction on an edit is recognized after a crash that lost both responses")
   func crashBetween() async throws {
     let found = try await WideRunner.problems(
       seed: 24,
@@ -168,7 +168,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A value kept since a save without an answer reverts nothing that the answer brought")
+  @Test("A value from an unanswered save reverts nothing that the response brought")
   func keptWithoutAnswer() async throws {
     let found = try await WideRunner.problems(
       seed: 1245,
@@ -185,7 +185,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("What an earlier save brings while the next one runs is no change of the next")
+  @Test("Changes that an earlier save brings meanwhile don't belong to the next save")
   func broughtMeanwhile() async throws {
     let found = try await WideRunner.problems(
       seed: 2817,
@@ -205,7 +205,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A record made again after a deletion that gave way replaces nothing unseen")
+  @Test("A recreated record replaces nothing unseen after a deletion that gave way")
   func madeAgainUnseen() async throws {
     let found = try await WideRunner.problems(
       seed: 1423,
@@ -245,7 +245,7 @@ struct WidePinnedTests {
     #expect(found == [])
   }
 
-  @Test("A pending edit of what a restored server has elsewhere brings no other field back")
+  @Test("A pending edit of a record elsewhere on a restored server reverts no field")
   func movedMeanwhile() async throws {
     let found = try await WideRunner.problems(
       [

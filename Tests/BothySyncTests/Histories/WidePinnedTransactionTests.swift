@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Wide histories of transactions and awaited saves that failed once", .timeLimit(.minutes(5)))
 struct WidePinnedTransactionTests {
-  @Test("An edit on top of a refused transaction is compared with what its beginning became")
+  @Test("An edit on a rejected transaction is compared with its rebased beginning")
   func rebasedEdit() async throws {
     let found = try await WideRunner.problems(
       seed: 9431,
@@ -32,7 +32,7 @@ struct WidePinnedTransactionTests {
     #expect(found == [])
   }
 
-  @Test("What lies on two changes in doubt is sent once")
+  @Test("A change on top of two changes in doubt is sent once")
   func sentOnce() async throws {
     let found = try await WideRunner.problems(
       seed: 13729,
@@ -52,7 +52,7 @@ struct WidePinnedTransactionTests {
     #expect(found == [])
   }
 
-  @Test("A record made again within a refused transaction joins it whole")
+  @Test("A record recreated within a rejected transaction joins it whole")
   func madeAgainWhole() async throws {
     let found = try await WideRunner.problems(
       seed: 15258,
@@ -84,7 +84,7 @@ struct WidePinnedTransactionTests {
     #expect(found == [])
   }
 
-  @Test("A record made again in a refused transaction deletes nothing of others")
+  @Test("A record recreated in a rejected transaction deletes nothing of others")
   func madeAgainBesideOthers() async throws {
     let found = try await WideRunner.problems(
       seed: 29292,
@@ -110,7 +110,7 @@ struct WidePinnedTransactionTests {
     #expect(found == [])
   }
 
-  @Test("A value read since is no edit of a save that got no answer")
+  @Test("A value read since isn't an edit of a save without a response")
   func readSince() async throws {
     let found = try await WideRunner.problems(
       seed: 13851,
@@ -131,7 +131,7 @@ struct WidePinnedTransactionTests {
     #expect(found == [])
   }
 
-  @Test("A value read since clears nothing that a save without an answer had set")
+  @Test("A value read since clears nothing that a save without a response had set")
   func readSinceClears() async throws {
     let found = try await WideRunner.problems(
       seed: 29439,
@@ -150,7 +150,7 @@ struct WidePinnedTransactionTests {
     #expect(found == [])
   }
 
-  @Test("What was deleted together, made again and accepted as synced is the server's")
+  @Test("A record deleted in a transaction, recreated and accepted as synced is the server's")
   func acceptedMadeAgain() async throws {
     let found = try await WideRunner.problems(
       seed: 18938,

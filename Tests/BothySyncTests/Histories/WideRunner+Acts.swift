@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Synchronization
 
-/// What people do.
+/// The acts of people.
 extension WideRunner {
   func write(_ index: Int, _ acts: [WideHistory.Act], _ delivery: Delivery) throws {
     let intent = intent
@@ -17,7 +17,7 @@ extension WideRunner {
     try Self.settleDeletions(deeds, index, device(index).store, intent)
   }
 
-  /// The same from within an exchange.
+  /// Writes an act during an exchange.
   static func write(_ act: WideHistory.Act, _ index: Int, _ store: SyncedStore, _ intent: Intent) throws {
     let deed: Int? = try store.store.write { try perform(act, index, $0, intent) }
     guard let deed else { return }
@@ -25,7 +25,7 @@ extension WideRunner {
     try settleDeletions([deed], index, store, intent)
   }
 
-  /// A record that was made here and deleted before the server heard of it is owed to nobody.
+  /// Ends the deletions of records that were created here and deleted before the server received them.
   private static func settleDeletions(
     _ deeds: [Int], _ index: Int, _ store: SyncedStore, _ intent: Intent
   ) throws {
@@ -38,7 +38,7 @@ extension WideRunner {
     }
   }
 
-  /// Does the act in a transaction, if there is anything to do it to. Returns the deed's number.
+  /// Performs the act in a transaction if it applies. Returns the deed's number, or `nil`.
   private static func perform(
     _ act: WideHistory.Act, _ index: Int, _ transaction: WriteTransaction, _ intent: Intent
   ) throws -> Int? {
@@ -60,7 +60,7 @@ extension WideRunner {
     return number
   }
 
-  /// What the act comes to, given what is here: the deed, and the record after it.
+  /// Returns the deed of an act on the current record and the record after it, or `nil` if the act doesn't apply.
   private static func plan(
     _ act: WideHistory.Act, _ index: Int, _ before: Sheet?, _ container: String?, _ intent: Intent
   ) -> (Intent.Deed, Sheet?)? {
@@ -121,7 +121,7 @@ extension WideRunner {
     if !held.isEmpty { count("release") }
   }
 
-  /// Saves on the server first, a whole value as an app does, and says done when the call does.
+  /// Saves a whole value on the server first, as an app does, and acknowledges the deed when the call returns.
   func online(_ index: Int, _ act: WideHistory.Act, _ only: Bool) async throws {
     let store = device(index).store
     let id = "r\(act.record)"
@@ -147,7 +147,7 @@ extension WideRunner {
         return
       }
     } catch let error as SyncError where wasPending && error.rejection != nil {
-      // Refused together with what was pending, it waits in the inbox with that.
+      // A change that was rejected with pending ones waits in the inbox with them.
       if try store.isPending(Sheet.record(id)) { intent.acknowledge(number) }
       throw error
     }

@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Synchronization
 
-/// What devices, apps and networks do beside writing and syncing.
+/// The steps of devices, apps and networks beside writing and syncing.
 extension WideRunner {
   func query(_ index: Int, _ way: WideHistory.QueryWay) async throws {
     let store = device(index).store
@@ -16,17 +16,17 @@ extension WideRunner {
       query.limit = 2
       _ = try await store.fetch(query, options: RequestOptions(fetchPolicy: .networkElseCache))
     case .syncThenCache:
-      // What such a read's sync tells is told to those who listen to the store.
+      // The report of such a read's sync reaches those who listen to the store.
       hear(await store.sync(.both, ifRunning: .join), index)
       _ = try await store.fetch(RecordQuery<Sheet>(), options: RequestOptions(fetchPolicy: .cacheOnly))
     }
   }
 
-  /// Brings a change that the server made at some time, perhaps long ago, perhaps known here.
+  /// Applies an earlier change of the server, which may be old or already known here.
   func live(_ index: Int, _ number: Int) async throws {
     let versions = intent.state.withLock { $0.versions }
     guard !versions.isEmpty else { return }
-    // Mostly one of the last.
+    // Mostly one of the latest.
     let change = versions[max(0, versions.count - 1 - number % 8)]
     let outcome = try await device(index).store.apply(LiveChange(change))
     intent.note("  live \(change.id.id) v\(change.version): \(outcome.rawValue)")
@@ -41,9 +41,10 @@ extension WideRunner {
     if try pending && forget(before, index, "purged", store.outbox()) { count("forced purge") }
   }
 
-  /// What is pending no more was decided about: one record, and what was written together with it.
+  /// Marks changes that are no longer pending as decided: those of one record, and those written together with it.
+  /// Returns true if any were.
   private func forget(_ before: [OutboxEntry], _ index: Int, _ why: String, _ after: [OutboxEntry]) -> Bool {
-    // Of a record whose first change is gone another may have taken its place.
+    // After the first change of a record ends, another may have taken its place.
     let left = Set(after.map { "\($0.record) \($0.revision)" })
     let gone = before.filter { !left.contains("\($0.record) \($0.revision)") }.map(\.record)
     for record in gone { intent.decided(record.id, on: index, why) }
@@ -76,7 +77,7 @@ extension WideRunner {
 
   /// Ends the process at a step of its storage, in the middle of a sync, and opens the file again.
   ///
-  /// - Parameter isTold: whether what its sync had done until then was told: reports are kept in memory alone.
+  /// - Parameter isTold: true if the results of its sync until then are reported. Reports are kept in memory alone.
   func kill(_ index: Int, _ at: Int, isTold: Bool) async throws {
     let device = device(index)
     device.failPoints.crash(at: at)
@@ -86,7 +87,7 @@ extension WideRunner {
     try restart(index)
   }
 
-  /// After a kill: what was begun and is here was done.
+  /// Acknowledges deeds that were begun before a kill and are on the device.
   private func findDeeds(_ index: Int) throws {
     for number in 0..<intent.deedCount {
       let deed = intent.deed(number)

@@ -4,9 +4,10 @@ import BothySyncService
 import BothyTesting
 import Synchronization
 
-/// Calm, and the looks at what is left.
+/// The end of a history and the checks of its result.
 extension WideRunner {
-  /// Brings everything to rest: networks work, policies answer, drafts are released, refusals are tried again.
+  /// Brings everything to rest and returns the problems. Networks work, policies return, drafts are released and
+  /// rejected changes are retried.
   func end() async throws -> [String] {
     intent.note("the end")
     policiesWorkAgain()
@@ -22,8 +23,9 @@ extension WideRunner {
         for entry in try store.inbox() where round < 3 { _ = try store.resolve(entry.record, .retry) }
         let report = await store.sync()
         hear(report, index)
-        // After a new epoch such a device can't tell its own content, what has moved to where it does not look, or what
-        // was deleted and forgotten, from what a restore has lost: a person decides.
+        // After a new epoch such a device can't distinguish the losses of a restore from three other kinds of records:
+        // its own content, records that moved outside its scopes, and records that were deleted and forgotten. A person
+        // decides.
         if report.skipped?.name == "otherServer",
           keepsOwn.contains(index) || happened["compaction"] != nil || !store.followedScopes.contains(.space)
         {
@@ -39,7 +41,7 @@ extension WideRunner {
     return problems
   }
 
-  /// Where a device is not what the server is, in what it follows.
+  /// Returns the differences between a device and the server, in all that the device follows.
   private func differences(_ index: Int) async throws -> [String] {
     let device = device(index)
     var problems: [String] = []
@@ -65,7 +67,7 @@ extension WideRunner {
             + "\(own.container), the server v\(record.version) \(record.fields.text) in \(record.container)")
       }
     }
-    // What was written outside of all that is followed stays as it was last known here.
+    // A record written outside all followed scopes stays as it was last known here.
     for (id, own) in here where scopes.contains(where: { $0.contains(own.container) }) {
       guard let record = server[id] else {
         problems.append("\(device.name) has \(id.id) v\(own.version ?? "-"), which the server has not")
@@ -85,7 +87,7 @@ extension WideRunner {
     try await device.store.store.read { try $0.fetch(AnyQuery("Sheet")) }
   }
 
-  /// The judge's own idea of the server is checked too, else it judges something else.
+  /// Returns the differences between the server and the judge's model of it, on which all other checks depend.
   private func modelDiffers(_ server: [RecordID: ServerRecord]) throws -> [String] {
     let model = intent.state.withLock { $0.server }
     var problems: [String] = []
@@ -98,7 +100,7 @@ extension WideRunner {
 }
 
 extension Sheet {
-  /// The fields as the wire has them.
+  /// The fields in the form of the wire.
   var fields: [String: JSONValue] {
     var fields = shown.mapValues { JSONValue.string($0) }
     fields["score"] = .int(Int64(score))

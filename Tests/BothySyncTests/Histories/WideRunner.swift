@@ -5,20 +5,21 @@ import BothyTesting
 import Logging
 import Synchronization
 
-/// Carries out a history on devices and a server in this process, then brings calm and looks at what is left.
+/// The runner of a history on devices and a server in this process, which finally checks the result.
 final class WideRunner {
   let history: WideHistory
   let world: SimulatedWorld
   let intent: Intent
-  /// What happened, by name, so that a test can tell whether a kind of step ever did anything.
+  /// The number of occurrences of each kind of step, so that a test can check that each had an effect.
   private(set) var happened: [String: Int] = [:]
-  /// Devices on which a change was accepted as synced: what they have differs from what the server acknowledged.
+  /// Devices on which a change was accepted as synced, so that their records differ from those that the server
+  /// acknowledged.
   var keepsOwn: Set<Int> = []
   /// The number of the last entry of each device's journal that was read.
   private var heard: [Int: Int64] = [:]
   private let switches: [PolicySwitch]
 
-  /// Whether a device's own policy throws, and the faults of its next requests.
+  /// A switch that makes a device's own policy throw, with the faults of its next requests.
   final class PolicySwitch: Sendable {
     let fails = Mutex(false)
     let faults = Mutex<[WideHistory.Fault]>([])
@@ -91,7 +92,7 @@ final class WideRunner {
     names.map { PullScope(container: $0, includesChildren: true) }
   }
 
-  /// What is wrong with a history; nothing is.
+  /// Returns the problems of a history, or an empty array.
   static func problems(
     seed: UInt64 = 1, _ devices: [WideHistory.Device], _ steps: [WideHistory.Step]
   ) async throws -> [String] {
@@ -100,13 +101,13 @@ final class WideRunner {
 
   func count(_ what: String) { happened[what, default: 0] += 1 }
 
-  /// Returns what is wrong; nothing is.
+  /// Runs the history, and returns its problems or an empty array.
   func run() async throws -> [String] {
     let problems = try await steps()
     return problems.isEmpty ? try await end() : problems
   }
 
-  /// Takes the steps, up to the first that is judged wrong.
+  /// Runs the steps, up to the first that is judged wrong.
   func steps() async throws -> [String] {
     for (number, step) in history.steps.enumerated() {
       world.time.advance(by: 1000)
@@ -122,7 +123,7 @@ final class WideRunner {
 
   func device(_ index: Int) -> SimulatedDevice { world.devices[index % world.devices.count] }
 
-  /// Has the faults happen to the requests that `body` makes.
+  /// Applies the faults to the requests that `body` makes.
   private func with(
     _ faults: [WideHistory.Fault], _ index: Int, _ body: () async throws -> Void
   ) async throws {
@@ -216,7 +217,7 @@ final class WideRunner {
     for failure in report.failures { count("failure \(failure.code)") }
   }
 
-  /// Reads what became of writes, as the files have it: also what a sync decided of which no report came.
+  /// Reads the verdicts of writes from the journals, including decisions of a sync without a report.
   func readJournals() throws {
     for index in world.devices.indices {
       let entries = try news(index)
@@ -233,7 +234,7 @@ final class WideRunner {
 }
 
 extension JournalEntry {
-  /// Whether what was written gave way, all of it or a part. What is refused and still pending did not.
+  /// True if the write lost all or part of its content. A rejected change that is still pending lost nothing.
   var isLoss: Bool {
     switch outcome {
     case .overwritten: true
@@ -244,7 +245,7 @@ extension JournalEntry {
 }
 
 extension AuthorityRules {
-  /// A server that does not know the field `note` of sheets.
+  /// The rules of a server without the field `note` of sheets.
   static var withoutSheetNotes: AuthorityRules {
     var type = Sheet.schema
     type.fields.removeAll { $0.name == "note" }

@@ -1,6 +1,6 @@
-/// Makes a history that fails smaller, as long as it fails in the same way.
+/// The reduction of a failing history, as long as it fails in the same way.
 enum WideShrinker {
-  /// The problems of a history; what is thrown is one too.
+  /// Returns the problems of a history, in which a thrown error counts too.
   static func problems(
     of history: WideHistory, telling happened: ([String: Int]) -> Void = { _ in }
   ) async -> [String] {
@@ -12,7 +12,7 @@ enum WideShrinker {
     } catch { return ["It threw \(error)"] }
   }
 
-  /// The first words of the first problem.
+  /// Returns the first words of the first problem, or `nil`.
   private static func way(of history: WideHistory) async -> String? {
     await problems(of: history).first.map { problem in
       let words = problem.prefix { $0 != ":" }.split(separator: " ")
@@ -55,7 +55,7 @@ enum WideShrinker {
 }
 
 extension WideHistory.Step {
-  /// The step with less in it.
+  /// The simpler variants of the step.
   var simpler: [Self] {
     switch self {
     case .sync(let device, let way, let faults, let during):

@@ -4,14 +4,15 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Each way in which pending work ends, one story for each: the journal says so, and keeps what was lost.
+/// The ways in which pending work ends, with one story for each. The journal has the verdict and the lost content.
 @Suite("Nothing pending ends without a trace", .timeLimit(.minutes(2)))
 struct JournalExitTests {
   struct Exit: Sendable, CustomTestStringConvertible {
     var cause: JournalEntry.Cause
     var outcome: String
     var lost: [String] = []
-    /// Makes the work end, and returns the device's store; what else it stands on is kept until the journal is read.
+    /// Ends the work, and returns the device's store. `world` keeps the rest of the story alive until the journal is
+    /// read.
     var story: @Sendable () async throws -> (store: SyncedStore, world: Any)
 
     var testDescription: String { cause.name }
@@ -21,7 +22,7 @@ struct JournalExitTests {
     String("\(outcome)".prefix { $0 != "(" })
   }
 
-  @Test("Every way in which pending work ends leaves its verdict and what it lost", arguments: Self.exits)
+  @Test("Every way in which pending work ends leaves its verdict and lost content", arguments: Self.exits)
   func exit(_ exit: Exit) async throws {
     let (store, world) = try await exit.story()
     defer { withExtendedLifetime(world) {} }
@@ -33,12 +34,12 @@ struct JournalExitTests {
     #expect(try store.outbox().allSatisfy { $0.reason != nil })
   }
 
-  @Test("Each cause that the journal knows has its story")
+  @Test("Each cause in the journal has a story")
   func complete() {
     #expect(Set(Self.exits.map(\.cause)) == Set(JournalEntry.Cause.allCases))
   }
 
-  /// A pair on which T1 and T2 were changed here, together or not, and T1 by others too.
+  /// Returns a pair on which T1 and T2 were changed here, in one transaction or not, and T1 by others too.
   private static func conflict(
     _ delivery: Delivery = .separately, _ configure: (inout SyncConfiguration) -> Void = { _ in }
   ) async throws -> Pair {

@@ -5,9 +5,9 @@ import GRDB
 import Synchronization
 import Testing
 
-@Suite("How long the journal keeps what", .timeLimit(.minutes(2)))
+@Suite("Limits of the journal", .timeLimit(.minutes(2)))
 struct JournalKeepingTests {
-  /// Lets an edit made here give way, so many times, and returns the bytes of each loss.
+  /// Lets an edit made here give way `count` times.
   private func lose(_ count: Int, _ pair: Pair, text: String = "mine") async throws {
     for _ in 0..<count {
       try pair.b.edit { $0.score += 1 }
@@ -21,7 +21,7 @@ struct JournalKeepingTests {
     try pair.a.store.journal.entries(losing: true, limit: 100).count
   }
 
-  @Test("Entries that lost something go by their number, and the others do not drive them out")
+  @Test("Entries with lost content expire by their number, and others don't displace them")
   func rows() async throws {
     let pair = try await Pair.sharing { $0.journal = JournalLimits(rows: 3, acceptedRows: 5) }
     try await lose(5, pair)
@@ -39,7 +39,7 @@ struct JournalKeepingTests {
     #expect(kept.first?.number == last)
   }
 
-  @Test("Entries go by the bytes that they take; the newest stays whatever its size")
+  @Test("Entries expire by their bytes, and the newest stays whatever its size")
   func bytes() async throws {
     let pair = try await Pair.sharing { $0.journal = JournalLimits(bytes: 4000) }
     let text = String(repeating: "x", count: 1500)
@@ -49,7 +49,7 @@ struct JournalKeepingTests {
     #expect(try losses(pair) == 1)
   }
 
-  @Test("Entries go by their age, and numbers go on behind those that went")
+  @Test("Entries expire by age, and numbers continue after the expired ones")
   func days() async throws {
     let pair = try await Pair.sharing()
     try await lose(2, pair)
@@ -65,7 +65,7 @@ struct JournalKeepingTests {
     #expect(try pair.a.store.journal.lastNumber() == kept.first?.number)
   }
 
-  @Test("A journal of the first form is kept, with its verdicts and its lost content")
+  @Test("A journal in the first format keeps its verdicts and lost content")
   func oldFile() async throws {
     let pair = try await Pair.sharing()
     try await pair.a.store.store.write(origin: .remote) { transaction in
@@ -89,7 +89,7 @@ struct JournalKeepingTests {
     #expect(try pair.a.store.journal.entries().first?.number == 9)
   }
 
-  @Test("A reader of updates hears of each decision once, and goes on behind a number")
+  @Test("A reader of updates receives each decision once, and continues after a number")
   func updates() async throws {
     let pair = try await Pair.sharing()
     let journal = pair.a.store.journal
@@ -97,7 +97,7 @@ struct JournalKeepingTests {
     try pair.a.insert("T2", "a")
     await pair.a.store.sync()
     #expect(try await reader.next()?.record == .note("T2"))
-    // A decision that touches no record.
+    // This decision touches no record.
     try pair.a.retitle("mine")
     try pair.a.store.resolve(.note(), .acceptLocal)
     let second = try #require(try await reader.next())
@@ -107,7 +107,7 @@ struct JournalKeepingTests {
     #expect(try await again.next() == second)
   }
 
-  @Test("A receipt of what was taken back says so")
+  @Test("A receipt of a withdrawn save reports so")
   func withdrawn() async throws {
     let pair = try Pair()
     pair.a.remote.isOffline = true
@@ -118,9 +118,10 @@ struct JournalKeepingTests {
   }
 }
 
-@Suite("Callbacks that go on after a relaunch", .timeLimit(.minutes(2)))
+@Suite("Callbacks that continue after a relaunch", .timeLimit(.minutes(2)))
 struct ReportReaderTests {
-  /// Tells callbacks until something was told or nothing more comes, and returns what was synced and refused.
+  /// Sends reports to callbacks until `count` of these have completed, and returns the ids of synced and failed
+  /// records.
   private func told(_ store: SyncedStore, as name: String, until count: Int) async throws -> [String] {
     let lines = Journal()
     let task = Task {
@@ -143,13 +144,13 @@ struct ReportReaderTests {
     try await BothySyncTests.until(condition)
   }
 
-  @Test("What was decided while no callbacks were there is told after a relaunch, and nothing twice")
+  @Test("Decisions without callbacks are reported after a relaunch, and none twice")
   func relaunch() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     try pair.a.insert("T2", "a")
     await pair.a.store.sync()
     #expect(try await told(pair.a.store, as: "app", until: 2) == ["T2"])
-    // Ends with nobody there.
+    // These writes end while no callbacks exist.
     try pair.a.insert("T3", "a")
     try pair.a.insert("T4", "a", note: "refused")
     await pair.a.store.sync()
@@ -161,7 +162,7 @@ struct ReportReaderTests {
     #expect(try await told(pair.a.store, as: "app", until: 1).filter { $0 != "!T4" } == ["T5"])
   }
 
-  @Test("Two names are told of all, each for itself")
+  @Test("Two named readers each receive all reports")
   func names() async throws {
     let pair = try Pair()
     let store = pair.a.store

@@ -5,9 +5,9 @@ import BothyTesting
 import Foundation
 import Testing
 
-@Suite("Restoring what was lost", .timeLimit(.minutes(2)))
+@Suite("Restoring lost content", .timeLimit(.minutes(2)))
 struct JournalRestoreTests {
-  /// A pair on which an edit made here has given way to `theirs`.
+  /// Returns a pair on which an edit made here has given way to `theirs`.
   private func lost(
     theirs: (SimulatedDevice) throws -> Void = { try $0.retitle("theirs") },
     mine: (SimulatedDevice) throws -> Void = { try $0.retitle("mine") },
@@ -25,7 +25,7 @@ struct JournalRestoreTests {
     try #require(try pair.a.store.journal.entries(losing: true).first)
   }
 
-  @Test("The lost fields alone come back, on top of what is there now")
+  @Test("Only the lost fields are restored, on top of the current record")
   func fields() async throws {
     let pair = try await lost(theirs: { try $0.edit { ($0.title, $0.own[0]) = ("theirs", 1) } })
     try pair.b.edit { $0.note = "later" }
@@ -42,7 +42,7 @@ struct JournalRestoreTests {
     #expect(try await pair.server("T1")?["a"] == 1)
   }
 
-  @Test("A second restoring says that it was restored, also after a relaunch, and changes nothing")
+  @Test("A second restore reports so, even after a relaunch, and changes nothing")
   func once() async throws {
     let pair = try await lost()
     let entry = try entry(pair)
@@ -55,7 +55,7 @@ struct JournalRestoreTests {
     #expect(try pair.a.store.journal.entry(entry.number)?.restored != nil)
   }
 
-  @Test("A record that others deleted comes back as it was here, in its container")
+  @Test("A record that others deleted is restored with its content and container")
   func deleted() async throws {
     let pair = try Pair()
     try pair.b.change { try $0.insert(Note(id: "T1", "start"), in: "work/one") }
@@ -85,7 +85,7 @@ struct JournalRestoreTests {
     #expect(try await pair.server("T1") == nil)
   }
 
-  @Test("A change that a person reverted by mistake comes back")
+  @Test("A change that a person reverted by mistake is restored")
   func reverted() async throws {
     let pair = try await Pair.sharing()
     try pair.a.edit { $0.note = "mine" }
@@ -96,7 +96,7 @@ struct JournalRestoreTests {
     #expect(try pair.a.isPending())
   }
 
-  @Test("What is kept no longer, lost nothing or does not fit the schema says so")
+  @Test("Restoring throws for entries that expired, lost nothing or don't fit the schema")
   func errors() async throws {
     let pair = try await lost(configure: { $0.journal = JournalLimits(rows: 1) })
     let first = try entry(pair)
@@ -143,7 +143,7 @@ struct JournalRestoreTests {
     #expect(try pair.a.record("Note", "T1")?["name"] == "mine")
   }
 
-  @Test("Sensitive values are never in the journal, nor those of a field that becomes sensitive")
+  @Test("The journal never has sensitive values, or values of fields that become sensitive")
   func sensitive() async throws {
     func schema(_ version: Int, sensitive: Bool) -> StoreSchema {
       StoreSchema(
@@ -179,7 +179,7 @@ struct JournalRestoreTests {
     }
   }
 
-  @Test("What was accepted as it is here is sent when it is restored")
+  @Test("A record accepted as it is here is sent when it is restored")
   func acceptedHere() async throws {
     let pair = try await Pair.sharing([], rules: .withoutNotes) {
       $0.rejectionPolicy = .quarantine(after: 1)
@@ -197,7 +197,7 @@ struct JournalRestoreTests {
     #expect(try await pair.serverTitle() == "mine")
   }
 
-  @Test("A counter gets back what was counted here, on top of what others counted")
+  @Test("A counter regains the count made here, on top of others' counts")
   func counted() async throws {
     let pair = try await lost(
       theirs: { try $0.edit { $0.score += 5 } },
@@ -207,7 +207,7 @@ struct JournalRestoreTests {
     #expect(try await pair.server("T1")?["score"] == 105)
   }
 
-  @Test("A record that is made again has the fields that only newer apps know")
+  @Test("A recreated record has the fields that only newer apps know")
   func unknownFields() async throws {
     let old = StoreSchema(types: [TypeSchema("Note", fields: [FieldSchema("title", .text)])])
     let colour = FieldSchema("colour", .text, optional: true)

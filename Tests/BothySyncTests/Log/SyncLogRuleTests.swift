@@ -1,11 +1,11 @@
 import BothySync
 import Testing
 
-@Suite("What the log keeps of a sync", .timeLimit(.minutes(5)))
+@Suite("The rule of the sync log", .timeLimit(.minutes(5)))
 struct SyncLogRuleTests {
   private static let start: Int64 = 1_000_000
 
-  /// A sync that ended `after` milliseconds, having taken `length`.
+  /// Returns a sync that ended `after` milliseconds after the start and took `length`.
   private func run(
     _ problem: SkipReason? = nil, after: Int64 = 0, length: Int64 = 100, pushed: Int = 0, refused: Int = 0,
     requests: Int = 0
@@ -17,12 +17,12 @@ struct SyncLogRuleTests {
 
   private let failed = SkipReason.unreachable("No route to the host.")
 
-  @Test("The first sync of a file is kept, however it ended")
+  @Test("The first sync of a file is recorded, however it ended")
   func first() {
     for problem in [nil, failed] { #expect(SyncLogRule.verdict(on: run(problem), after: nil) == .row) }
   }
 
-  @Test("What moved something is kept each time, well ended or not")
+  @Test("A sync that moved records is recorded each time, whatever its end")
   func moved() {
     for problem in [nil, failed] {
       for last in [nil, failed] {
@@ -32,7 +32,7 @@ struct SyncLogRuleTests {
     }
   }
 
-  @Test("Nothing is kept of a sync that had nothing to do after one that ended well")
+  @Test("A sync without work after a successful one is not recorded")
   func idle() {
     for last in [run(), run(pushed: 3), run(refused: 2)] {
       for after in [10, 30_000, 86_400_000] {
@@ -41,7 +41,7 @@ struct SyncLogRuleTests {
     }
   }
 
-  @Test("The first failure and the first good end after failures are kept at once")
+  @Test("The first failure and the first success after failures are recorded at once")
   func turned() {
     #expect(SyncLogRule.verdict(on: run(failed, after: 10), after: run()) == .row)
     #expect(SyncLogRule.verdict(on: run(after: 10), after: run(failed)) == .row)
@@ -63,18 +63,18 @@ struct SyncLogRuleTests {
   }
 
   @Test(
-    "A failure that follows one with work done is a row of its own, so no row says that the work was done twice"
+    "A failure after one with work done has a row of its own"
   )
   func repeatedAfterWork() {
     #expect(SyncLogRule.verdict(on: run(failed, after: 10), after: run(failed, pushed: 2)) == .row)
   }
 
-  @Test("A clock that was set back holds up no count")
+  @Test("A clock that was set back delays no count")
   func clockSetBack() {
     #expect(SyncLogRule.verdict(on: run(failed, after: -3_600_000), after: run(failed)) == .count)
   }
 
-  @Test("What refuses a request as a whole is told apart by its code")
+  @Test("Refusals of a whole request are distinguished by their codes")
   func codes() {
     let last = run(.refused(code: "wrongAccount", "no"))
     #expect(SyncLogRule.verdict(on: run(.refused(code: "wrongSpace", "no"), after: 1), after: last) == .row)
@@ -83,14 +83,14 @@ struct SyncLogRuleTests {
         == .countLater)
   }
 
-  @Test("Syncs that were left out and those that signing out stopped are not kept")
+  @Test("Syncs that were skipped or stopped by signing out are not recorded")
   func leftOut() {
     for problem in [SkipReason.alreadyRunning, .signedOut] {
       #expect(SyncLogRule.verdict(on: run(problem), after: nil) == .nothing)
     }
   }
 
-  @Test("A cancelled sync is kept if it had come anywhere or had taken long")
+  @Test("A cancelled sync is recorded if it sent a request or took long")
   func cancelled() {
     #expect(SyncLogRule.verdict(on: run(.cancelled), after: nil) == .nothing)
     #expect(SyncLogRule.verdict(on: run(.cancelled, requests: 1), after: nil) == .row)
@@ -98,7 +98,7 @@ struct SyncLogRuleTests {
   }
 }
 
-@Suite("How syncing stands by its log", .timeLimit(.minutes(5)))
+@Suite("The health of syncing by its log", .timeLimit(.minutes(5)))
 struct SyncStandingTests {
   private func run(_ problem: SkipReason?, _ began: Int64, _ ended: Int64, count: Int = 1) -> SyncRun {
     SyncRun(began: began, ended: ended, problem: problem, count: count)
@@ -112,13 +112,13 @@ struct SyncStandingTests {
     #expect(standing.lastEndedWell == nil && standing.failing == nil)
   }
 
-  @Test("A sync that found nothing to do leaves the time of its pull, and that counts")
+  @Test("A sync without work counts by the time of its pull")
   func quiet() {
     let standing = SyncStanding([run(nil, 10, 20)], pulledAt: 90)
     #expect(standing.lastEndedWell == 90 && standing.failing == nil)
   }
 
-  @Test("Failures are told with the newest reason, since the first of them, and how many there were")
+  @Test("Failures are reported with the newest reason, the first time and their number")
   func failing() {
     let runs = [
       run(.throttled("Later."), 300, 310), run(away, 100, 220, count: 7), run(nil, 10, 20), run(away, 1, 2),
@@ -129,13 +129,13 @@ struct SyncStandingTests {
     #expect(standing.failing?.since == 100 && standing.failing?.last == 310 && standing.failing?.count == 8)
   }
 
-  @Test("A pull that ended well does not hide that the sync failed on something else")
+  @Test("A successful pull does not hide another failure of the sync")
   func pulledMeanwhile() {
     let standing = SyncStanding([run(away, 100, 220, count: 7), run(nil, 10, 20)], pulledAt: 210)
     #expect(standing.lastEndedWell == 20 && standing.failing?.since == 100)
   }
 
-  @Test("A sync that was cancelled counts neither way")
+  @Test("A cancelled sync counts as neither success nor failure")
   func cancelled() {
     let well = SyncStanding([run(.cancelled, 50, 60), run(nil, 10, 20)], pulledAt: nil)
     #expect(well.lastEndedWell == 20 && well.failing == nil)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The log of syncs", .faultsStrike, .timeLimit(.minutes(5)))
 struct SyncLogTests {
-  /// How many write transactions `body` makes.
+  /// Returns the number of write transactions that `body` makes.
   private func transactions(of device: SimulatedDevice, _ body: () async throws -> Void) async rethrows -> Int
   {
     let before = device.failPoints.passed.count { $0.step == .begin }
@@ -18,7 +18,7 @@ struct SyncLogTests {
     try device.store.recentSyncs(limit: .max)
   }
 
-  @Test("A sync that moved something is noted with what it did and when, by which process")
+  @Test("A sync that moved records is recorded with its work, time and process")
   func noted() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     let first = try #require(try log(pair.a).first)
@@ -36,7 +36,7 @@ struct SyncLogTests {
     #expect(run.process == ProcessInfo.processInfo.processIdentifier)
   }
 
-  @Test("A sync with nothing to do writes nothing for the log, however often it comes")
+  @Test("A sync without work writes nothing to the log, however often it runs")
   func idle() async throws {
     let pair = try await Pair.sharing()
     let before = try log(pair.a)
@@ -54,7 +54,7 @@ struct SyncLogTests {
     #expect(try log(pair.a) == known)
   }
 
-  @Test("Failures that are alike share a row, whose count is written once a minute at most")
+  @Test("Equal failures share a row, whose count is written once a minute at most")
   func repeated() async throws {
     let pair = try await Pair.sharing()
     let start = pair.world.time.now
@@ -72,7 +72,7 @@ struct SyncLogTests {
     #expect(writes.map { $0 - least } == [1, 0, 1, 0, 1, 0])
     let row = try #require(try log(pair.a).first)
     #expect(row.problem?.name == "unreachable" && row.began == start && row.ended == start + 120_000)
-    // What was not counted yet goes into the file with the next word.
+    // Failures that were not counted yet are written with the next row.
     pair.a.remote.isOffline = false
     await pair.a.store.sync()
     let after = try log(pair.a)
@@ -80,7 +80,7 @@ struct SyncLogTests {
     #expect(after[1].count == 6 && after[1].ended == start + 150_000)
   }
 
-  @Test("Each other reason has a row, with its text in one line and nothing in it that opens a door")
+  @Test("Each other reason has a row, with its text in one line without secrets")
   func reasons() async throws {
     let world = try SimulatedWorld()
     let folder = try TemporaryFolder()
@@ -110,7 +110,7 @@ struct SyncLogTests {
     try store.store.close()
   }
 
-  @Test("What may not run is noted with why, and counted like a failure")
+  @Test("A sync that may not run is recorded with its reason, like a failure")
   func obstacles() async throws {
     let pair = try await Pair.sharing()
     try pair.a.store.pause()
@@ -121,7 +121,7 @@ struct SyncLogTests {
     #expect(try log(pair.a)[1].requests == 0 && log(pair.a)[1].count == 2)
   }
 
-  @Test("A network that the policy spares is noted once, by a store that runs")
+  @Test("A running store records once that the policy forbids the network")
   func spared() async throws {
     let pair = try await Pair.sharing {
       $0.syncPolicy = .wifiOnly
@@ -144,7 +144,7 @@ struct SyncLogTests {
     #expect(try store.syncStanding().failing?.reason == .expensiveNetwork)
   }
 
-  @Test("Those who join a sync share its row")
+  @Test("Callers that join a sync share its row")
   func joined() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("mine")
@@ -161,7 +161,7 @@ struct SyncLogTests {
     #expect(try log(pair.a).count == known + 1)
   }
 
-  @Test("A sync that was cancelled under way is noted, one that was cancelled before it began is not")
+  @Test("A sync cancelled while running is recorded, one cancelled before it began isn't")
   func cancelled() async throws {
     let pair = try await Pair.sharing()
     let store = pair.a.store
@@ -184,7 +184,7 @@ struct SyncLogTests {
     #expect(try log(pair.a).first?.problem == .cancelled)
   }
 
-  @Test("The log is bounded, and many good ends do not drive out the failures before them")
+  @Test("The log is bounded, and many successes do not remove the failures before them")
   func bounded() async throws {
     let pair = try await Pair.sharing()
     pair.a.remote.isOffline = true
@@ -198,7 +198,7 @@ struct SyncLogTests {
     #expect(whole.count == 151 && whole.last?.problem?.name == "unreachable")
     #expect(whole.map(\.id) == whole.map(\.id).sorted(by: >))
     #expect(try pair.a.store.recentSyncs().count == 50)
-    // Failures are bounded as well: reasons that take turns have a row each.
+    // Failures are bounded as well. Reasons that alternate have a row each.
     let calls = Calls()
     pair.a.remote.plan { .status(calls.add() % 2 == 0 ? 401 : 500, retryAfter: nil) }
     for _ in 0..<170 { await pair.a.store.sync() }
@@ -206,7 +206,7 @@ struct SyncLogTests {
     #expect(try pair.a.store.syncStanding().lastEndedWell != nil)
   }
 
-  @Test("The log is there after a relaunch, and for another process that opens the file")
+  @Test("The log survives a relaunch and can be read by another process")
   func durable() async throws {
     let pair = try await Pair.sharing()
     pair.a.remote.isOffline = true
@@ -216,14 +216,14 @@ struct SyncLogTests {
     #expect(try log(pair.a) == known)
     let beside = try SyncedStore(existing: pair.a.path, remote: ScriptedRemote(), configuration: .quiet)
     #expect(try beside.recentSyncs(limit: .max) == known)
-    // Its own failure is alike, and counts in the same row.
+    // The other store's own failure is equal, and counts in the same row.
     await beside.sync()
     let since = try beside.recentSyncs(limit: .max)
     #expect(since.count == known.count && since.first?.count == 2)
     try beside.store.close()
   }
 
-  @Test("A log that can't be written fails no sync, and says so in the logger")
+  @Test("A log that can't be written fails no sync and warns in the logger")
   func failing() async throws {
     let recorded = RecordedLog()
     let pair = try await Pair.sharing { $0.logger = recorded.logger }
@@ -246,7 +246,7 @@ struct SyncLogTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("Wherever the process ends during a sync, its row is there if what it tells of is")
+  @Test("After a crash during a sync, its row exists if its changes do")
   func crashes() async throws {
     var isTold: Set<Bool> = []
     for step in 1...9 {
@@ -266,7 +266,7 @@ struct SyncLogTests {
     #expect(isTold == [false, true])
   }
 
-  @Test("The log wakes no observer of records")
+  @Test("The log notifies no observer of records")
   func observers() async throws {
     let pair = try await Pair.sharing()
     var commits = pair.a.store.store.commits.makeAsyncIterator()
@@ -276,7 +276,7 @@ struct SyncLogTests {
     #expect(await commits.next()?.records.keys.sorted() == ["Note"])
   }
 
-  @Test("It goes with all pending work and with a reset, and stays when only what was sent is removed")
+  @Test("A reset empties the log; a purge of synced records keeps it")
   func purged() async throws {
     let pair = try await Pair.sharing()
     try pair.a.store.purge()
@@ -287,7 +287,7 @@ struct SyncLogTests {
     #expect(try log(pair.a).count == 1)
   }
 
-  @Test("How syncing stands is known beside the app, from the file alone")
+  @Test("The health of syncing can be read outside the app, from the file alone")
   func standing() async throws {
     let pair = try await Pair.sharing()
     #expect(try pair.a.store.syncStanding().failing == nil)

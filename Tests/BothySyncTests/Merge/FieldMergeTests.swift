@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import Testing
 
-/// Every rule against a model, on all values of a small domain.
+/// Each rule is compared with a model, on all values of a small domain.
 @Suite("Merging field by field", .timeLimit(.minutes(5)))
 struct FieldMergeTests {
   static let numbers: [JSONValue] = [.null, 0, 1, 2, 5]
@@ -20,7 +20,7 @@ struct FieldMergeTests {
     }
   }
 
-  /// What both sides' change becomes; only for those who both changed it, to different values.
+  /// Returns the merge of two changes that differ, by the model.
   private static func model(
     _ rule: FieldMergeRule, _ base: JSONValue, _ client: JSONValue, _ server: JSONValue, _ later: Bool
   ) -> JSONValue {
@@ -36,7 +36,7 @@ struct FieldMergeTests {
   private static func rank(_ value: JSONValue) -> Int64 { value.intValue ?? -1 }
 
   @Test(
-    "A field changed on one side takes that side's value, one changed on both follows its rule",
+    "A field takes the value of the side that changed it, else its rule's",
     arguments: [FieldMergeRule.server, .client, .latest, .max, .min])
   func orderedRules(rule: FieldMergeRule) {
     Self.eachWorld(Self.numbers) { base, client, server, later in
@@ -48,7 +48,7 @@ struct FieldMergeTests {
     }
   }
 
-  @Test("A counter ends at the server's count plus what was added here, whatever the values")
+  @Test("A counter ends at the server's count plus the local increase")
   func counters() {
     Self.eachWorld([0, 1, 2, 5, -3]) { base, client, server, later in
       let merged = FieldMerge.merge(
@@ -61,7 +61,7 @@ struct FieldMergeTests {
     #expect(fraction == .double(4.75))
   }
 
-  @Test("A counter that one side cleared is the server's")
+  @Test("A counter that one side cleared takes the server's value")
   func clearedCounter() {
     #expect(FieldMerge.merge(base: 1, client: .null, server: 3, clientIsLater: true, rule: .counter) == 3)
     #expect(FieldMerge.merge(base: 1, client: 3, server: .null, clientIsLater: true, rule: .counter) == .null)
@@ -79,7 +79,7 @@ struct FieldMergeTests {
     }
   }
 
-  @Test("Both texts are kept, the server's first, unless one holds the other")
+  @Test("Both texts are kept, the server's first, unless one contains the other")
   func bothTexts() {
     Self.eachWorld(Self.texts) { base, client, server, later in
       let merged = FieldMerge.merge(
@@ -95,14 +95,14 @@ struct FieldMergeTests {
   }
 
   @Test(
-    "Two devices end with the same value whichever comes first",
+    "Two devices end with the same value, whichever syncs first",
     arguments: [FieldMergeRule.max, .counter, .setUnion])
   func orderIndependence(rule: FieldMergeRule) {
     let domain: [JSONValue] = rule == .setUnion ? [[], [1], [2], [1, 2], [2, 3]] : [0, 1, 2, 5]
     for base in domain {
       for one in domain {
         for other in domain {
-          // Whoever comes first finds the base on the server.
+          // The device that syncs first finds the base on the server.
           let first = FieldMerge.merge(
             base: base, client: other, server: one, clientIsLater: false, rule: rule)
           let second = FieldMerge.merge(
@@ -117,7 +117,7 @@ struct FieldMergeTests {
     }
   }
 
-  @Test("Fields of either side and of none are all merged, an absent one being null")
+  @Test("Fields of either, both or neither side are merged, absent ones as null")
   func wholeRecords() {
     let merged = FieldMerge.merge(
       base: ["a": 1, "b": 1, "c": 1], client: ["a": 2, "b": 1, "d": 4],

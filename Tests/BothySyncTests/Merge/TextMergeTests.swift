@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// The rules that keep what both sides wrote: texts by lines, lists by position.
+/// The rules that keep the edits of both sides: texts by lines, lists by position.
 @Suite("Keeping both texts and both lists", .timeLimit(.minutes(5)))
 struct TextMergeTests {
   private func both(_ base: String?, _ client: String, _ server: String) -> String? {
@@ -13,7 +13,7 @@ struct TextMergeTests {
     ).stringValue
   }
 
-  @Test("Edits of different lines are both in, and no line twice")
+  @Test("Edits of different lines are both kept, and no line twice")
   func differentLines() {
     #expect(both("a\nb\nc", "a1\nb\nc", "a\nb\nc1") == "a1\nb\nc1")
     #expect(both("a\nb\nc", "a\nb1\nc", "a\nb\nc1") == "a\nb1\nc1")
@@ -31,7 +31,7 @@ struct TextMergeTests {
     #expect(both(nil, "same\nmine", "same\ntheirs") == "same\ntheirs\nmine")
   }
 
-  @Test("A line that both changed is there in both forms, one that a side removed is gone")
+  @Test("A line both sides changed is kept twice, a removed one not at all")
   func oneLine() {
     #expect(both("a\nwalk the dog\nc", "a\nfeed a cat\nc", "a\nbuy milk\nc") == "a\nbuy milk\nfeed a cat\nc")
     #expect(both("a\nb\nc", "a\nc", "a\nb1\nc") == "a\nb1\nc")
@@ -40,7 +40,7 @@ struct TextMergeTests {
     #expect(both("buy milk", "buy milk!", "buy milk?") == "buy milk?!")
   }
 
-  @Test("A text that two devices add to at each round grows by what they add")
+  @Test("A text to which two devices append in turn grows by their additions")
   func rounds() async throws {
     let schema = StoreSchema(types: [
       TypeSchema("Page", fields: [FieldSchema("text", .text, merge: .keepBoth)])
@@ -60,8 +60,8 @@ struct TextMergeTests {
     }
   }
 
-  /// Every text of a small domain against the lines that must be there.
-  @Test("Whatever both sides did, a line that one of them added is there, and once")
+  /// Checks random texts of a small domain against the lines that must be present.
+  @Test("A line that one side added is present once, whatever both sides did")
   func property() {
     var generator = SeededGenerator(seed: 20_26)
     for _ in 0..<5000 {
@@ -104,7 +104,7 @@ struct TextMergeTests {
     ).arrayValue
   }
 
-  @Test("What is added to a list stays where it was added, and a new order of one side stands")
+  @Test("List insertions keep their places, and one side's new order is kept")
   func positions() {
     #expect(union([1, 2, 3], [1, 8, 2, 3], [1, 2, 3, 9]) == [1, 8, 2, 3, 9])
     #expect(union([1, 2], [0, 1, 2], [1, 2, 9]) == [0, 1, 2, 9])

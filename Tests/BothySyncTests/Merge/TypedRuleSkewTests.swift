@@ -5,7 +5,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// Typed rules of an old app over records that newer apps write: what the type does not know is lost by no answer.
+/// Typed rules of an old app on records of newer apps. No result of a rule loses a value that the type doesn't know.
 @Suite("Typed merge rules and what they can't see", .timeLimit(.minutes(5)))
 struct TypedRuleSkewTests {
   private typealias Rule = @Sendable (Conflict<Poster>) async throws -> ConflictResolution<Poster>
@@ -16,12 +16,12 @@ struct TypedRuleSkewTests {
     let newer: SimulatedDevice
     let older: SimulatedDevice
 
-    /// What the server has of P1, nil where it has none.
+    /// The fields of P1 on the server, or nil if it doesn't exist.
     func server() async throws -> [String: JSONValue]? {
       try await world.serverRecords()[TypedRuleSkewTests.id]?.fields.members()
     }
 
-    /// Changes P1 in the newer app and sends that.
+    /// Changes P1 in the newer app and sends the change.
     func editNewer(_ fields: [String: FieldValue]) async throws {
       try newer.change { _ = try $0.update(TypedRuleSkewTests.id, fields: fields) }
       await newer.store.sync()
@@ -58,7 +58,7 @@ struct TypedRuleSkewTests {
     #expect(try fleet.older.store.outbox().isEmpty)
   }
 
-  @Test("A merged value keeps what the type can't read, as the server has it")
+  @Test("A merged value keeps the server's values that the type can't read")
   func carried() async throws {
     let rules: [Rule] = [
       { conflict in conflict.local.map { .merged($0) } ?? .remote },
@@ -82,7 +82,7 @@ struct TypedRuleSkewTests {
     }
   }
 
-  @Test("What a field's own type leaves out of its JSON stays where it was not changed")
+  @Test("Unknown JSON members of a field stay where they were not changed")
   func nested() async throws {
     let fleet = try await fleet { conflict in conflict.local.map { .merged($0) } ?? .remote }
     try await fleet.editNewer(["look": .json(#"{"frame":"ash","size":1}"#)])
@@ -92,7 +92,7 @@ struct TypedRuleSkewTests {
     try await expectEven(fleet)
   }
 
-  @Test("A field that the rule gives another value replaces what could not be read")
+  @Test("A field that the rule gives another value replaces an unreadable value")
   func written() async throws {
     let fleet = try await fleet { conflict in
       guard var poster = conflict.remote else { return .remote }
@@ -110,7 +110,7 @@ struct TypedRuleSkewTests {
     #expect(try fleet.older.store.outbox().isEmpty)
   }
 
-  @Test("What stands in for a field that can't be read here overwrites nobody's value")
+  @Test("A placeholder for an unreadable field overwrites no other device's value")
   func filledIn() async throws {
     let fleet = try await fleet { conflict in conflict.local.map { .merged($0) } ?? .remote }
     let other = try fleet.world.addDevice("other", schema: .posters)
@@ -145,7 +145,7 @@ struct TypedRuleSkewTests {
     }
   }
 
-  @Test("A record that the server deleted is made again with what the type can't read")
+  @Test("A record that the server deleted is recreated with values the type can't read")
   func remade() async throws {
     let fleet = try await fleet { conflict in conflict.local.map { .merged($0) } ?? .remote }
     try fleet.newer.change { _ = try $0.delete(Self.id) }
@@ -157,7 +157,7 @@ struct TypedRuleSkewTests {
     try await expectEven(fleet)
   }
 
-  @Test("A side that is no value of the type leaves the record pending, and asks no rule")
+  @Test("A side the type can't represent leaves the record pending and runs no rule")
   func unreadable() async throws {
     let calls = Calls()
     let fleet = try await fleet { conflict in
@@ -178,7 +178,7 @@ struct TypedRuleSkewTests {
     try await expectEven(fleet)
   }
 
-  @Test("A value that no field can take decides nothing")
+  @Test("A value that no field can hold decides nothing")
   func impossible() async throws {
     let fleet = try await fleet { conflict in
       guard var poster = conflict.local else { return .remote }
@@ -192,7 +192,7 @@ struct TypedRuleSkewTests {
     #expect(try await fleet.server()?["title"] == "b")
   }
 
-  @Test("A rule sees no secret, and none that it gives goes anywhere")
+  @Test("A rule sees no secret, and a secret that it returns is not sent")
   func secrets() async throws {
     let taken = Mutex<[String?]>([])
     var rules = AuthorityRules()

@@ -4,7 +4,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// Merge rules that are given Swift values: what they see, and what becomes of their answers.
+/// Merge rules that receive Swift values: their input, and the effect of their results.
 @Suite("Typed merge rules", .timeLimit(.minutes(5)))
 struct TypedRuleTests {
   private typealias Rule = @Sendable (Conflict<Note>) async throws -> ConflictResolution<Note>
@@ -48,7 +48,7 @@ struct TypedRuleTests {
     #expect(try await theirs.isEven())
   }
 
-  @Test("A merged value is what both devices and the server have afterwards")
+  @Test("Both devices and the server end with a merged value")
   func merged() async throws {
     let pair = try await conflict { conflict in
       guard var note = conflict.suggestion else { return .remote }
@@ -61,7 +61,7 @@ struct TypedRuleTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A merged value has the record's id, whatever its own is")
+  @Test("A merged value has the record's id, whatever its own id")
   func otherID() async throws {
     let pair = try await conflict { _ in .merged(Note(id: "T9", "made anew")) }
     await pair.a.store.sync()
@@ -70,7 +70,7 @@ struct TypedRuleTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A deleted side is nil, and a merged value makes the record again")
+  @Test("A deleted side is nil, and a merged value recreates the record")
   func deletions() async throws {
     for isDeletedHere in [true, false] {
       let seen = Mutex<[Conflict<Note>]>([])
@@ -94,7 +94,7 @@ struct TypedRuleTests {
     }
   }
 
-  @Test("A record made on both sides has no base")
+  @Test("A record created on both sides has no base")
   func insertions() async throws {
     let seen = Mutex<[Conflict<Note>]>([])
     let pair = try Pair {
@@ -114,7 +114,7 @@ struct TypedRuleTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A rule for one change goes before the type's own, whichever was set first")
+  @Test("A rule for one change precedes the type's own, whichever was set first")
   func kinds() {
     for isFirst in [true, false] {
       var policies = MergePolicies(.fieldMerge, updates: .lastModifiedWins)
@@ -134,7 +134,7 @@ struct TypedRuleTests {
     }
   }
 
-  @Test("A rule that throws leaves the record pending, and is asked again")
+  @Test("A rule that throws leaves the record pending, and runs again")
   func throwing() async throws {
     struct Undecided: Error {}
     let calls = Calls()

@@ -1,7 +1,7 @@
 import BothySync
 import Testing
 
-@Suite("How changes of one record become one entry", .timeLimit(.minutes(5)))
+@Suite("Combining changes of one record into one entry", .timeLimit(.minutes(5)))
 struct CollapseTests {
   struct Row: Sendable {
     var pending: BothySync.SyncOperation.Kind?

@@ -7,7 +7,7 @@ import Testing
 /// Requests that the server refuses as a whole because of one operation in them.
 @Suite("Requests refused as a whole", .faultsStrike, .timeLimit(.minutes(5)))
 struct HalvingStories {
-  /// Answers `status` to every request that carries one of these records.
+  /// Answers `status` to every request that contains one of these records.
   private func refuse(_ ids: Set<String>, with status: Int, _ device: SimulatedDevice) {
     device.remote.plan(forExchange: { request in
       request.operations.contains { ids.contains($0.record.id) } ? .status(status, retryAfter: nil) : .none
@@ -15,7 +15,7 @@ struct HalvingStories {
   }
 
   @Test(
-    "The one bad operation of a request is found by halves and refused alone",
+    "The one bad operation of a request is found by halves and rejected alone",
     arguments: [400, 413, 422, 500])
   func one(_ status: Int) async throws {
     let pair = try await Pair.sharing()
@@ -28,7 +28,7 @@ struct HalvingStories {
     #expect(try pair.a.store.inbox().map(\.record) == [.note("N13")])
     #expect(try pair.a.store.outbox().map(\.record) == [.note("N13")])
     #expect(report.requests <= 20)
-    // News still comes, and the one goes when the server takes it.
+    // Remote changes still arrive, and the bad operation is sent once the server accepts it.
     try pair.b.insert("T2", "theirs")
     await pair.b.store.sync()
     #expect(await pair.a.store.sync().skipped == nil)
@@ -40,7 +40,7 @@ struct HalvingStories {
     #expect(try await pair.world.serverRecords().count == 22)
   }
 
-  @Test("A lone operation that the server answers 400 is refused, and pulls go on")
+  @Test("A lone operation that the server answers 400 is rejected, and pulls continue")
   func lone() async throws {
     let pair = try await Pair.sharing()
     try pair.a.insert("N1", "new")
@@ -52,7 +52,7 @@ struct HalvingStories {
     #expect(try pair.a.title("T2") == "theirs")
   }
 
-  @Test("A server that fails on everything refuses nothing, and costs two requests a sync")
+  @Test("A server that fails every request rejects nothing, and costs two requests a sync")
   func outage() async throws {
     let pair = try await Pair.sharing()
     for number in 0..<20 { try pair.a.insert("N\(number)", "new") }
@@ -67,7 +67,7 @@ struct HalvingStories {
   }
 
   @Test(
-    "A server that answers and takes no change refuses none, whatever the policy, in a dozen requests",
+    "A server that accepts no change rejects none, within a dozen requests",
     arguments: [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch])
   func takesNothing(_ policy: RejectionPolicy) async throws {
     for status in [500, 507, 400, 408, 403, 511] {
@@ -91,7 +91,7 @@ struct HalvingStories {
     }
   }
 
-  @Test("Changes on which the server fails, one after the other, hold up no others for long")
+  @Test("Changes on which the server fails one after another do not delay others long")
   func manyBad() async throws {
     let pair = try await Pair.sharing { $0.rejectionPolicy = .discardAndRefetch }
     for number in 10..<50 { try pair.a.insert("N\(number)", "new") }
@@ -107,7 +107,7 @@ struct HalvingStories {
     #expect(try await pair.world.serverRecords().count == 41)
   }
 
-  @Test("What refers to a record on which the server fails waits with it, and is not refused")
+  @Test("Records that refer to one on which the server fails wait, unrejected")
   func dependents() async throws {
     let pair = try Pair(schema: .family, rules: .family) { $0.rejectionPolicy = .discardAndRefetch }
     await pair.a.store.sync()
@@ -129,13 +129,13 @@ struct HalvingStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("A change on which the server fails is sent again under the same id, so it counts once")
+  @Test("A change that failed is sent again with its id and counts once")
   func sameOperation() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     try pair.a.edit { $0.score += 1 }
     try pair.a.insert("N1", "new")
     let isBroken = Mutex(true)
-    // The server does its work, and the gateway before it answers 500.
+    // The server succeeds, and the gateway before it answers 500.
     pair.a.remote.setDuringExchange {}
     pair.a.remote.plan(forExchange: { request in
       let carries = request.operations.contains { $0.record == .note("T1") }
@@ -152,10 +152,10 @@ struct HalvingStories {
     #expect(try await pair.server("T1")?["score"] == 1)
   }
 
-  @Test("A cursor that the server does not know is left behind, and everything comes anew")
+  @Test("A cursor unknown to the server is discarded, and everything is pulled again")
   func badCursor() async throws {
     let world = try SimulatedWorld()
-    // A server of another kind: the same, with cursors that Bothy's own doesn't know.
+    // The server of another kind differs only in its cursors, which Bothy's own server doesn't know.
     let isOther = Mutex(true)
     let remote = RewritingRemote(InProcessRemote(world.authority)) { request, server throws(RemoteError) in
       guard isOther.withLock({ $0 }) else { return try await server.exchange(request) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The order of operations in doubt", .faultsStrike, .timeLimit(.minutes(5)))
 struct OperationOrderTests {
-  @Test("What is sent again keeps its order: each parent stands before its child")
+  @Test("Operations that are sent again keep their order: each parent before its child")
   func parentsFirst() async throws {
     let pair = try Pair(schema: .family, rules: .family) { $0.batchSize = 500 }
     try pair.a.change { transaction in

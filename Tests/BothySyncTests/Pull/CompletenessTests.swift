@@ -3,13 +3,13 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// How complete and how old an answer is, for each container, however it was pulled.
+/// The completeness and age of a result, for each container, however it was pulled.
 @Suite("Completeness", .timeLimit(.minutes(2)))
 struct CompletenessTests {
   private let world: SimulatedWorld
   private let device: SimulatedDevice
 
-  /// Follows `shelf`, which is empty; the server has notes in two books.
+  /// Creates a device that subscribes to `shelf`, which is empty. The server has notes in two books.
   init() async throws {
     world = try SimulatedWorld()
     let other = try world.addDevice("other", schema: .notes)
@@ -32,7 +32,7 @@ struct CompletenessTests {
   }
 
   /// Promises: N-27, S-4
-  @Test("A container that was pulled on demand is complete with its age, and no other")
+  @Test("Only a container that was pulled on demand is complete, with its age")
   func onDemand() async throws {
     #expect(await device.store.sync(container: "book/1").pulled == 3)
     world.time.advance(by: 5000)
@@ -43,7 +43,7 @@ struct CompletenessTests {
   }
 
   /// Promises: N-28, S-82
-  @Test("A read that syncs its container first is complete and as old as that sync")
+  @Test("A read that syncs its container first is complete, with the sync's age")
   func syncThenCache() async throws {
     let found = try await answer("book/1", .syncThenCache)
     #expect(found.origin == .network && found.values.count == 3)
@@ -51,7 +51,7 @@ struct CompletenessTests {
     #expect(try await answer("book/1").isComplete)
   }
 
-  @Test("A removal ends completeness where it happened, until the server has answered")
+  @Test("A removal ends the completeness of its container until the server has answered")
   func removal() async throws {
     for book in ["book/1", "book/2"] { _ = await device.store.sync(container: book) }
     try device.store.purge(.note("T0"))
@@ -64,7 +64,7 @@ struct CompletenessTests {
     for book in ["book/1", "book/2"] { #expect(try await !answer(book).isComplete) }
   }
 
-  @Test("What is followed no more is not complete, also where the server was asked for it before")
+  @Test("A container is not complete after its subscription ends, even if fetched before")
   func scopeChange() async throws {
     let scopes = ["book/1", "book/2"].map { PullScope(container: $0, includesChildren: true) }
     try await device.store.follow(scopes)

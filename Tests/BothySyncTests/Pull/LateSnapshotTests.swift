@@ -3,10 +3,10 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// A complete snapshot whose answer comes late: what the server has told since is newer.
+/// A complete snapshot whose response arrives late: records that the server sent since are newer.
 @Suite("Late snapshots", .timeLimit(.minutes(1)))
 struct LateSnapshotTests {
-  /// Runs `body` once, after the server has answered the device's next request and before the answer is there.
+  /// Runs `body` once, after the server has answered the device's next request and before the response arrives.
   private func during(_ device: SimulatedDevice, _ body: @escaping @Sendable () async throws -> Void) {
     let calls = Calls()
     device.remote.setDuringExchange {
@@ -15,7 +15,7 @@ struct LateSnapshotTests {
     }
   }
 
-  @Test("A record that the server took while the first pull was on its way stays")
+  @Test("A record that the server accepted during the first pull stays")
   func firstPull() async throws {
     let pair = try await Pair.sharing()
     let device = try pair.world.addDevice("c", schema: .notes)
@@ -29,7 +29,7 @@ struct LateSnapshotTests {
     #expect(try device.note("T1")?.title == "start")
   }
 
-  @Test("A record that the server took while a purged container was pulled again stays")
+  @Test("A record that the server accepted while a purged container was pulled stays")
   func purged() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     let store = pair.a.store

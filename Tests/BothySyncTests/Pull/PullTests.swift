@@ -7,7 +7,7 @@ import Testing
 @Suite("Pulling in pages", .faultsStrike, .timeLimit(.minutes(5)))
 struct PullTests {
   /// Promises: Scenario-15
-  @Test("A first pull that is interrupted after any page goes on where it was, over restarts")
+  @Test("A first pull interrupted after any page continues there, even after restarts")
   func interrupted() async throws {
     for lost in 1...6 {
       let pair = try Pair { $0.pageSize = 4 }
@@ -16,7 +16,7 @@ struct PullTests {
       pair.a.loseConnection(after: lost - 1)
       let first = await pair.a.store.sync()
       #expect((first.skipped == nil) == (lost > 6))
-      // Nothing is seen of a pull that is not complete.
+      // Records of an incomplete pull are not visible.
       #expect(try pair.a.noteIDs().isEmpty)
       #expect(try pair.a.store.diagnose().findings.isEmpty)
       try pair.a.restart()
@@ -56,7 +56,7 @@ struct PullTests {
   }
 
   /// Promises: Scenario-15
-  @Test("Edits made here while a first pull comes in are kept")
+  @Test("Local edits during a first pull are kept")
   func editsWhileFilling() async throws {
     let pair = try Pair(policy: .fieldMerge) { $0.pageSize = 2 }
     for number in 0..<6 { try pair.b.insert("N\(number)", "n") }
@@ -71,7 +71,7 @@ struct PullTests {
   }
 
   /// Promises: Scenario-18
-  @Test("After an epoch change all is compared anew and unsynced edits stay", arguments: [1, 1000])
+  @Test("After an epoch change all records are compared again and unsynced edits stay", arguments: [1, 1000])
   func epoch(pageSize: Int) async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"]) { $0.pageSize = pageSize }
     try pair.a.retitle("T1", "edited")
@@ -91,7 +91,7 @@ struct PullTests {
 
   /// Promises: Scenario-17
   @Test(
-    "A device that was away longer than tombstones are kept loses what was deleted, and no edit of its own")
+    "A device away longer than tombstones drops deleted records and keeps its edits")
   func floor() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"], policy: .clientWins)
     try pair.b.remove("T2")
@@ -105,7 +105,7 @@ struct PullTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A scope holds its container and those below it, and a pull of it leaves the others alone")
+  @Test("A scope contains its container and descendants, and a pull leaves others alone")
   func scopes() async throws {
     let pair = try Pair()
     try pair.b.change { transaction in
@@ -123,7 +123,7 @@ struct PullTests {
   }
 
   /// Promises: S-4, S-82
-  @Test("What a fetch says about its completeness follows from complete pulls")
+  @Test("The completeness of a fetch follows from complete pulls")
   func completeness() async throws {
     let pair = try await Pair.sharing()
     let options = RequestOptions(fetchPolicy: .cacheOnly)

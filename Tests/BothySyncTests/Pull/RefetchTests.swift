@@ -4,13 +4,13 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// What is asked for again, and what is not (rule R26).
+/// The records that a device requests again, and those that it doesn't.
 @Suite("Fetching again", .timeLimit(.minutes(5)))
 final class RefetchTests {
-  /// Worlds live as long as a test does: their devices' files go with them.
+  /// Keeps worlds alive during a test, because their devices' files are deleted with them.
   private var worlds: [SimulatedWorld] = []
 
-  /// What a sync asked for and got: exchanges, questions, records in pages, records taken in.
+  /// The traffic of a sync: exchanges, queries, records in pages, and records that were stored.
   private struct Traffic: Equatable {
     var exchanges = 1
     var questions = 0
@@ -22,7 +22,7 @@ final class RefetchTests {
     let records = Calls()
   }
 
-  /// A device that has `count` notes of the server, and the number of records that pages brought it.
+  /// Returns a device that has `count` notes of the server, and the count of records in its pages.
   private func device(
     _ count: Int = 3000, rules: AuthorityRules = AuthorityRules(), schema: StoreSchema = .notes,
     principal: Principal = Principal("tester"),
@@ -65,7 +65,7 @@ final class RefetchTests {
   private static let one = Traffic(questions: 1, pulled: 1)
   private static let idle = Traffic()
 
-  @Test("Purging one of 3,000 records brings that one, and the next sync nothing")
+  @Test("Purging one of 3,000 records fetches that one, and the next sync nothing")
   func purged() async throws {
     let (_, device, wire) = try await device()
     #expect(try device.store.purge(.note("T7")).removed == 1)
@@ -76,7 +76,7 @@ final class RefetchTests {
     #expect(await sync(device, wire) == Self.idle)
   }
 
-  @Test("Records that were purged are asked for in chunks of five hundred")
+  @Test("Purged records are requested in chunks of five hundred")
   func chunks() async throws {
     let (_, device, wire) = try await device(1201)
     try device.store.purge(type: "Note")
@@ -86,7 +86,7 @@ final class RefetchTests {
   }
 
   @Test(
-    "A change that is accepted or given up brings its record alone",
+    "A change that is accepted or evicted fetches its record alone",
     arguments: [Resolution.acceptLocal, .evict])
   func decided(_ resolution: Resolution) async throws {
     let (_, device, wire) = try await device(rules: .withoutNotes)
@@ -99,7 +99,7 @@ final class RefetchTests {
     #expect(await sync(device, wire) == Self.idle)
   }
 
-  @Test("An edit of what was accepted as it was is laid on what the server has")
+  @Test("An edit of an accepted record is applied to the server's version")
   func editedSince() async throws {
     let (_, device, wire) = try await device(3, rules: .withoutNotes)
     try device.edit("T1") { $0.note = "refused" }
@@ -112,7 +112,7 @@ final class RefetchTests {
     #expect(try device.store.outbox().isEmpty)
   }
 
-  @Test("A refusal under the bridge's preset brings the one record, in the same sync")
+  @Test("A rejection under the bridge's preset fetches the one record, in the same sync")
   func discarded() async throws {
     let (_, device, wire) = try await device(rules: .withoutNotes, .ntiBridge)
     try device.edit("T7") { $0.note = "refused" }
@@ -122,7 +122,7 @@ final class RefetchTests {
     #expect(await sync(device, wire) == Self.idle)
   }
 
-  @Test("A mark outlives a kill at every step of the sync that answers it")
+  @Test("A mark survives a crash at every step of the sync that answers it")
   func killed() async throws {
     for step in 1... {
       let (_, device, wire) = try await device(5)
@@ -138,7 +138,7 @@ final class RefetchTests {
     }
   }
 
-  @Test("A mark ends when the server has the record no more, or shows it no more")
+  @Test("A mark ends when the server no longer has or shows the record")
   func absent() async throws {
     var type = Note.schema
     type.permissions = Permissions(read: .owner)
@@ -161,7 +161,7 @@ final class RefetchTests {
     #expect(await sync(device, wire) == Self.idle)
   }
 
-  @Test("A purged container is pulled anew, and no other")
+  @Test("Only a purged container is pulled again")
   func container() async throws {
     let world = try SimulatedWorld()
     worlds.append(world)
@@ -216,7 +216,7 @@ final class RefetchTests {
     #expect(await sync(device, wire) == Self.idle)
   }
 
-  @Test("A type whose readers change is asked for anew by those who declare it, and it alone")
+  @Test("Only a type whose readers change is fetched again, by devices that declare it")
   func changedRights() async throws {
     let both = StoreSchema(version: 1, types: [Note.schema, Self.song])
     let (world, device, wire) = try await device(rules: Self.server([Note.schema, Self.song]), schema: both)
@@ -240,7 +240,7 @@ final class RefetchTests {
     world.setRules(Self.server([Note.schema, Self.song]))
     #expect(await sync(device, wire) == Traffic(questions: 1, pulled: 3))
     #expect(await sync(device, wire) == Self.idle)
-    // An update of the app that declares the type asks for it then.
+    // An update of the app that declares the type then requests it.
     _ = await plain.store.sync()
     try plain.restart(schema: both)
     #expect(await plain.store.sync().pulled == 3)

@@ -4,8 +4,8 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// A server that was restored from a backup, beside work that was written together.
-@Suite("A restored server beside work written together", .timeLimit(.minutes(2)))
+/// A server that was restored from a backup, with a pending transaction of the device.
+@Suite("A restored server and a pending transaction", .timeLimit(.minutes(2)))
 struct RestoredTogetherTests {
   private struct Parts {
     let folder: TemporaryFolder
@@ -13,7 +13,8 @@ struct RestoredTogetherTests {
     let restored: SQLiteLedger
   }
 
-  /// A device whose acknowledged title the restored server has lost, with notes of two records written together.
+  /// Returns a device whose acknowledged title the restored server has lost, with notes of two records in one
+  /// transaction.
   private func parts(_ policy: MergePolicy, _ restore: RestorePolicy = .ask) async throws -> Parts {
     let folder = try TemporaryFolder()
     let time = VirtualTime()
@@ -43,7 +44,7 @@ struct RestoredTogetherTests {
   }
 
   @Test(
-    "What the server lost is asked about, and given back",
+    "The app is asked about records that the server lost, and they are restored",
     arguments: [MergePolicy.serverModifiedWins, .fieldMerge, .clientWins, .lastModifiedWins])
   func asked(policy: MergePolicy) async throws {
     let parts = try await parts(policy)
@@ -58,7 +59,7 @@ struct RestoredTogetherTests {
     #expect(try server[.note("T2")]?.record.fields.members()["note"] == "pending")
   }
 
-  @Test("By policy it is given back without a question")
+  @Test("A policy restores them without a question")
   func givenBack() async throws {
     let parts = try await parts(.fieldMerge, .giveBack)
     let report = await parts.store.sync()

@@ -3,8 +3,8 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// What a pull has told of a record with pending work is what the record becomes when that work ends.
-@Suite("What the server last told", .faultsStrike, .timeLimit(.minutes(5)))
+/// A record with pending changes takes the state of the last pull when those changes end.
+@Suite("The last known server state", .faultsStrike, .timeLimit(.minutes(5)))
 struct ServerMemoryStories {
   private func bank() async throws -> Pair {
     let pair = try Pair(schema: .bank)
@@ -18,7 +18,7 @@ struct ServerMemoryStories {
     try device.change { _ = try $0.update(BankAccount.self, id: id) { $0.balance = balance } }
   }
 
-  @Test("A together-write that gives way becomes what an earlier pull has told")
+  @Test("A transaction that gives way takes the state of an earlier pull")
   func givesWay() async throws {
     let pair = try await bank()
     try set("x", to: 77, on: pair.b)
@@ -32,7 +32,7 @@ struct ServerMemoryStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("A new record in a together-write that gives way stays as the server has it")
+  @Test("A new record in a transaction that gives way keeps the server's state")
   func insertGivesWay() async throws {
     let pair = try await bank()
     try pair.a.put(AnyRecord("BankAccount", id: "w", ["balance": .int(1)]))
@@ -50,7 +50,7 @@ struct ServerMemoryStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("A record in a together-write that gives way goes when others have deleted it")
+  @Test("A record in a transaction that gives way disappears if other devices deleted it")
   func deletedGivesWay() async throws {
     let pair = try await bank()
     try set("x", to: 90, on: pair.a)
@@ -63,7 +63,7 @@ struct ServerMemoryStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("An insert whose answer was lost leaves no ghost when a snapshot came after its deletion")
+  @Test("An insert with a lost response leaves no ghost after deletion and snapshot")
   func ghost() async throws {
     let pair = try await Pair.sharing()
     try pair.a.insert("T9", "mine")
@@ -78,7 +78,7 @@ struct ServerMemoryStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("An edit that is undone after a snapshot without its record leaves no ghost")
+  @Test("An edit that is reverted after a snapshot without its record leaves no ghost")
   func undone() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.a.retitle("T2", "mine")
@@ -92,7 +92,7 @@ struct ServerMemoryStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("A record that moved elsewhere in the same snapshot is not taken for one that is gone")
+  @Test("A record that moved within one snapshot is not taken for deleted")
   func movedWithinSnapshots() async throws {
     let scopes = ["trips/oslo", "trips/rome"].map { PullScope(container: $0) }
     for order in [scopes, scopes.reversed()] {
@@ -114,7 +114,7 @@ struct ServerMemoryStories {
     }
   }
 
-  @Test("A record that is moved back into what is followed stays here")
+  @Test("A record that is moved back into the subscription stays here")
   func movedBack() async throws {
     let oslo = PullScope(container: "trips/oslo", includesChildren: true)
     let pair = try Pair(policy: .clientWins)
@@ -134,7 +134,7 @@ struct ServerMemoryStories {
     #expect(try pair.a.store.digest(oslo).digest == (try await pair.a.store.remoteDigest(oslo)).digest)
   }
 
-  @Test("A device that first pulled an empty space hears of what left its scope")
+  @Test("A device that first pulled an empty space learns which records left its scope")
   func firstPosition() async throws {
     let inbox = PullScope(container: "inbox")
     let pair = try Pair()
@@ -149,7 +149,7 @@ struct ServerMemoryStories {
     #expect(try pair.a.noteIDs().isEmpty)
   }
 
-  @Test("A record that others moved out of what is followed goes when a conflict is the first to tell")
+  @Test("A record moved out of the subscription disappears even if a conflict reports it")
   func movedAwayByOthers() async throws {
     let oslo = PullScope(container: "trips/oslo", includesChildren: true)
     let pair = try Pair()

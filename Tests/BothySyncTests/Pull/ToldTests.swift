@@ -4,8 +4,8 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// What the server last told of a record outlives the work that is pending on it, however that ends.
-@Suite("What the server last told", .timeLimit(.minutes(10)))
+/// The server's last version of a record outlives the pending changes, however they end.
+@Suite("Server versions under pending changes", .timeLimit(.minutes(10)))
 struct ToldTests {
   private static func memo(_ fields: FieldSchema...) -> StoreSchema {
     StoreSchema(version: 1, types: [TypeSchema("Memo", fields: fields)])
@@ -36,7 +36,7 @@ struct ToldTests {
     try older.change { _ = try $0.update(id, fields: ["title": "c"]) }
     await older.store.sync()
     #expect(try await server() == ["title": "c", "prio": "higher"])
-    // What the old app gives on purpose counts, a zero too.
+    // A value that the old app sets on purpose counts, even a zero.
     for number in [5, 0] {
       try older.change { _ = try $0.update(id, fields: ["prio": .int(Int64(number))]) }
       await older.store.sync()
@@ -45,7 +45,7 @@ struct ToldTests {
     #expect(try await world.serverDigest().digest == older.store.digest().digest)
   }
 
-  @Test("A discarded change leaves what the server told, and no whole pull follows")
+  @Test("A discarded change leaves the server's version, and no whole pull follows")
   func discarded() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) {
       $0.rejectionPolicy = .discardAndRefetch
@@ -59,7 +59,7 @@ struct ToldTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A group that gives way leaves no record that the server knows nothing of")
+  @Test("A group that gives way leaves no record that the server doesn't know")
   func unknown() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.b.remove("T1")
@@ -75,7 +75,7 @@ struct ToldTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A record that went out of sight goes when its edit is taken back")
+  @Test("A record that became invisible disappears when its edit is reverted")
   func takenBack() async throws {
     let pair = try await Pair.sharing {
       $0.pullScopes = [PullScope(container: "Note", includesChildren: true)]

@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Records that a server holds and a device can't read: they stop no other record.
+/// Records on the server that a device can't read. They stop no other record.
 @Suite("Unreadable records", .timeLimit(.minutes(5)))
 struct UnreadableRecordStories {
   static let schema = StoreSchema(
@@ -27,7 +27,7 @@ struct UnreadableRecordStories {
     String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
   }
 
-  /// Stores a record past the rules, as an older server or another tool may have done.
+  /// Stores a record without checks, as an older server or another tool may have done.
   private func plant(_ id: String, _ fields: String, in pair: Pair) async throws {
     let document = FieldsDocument(canonical: Array(fields.utf8))
     try await pair.world.ledger.write(space: "test") { ledger in
@@ -41,7 +41,7 @@ struct UnreadableRecordStories {
     try device.store.store.fetch(AnyQuery("Page")).map(\.id).sorted()
   }
 
-  @Test("One record that is nested too deep stops no pull and no push", arguments: [33, 59, 62, 200])
+  @Test("A record that is nested too deep stops no pull and no push", arguments: [33, 59, 62, 200])
   func deep(_ depth: Int) async throws {
     let pair = try pair()
     try await plant("P1", #"{"title":"one"}"#, in: pair)
@@ -81,7 +81,7 @@ struct UnreadableRecordStories {
   }
 
   @Test(
-    "A record that can't be read is set aside with its position, and told until a version comes that can be")
+    "An unreadable record is quarantined and reported until a readable version arrives")
   func told() async throws {
     let pair = try pair()
     try pair.b.put(AnyRecord("Page", id: "P1", ["title": .text("one")]))
@@ -93,7 +93,7 @@ struct UnreadableRecordStories {
     #expect(try pair.a.store.unreadableRecords() == report.unreadable)
     #expect(report.unreadable.map(\.version) == ["2"])
     #expect(try pair.a.store.diagnose().findings.map(\.severity) == [.warning])
-    // It lasts over a relaunch and a snapshot; what is here of it stays.
+    // The quarantine survives a relaunch and a snapshot, and the local version stays.
     try pair.a.restart()
     try await pair.world.ledger.startEpoch(space: "test")
     #expect(await pair.a.store.sync().skipped == nil)
@@ -106,7 +106,7 @@ struct UnreadableRecordStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("A record in a page that is no record at all is set aside, and the others are taken in")
+  @Test("A malformed record in a page is quarantined, and the others are stored")
   func malformed() throws {
     let text =
       #"{"serverTime":1,"outcomes":[],"pages":[{"container":"","children":true,"cursor":"e.2.m","changes":["#
@@ -120,7 +120,7 @@ struct UnreadableRecordStories {
     #expect(try JSONReader.read(writer.bytes) { try SyncResponse.Page(from: &$0) } == page)
   }
 
-  @Test("A value that is nested too deep is refused when it is saved, with its field and a remedy")
+  @Test("Saving a value nested too deep fails with its field and a remedy")
   func saved() throws {
     let pair = try pair()
     let deepest = AnyRecord("Page", id: "P1", ["title": .text("t"), "meta": .json(Self.nested(32))])
@@ -135,7 +135,7 @@ struct UnreadableRecordStories {
     }
   }
 
-  @Test("What may be saved is taken by the server and read by every device")
+  @Test("A value that can be saved is accepted by the server and read everywhere")
   func deepest() async throws {
     let pair = try pair()
     try pair.a.put(AnyRecord("Page", id: "P1", ["title": .text("t"), "meta": .json(Self.nested(32))]))

@@ -7,8 +7,9 @@ import Testing
 struct ReferenceTests {
   private static func id(_ type: String, _ id: String) -> RecordID { RecordID(type: type, id: id) }
 
-  /// On the server: P1 with the child C1 and C2, friends P3 and P2 in that order, and D1 whose owner P1 is. A has what
-  /// `known` names.
+  /// Returns a pair. A has fetched the types in `known`.
+  ///
+  /// The server has P1 with the children C1 and C2 and the friends P3 and P2, in that order, and D1, whose owner is P1.
   private func family(_ known: [String] = []) async throws -> Pair {
     let pair = try Pair(schema: .family, rules: .family)
     for id in ["P1", "P2", "P3"] { try pair.b.put(.parent(id)) }
@@ -28,7 +29,7 @@ struct ReferenceTests {
 
   /// Promises: X-11
   @Test(
-    "A record known only by its id is in no answer and no count, under any policy and whatever refers to it")
+    "A record known only by its id is in no result and no count")
   func placeholders() async throws {
     let pair = try await family(["Child"])
     for policy in [FetchPolicy.cacheOnly, .cacheThenRefresh] {
@@ -45,7 +46,7 @@ struct ReferenceTests {
   }
 
   /// Promises: S-12, S-13
-  @Test("References are followed in their order, one request a type, and only for what the policy wants")
+  @Test("References resolve in their order, in one request a type, as the policy requires")
   func resolve() async throws {
     let pair = try await family(["Child"])
     let ids = [
@@ -71,7 +72,7 @@ struct ReferenceTests {
   }
 
   /// Promises: H-15, S-12
-  @Test("Following references leaves an unsent edit and an unsent deletion among the targets alone")
+  @Test("Resolving references keeps unsent edits and deletions of their targets")
   func pendingTargets() async throws {
     let pair = try await family(["Child"])
     let (one, two) = (Self.id("Child", "C1"), Self.id("Child", "C2"))
@@ -96,7 +97,7 @@ struct ReferenceTests {
   }
 
   /// Promises: S-81, S-82
-  @Test("A prefetch brings what its paths reach, in one request a step, and says what is missing offline")
+  @Test("A prefetch fetches its paths in a request per step, and reports missing records")
   func prefetch() async throws {
     let pair = try await family()
     let children = ReferencePath().records(of: "Child", by: "parent")
@@ -123,7 +124,7 @@ struct ReferenceTests {
   }
 
   /// Promises: S-81
-  @Test("Without paths every reference is followed, to the depth asked for and never deeper than three")
+  @Test("Without paths all references are followed to the given depth, at most three")
   func depth() async throws {
     let chain = StoreSchema(types: [
       TypeSchema(
@@ -149,7 +150,7 @@ struct ReferenceTests {
   }
 
   /// Promises: X-16, H-63
-  @Test("The order of a list of references is kept, sent and changed as a whole")
+  @Test("A list of references is stored, sent and changed as an ordered whole")
   func order() async throws {
     let pair = try await family(["Parent"])
     let one = Self.id("Parent", "P1")
@@ -161,7 +162,7 @@ struct ReferenceTests {
   }
 
   /// Promises: X-15
-  @Test("A deletion follows the delete rules here, and each record it touches has a pending entry of its own")
+  @Test("A deletion follows the delete rules and adds an entry per changed record")
   func deleteRules() async throws {
     let pair = try await family(["Parent", "Child", "Pet"])
     pair.a.remote.isOffline = true

@@ -5,7 +5,7 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Unique fields over all devices: the server looks, and what it refuses waits with its reason.
+/// Unique fields on all devices. The server checks them, and a rejected record waits with its reason.
 @Suite("Unique fields on the server", .timeLimit(.minutes(5)))
 struct UniqueOnServerTests {
   private static let schema = StoreSchema(types: [
@@ -30,7 +30,7 @@ struct UniqueOnServerTests {
     }
   }
 
-  @Test("A value that another device took waits in the inbox with field and record")
+  @Test("A value taken by another device waits in the inbox with its field")
   func taken() async throws {
     let pair = try pair()
     try pair.a.put(user("u1", "x@y.z"))
@@ -45,7 +45,7 @@ struct UniqueOnServerTests {
     #expect(reason.json.contains(#""record":"u1""#))
     #expect(reason.message.contains("'u1'") && reason.message.contains("Choose another value"))
     #expect(try await emails(pair) == ["u1": "x@y.z", "u3": "free@y.z"])
-    // Once the value is free, the refused record goes as it is.
+    // Once the value is free, the rejected record is sent unchanged.
     try pair.a.change { _ = try $0.update(RecordID(type: "User", id: "u1"), fields: ["email": .text("new")]) }
     await pair.a.store.sync()
     pair.world.time.advance(by: 86_400_000)
@@ -54,7 +54,7 @@ struct UniqueOnServerTests {
     #expect(try await pair.isEven())
   }
 
-  @Test("A record whose unique value collides takes edits of its other fields")
+  @Test("A record with a duplicate unique value accepts edits of its other fields")
   func notFrozen() async throws {
     let pair = try pair()
     let twins = ["u1", "u2"].map { id in
@@ -67,15 +67,15 @@ struct UniqueOnServerTests {
     try pair.a.change { _ = try $0.update(RecordID(type: "User", id: "u1"), fields: ["name": .text("new")]) }
     #expect(await pair.a.store.sync().failures.isEmpty)
     #expect(try await pair.server("u1", type: "User")?["name"] == "new")
-    // The doctor tells of the two, by name.
+    // The diagnosis reports both records by name.
     let findings = try pair.a.store.diagnose().findings
     #expect(findings.map(\.check) == ["unique"])
     #expect(findings.first.map { $0.message.contains("'u1'") && $0.message.contains("'u2'") } ?? false)
-    // Neither value can be given once more.
+    // The value can't be used again.
     #expect(throws: StoreError.self) { try pair.a.put(user("u3", "x@y.z")) }
   }
 
-  @Test("A reference to what the server has not is refused unless that is switched off")
+  @Test("A reference to an unknown record is rejected unless the check is off")
   func references() async throws {
     let authority = { (rules: AuthorityRules) in
       Authority(ledger: try SQLiteLedger(), rules: rules, now: { 1000 })

@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Tokens that end, and users that come and go, on one device.
+/// Tokens that expire, and users that sign in and out, on one device.
 @Suite("Authentication", .faultsStrike, .timeLimit(.minutes(5)))
 struct AuthScenario {
   private let ann = AccountDevice.ann
@@ -18,7 +18,7 @@ struct AuthScenario {
 
   /// Promises: Scenario-22, H-53, N-36
   @Test(
-    "Scenario 22: a token ends in a sync, none is to be had, the user leaves with work pending, another comes, the first returns"
+    "After an expired token and another user's visit, the first user's pending changes remain"
   )
   func users() async throws {
     let device = try AccountDevice()
@@ -32,7 +32,7 @@ struct AuthScenario {
       try transaction.delete(Note.self, id: "a1")
       try transaction.insert(Note(id: "a3", "a3"))
     }
-    // 401 in the middle of the sync: what was done counts, the rest is as it was.
+    // 401 in the middle of the sync: finished work counts, and the rest is unchanged.
     let calls = Calls()
     remote.plan { calls.add() > 1 ? .status(401, retryAfter: nil) : .none }
     await first.store.sync()
@@ -69,7 +69,7 @@ struct AuthScenario {
 
   /// Promises: Scenario-22, S-85
   @Test(
-    "Scenario 22: without a token nothing is tried by itself again, and everything goes with the next one")
+    "Without a token no request is repeated, and the next token sends everything")
   func afterSigningIn() async throws {
     let device = try AccountDevice()
     let (account, remote) = try device.open(ann)
@@ -83,7 +83,7 @@ struct AuthScenario {
       store.status.lastProblem?.name == "authenticationRequired" && store.status.phase == .idle
     }
     #expect(clock.sleepers.isEmpty && remote.requests.count == 1)
-    // Another trigger waits until the refusal is some time ago; the app that has a new token asks for a sync.
+    // Another trigger waits until the refusal is some time ago. The app that has a new token requests a sync.
     store.requestSync()
     await clock.waitForSleepers()
     #expect(remote.requests.count == 1)

@@ -3,14 +3,14 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Processes that end at every step of their storage: of a write, a push, a pull, and of applying what came.
-@Suite("Scenarios 3 and 5: the end of a process, anywhere", .timeLimit(.minutes(5)))
+/// Processes that end at every step of their storage: of a write, a push, a pull, and of applying a response.
+@Suite("The end of a process, anywhere", .timeLimit(.minutes(5)))
 struct CrashScenario {
-  /// What the story's writes promised: those that returned.
+  /// The results that the story's completed writes promise.
   private struct Promises {
     var titles: [String: String] = [:]
     var deleted: Set<String> = []
-    /// The write that was under way when the process ended: done or not, as a whole.
+    /// The write that was running when the process ended. It is complete or absent.
     var open: String?
   }
 
@@ -29,8 +29,9 @@ struct CrashScenario {
     return pair
   }
 
-  /// A's day: an edit, an insert, a deletion, a sync, one more edit, a sync. Ends at the first failure, as a process
-  /// does.
+  /// Runs A's day: an edit, an insert, a deletion, a sync, one more edit, a sync.
+  ///
+  /// Stops at the first failure, like a process.
   private func live(_ a: SimulatedDevice, _ promises: inout Promises) async {
     let steps: [(String, (SimulatedDevice) throws -> Void)] = [
       ("T1", { try $0.retitle("T1", "A's") }), ("N1", { try $0.insert("N1", "new") }),
@@ -58,7 +59,7 @@ struct CrashScenario {
 
   /// Promises: Scenario-3, H-33, H-34
   @Test(
-    "Scenario 3: a process that ends at any step of write, push, pull or apply loses nothing and is stuck nowhere"
+    "A process that ends at any step of its storage loses nothing"
   )
   func everyStep() async throws {
     let rehearsal = try await world()
@@ -86,7 +87,7 @@ struct CrashScenario {
   private func check(_ promises: Promises, on a: SimulatedDevice, _ place: Comment) throws {
     for (id, title) in promises.titles where promises.open != id { #expect(try a.title(id) == title, place) }
     for id in promises.deleted where promises.open != id { #expect(try a.note(id) == nil, place) }
-    // Row and entry are there together or not at all: what nobody has acknowledged is pending, or never was.
+    // Row and entry exist together or not at all. An unacknowledged record is pending, or never existed.
     if let open = promises.open, open == "N1", promises.titles["N1"] == nil {
       #expect(try a.note("N1") == nil || a.title("N1") == "new", place)
     }
@@ -105,7 +106,7 @@ struct CrashScenario {
   }
 
   /// Promises: Scenario-5, H-69
-  @Test("Scenario 5: a round that broke off anywhere can be run again, and ends as if it had not")
+  @Test("A sync that ended anywhere can be repeated with an unchanged result")
   func rerun() async throws {
     func prepared() async throws -> Pair {
       let pair = try await world()
@@ -126,7 +127,7 @@ struct CrashScenario {
       pair.a.failPoints.crash(at: step)
       await pair.a.store.sync()
       try pair.a.restart()
-      // The end comes again, one step later each time, before the round gets through.
+      // The process ends again, one step later each time, before the sync completes.
       pair.a.failPoints.crash(at: 3)
       await pair.a.store.sync()
       try pair.a.restart()
@@ -145,7 +146,7 @@ struct CrashScenario {
 
   /// Promises: H-33
   @Test(
-    "A process that ends between the server's answer and its own commit repeats the operation, which counts once"
+    "An operation repeated after a crash between response and commit counts once"
   )
   func betweenAnswerAndCommit() async throws {
     for kind in ["insert", "update", "delete"] {

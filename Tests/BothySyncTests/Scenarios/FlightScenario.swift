@@ -3,11 +3,11 @@ import BothySync
 import BothyTesting
 import Testing
 
-@Suite("Scenario 4: edits while a push is on its way", .faultsStrike, .timeLimit(.minutes(5)))
+@Suite("Edits while a push is on its way", .faultsStrike, .timeLimit(.minutes(5)))
 struct FlightScenario {
   /// Promises: Scenario-4, H-43
   @Test(
-    "Scenario 4: only what was sent becomes clean; the edit made meanwhile stays, based on what the server has now"
+    "An edit during a push stays pending, based on the server's new version"
   )
   func editInFlight() async throws {
     let calls = Calls()
@@ -15,7 +15,7 @@ struct FlightScenario {
     let answered = Latch()
     pair.a.remote.setDuringExchange { await answered.pass() }
     try pair.a.retitle("sent")
-    // A scope that only pushes makes one exchange of it, so that the state after it can be seen.
+    // A scope that only pushes makes one exchange, so that the state after it is visible.
     let a = pair.a.store
     let syncing = Task { await a.sync(.push) }
     await answered.reached()
@@ -45,7 +45,7 @@ struct FlightScenario {
 
   /// Promises: Scenario-4
   @Test(
-    "Scenario 4: a deletion and a new record of the same id, made while the push is on its way, win after it")
+    "A deletion and a new record with its id win after a concurrent push")
   func deletionInFlight() async throws {
     for madeAgain in [false, true] {
       let pair = try await Pair.sharing()

@@ -5,10 +5,10 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// The ways out when a server is another one, was restored, or lost everything (rule R24).
-@Suite("Giving back", .timeLimit(.minutes(10)))
+/// The recovery when a server is another one, was restored, or lost everything.
+@Suite("Recovery of lost server records", .timeLimit(.minutes(10)))
 struct GivingBackTests {
-  /// Devices that talk to whatever server is in place.
+  /// Devices that sync with the server that is currently in place.
   final class Place {
     let folder: TemporaryFolder
     let time = VirtualTime()
@@ -56,7 +56,7 @@ struct GivingBackTests {
       use(restored)
     }
 
-    /// A server with another identity and nothing on it.
+    /// Replaces the server by one with another identity and no records.
     func replace() throws {
       copies += 1
       use(try SQLiteLedger(at: folder.path + "/other\(copies).sqlite"))
@@ -74,7 +74,7 @@ struct GivingBackTests {
       try await server().compactMapValues { $0["title"]?.stringValue }
     }
 
-    /// Everybody has what the server has, with nothing pending and nothing wrong.
+    /// Checks that all devices have the server's records, without pending changes and findings.
     func expectEven(_ stores: SyncedStore..., sourceLocation: SourceLocation = #_sourceLocation) async throws
     {
       for store in stores + stores {
@@ -103,7 +103,9 @@ struct GivingBackTests {
     try write(store) { transaction in _ = try transaction.update(Note.self, id: id) { change(&$0) } }
   }
 
-  /// `T0` to `T3` are in the backup; `late`, an edit and a count of `T1` and the deletion of `T3` came after it.
+  /// Returns a restored server and two devices.
+  ///
+  /// `T0` to `T3` are in the backup. `late`, an edit and a count of `T1` and the deletion of `T3` came after it.
   private func restoredCase(
     _ policy: RestorePolicy, pageSize: Int = 1000
   ) async throws -> (place: Place, a: SyncedStore, b: SyncedStore) {
@@ -127,7 +129,7 @@ struct GivingBackTests {
   private static let whole = ["T0": "old", "T1": "new", "T2": "old", "late": "new"]
 
   @Test(
-    "By policy several devices give a restored server back what it lost, once and without a conflict",
+    "By policy several devices restore lost records once and without a conflict",
     arguments: [1, 1000])
   func byPolicy(pageSize: Int) async throws {
     let (place, a, b) = try await restoredCase(.giveBack, pageSize: pageSize)
@@ -144,7 +146,7 @@ struct GivingBackTests {
     #expect(try await place.server()["T1"]?["score"] == 3)
   }
 
-  @Test("Devices that look before either has sent make nothing twice and count nothing twice")
+  @Test("Devices that pull before either has sent insert and count nothing twice")
   func together() async throws {
     let (place, a, b) = try await restoredCase(.giveBack)
     for store in [a, b] { #expect(await store.sync(.pull).givenBack.count == 2) }
@@ -157,10 +159,10 @@ struct GivingBackTests {
     #expect(try await place.titles().count == 5)
   }
 
-  @Test("What others changed or deleted on the restored server since counts")
+  @Test("Changes and deletions of other devices after the restore count")
   func changedSince() async throws {
     let (place, a, b) = try await restoredCase(.giveBack)
-    // B has looked, and has not sent.
+    // B has pulled, but has not sent.
     #expect(await b.sync(.pull).givenBack.count == 2)
     #expect(await a.sync().skipped == nil)
     try write(a) { _ = try $0.delete(Note.self, id: "late") }
@@ -174,7 +176,7 @@ struct GivingBackTests {
     #expect(try await place.server()["T1"]?["score"] == 3)
   }
 
-  @Test("An edit that was pending at the restore is merged on top of what is given back")
+  @Test("An edit pending at the restore is merged on top of the restored record")
   func pendingEdit() async throws {
     let (place, a, b) = try await restoredCase(.giveBack)
     try edit(b, "T1") { $0.note = "mine" }
@@ -188,19 +190,19 @@ struct GivingBackTests {
     #expect(server["T1"]?["score"] == 3 && server["late"]?["score"] == 2)
   }
 
-  @Test("By default a restored server waits for a decision; then it is given back what it lost")
+  @Test("By default a restored server waits for a decision, then receives lost records")
   func asked() async throws {
     let (place, a, b) = try await restoredCase(.ask)
     for store in [a, b] { #expect(await store.sync().skipped?.name == "otherServer") }
     #expect(try await place.titles()["late"] == nil)
     #expect(try await a.uploadMine().givenBack.count == 2)
-    // Nothing is missing any more, so nobody has to decide on the other device.
+    // No record is missing now, so the other device needs no decision.
     #expect(await b.sync().skipped == nil)
     try await place.expectEven(a, b)
     #expect(try await place.titles().filter { $0.key != "T3" } == Self.whole)
   }
 
-  @Test("By policy a restored server is adopted, and what it lost is told")
+  @Test("By policy a restored server is adopted, and its lost records are reported")
   func adopted() async throws {
     let (place, a, b) = try await restoredCase(.adopt)
     let report = await a.sync()
@@ -209,7 +211,7 @@ struct GivingBackTests {
     #expect(try await place.titles() == ["T0": "old", "T1": "old", "T2": "old", "T3": "old"])
   }
 
-  @Test("What a device that was behind gives back first does not silently take the place of a newer state")
+  @Test("A record restored by an outdated device does not silently replace a newer state")
   func behind() async throws {
     let place = try Place()
     let a = try place.device("a", .giveBack)
@@ -253,12 +255,12 @@ struct GivingBackTests {
     #expect(try await place.titles().count == 21)
     #expect(try await place.titles()["A3"] == "pending")
     #expect(try await place.server()["A4"]?["score"] == 2)
-    // Once more: nothing is made twice.
+    // A second upload inserts nothing twice.
     #expect(try await a.uploadMine().pushed == 0)
     try await place.expectEven(a, b)
   }
 
-  @Test("An emptied space gets everything back by policy")
+  @Test("An emptied space receives all records again by policy")
   func emptied() async throws {
     let place = try Place()
     let a = try place.device("a", .giveBack)
@@ -271,7 +273,7 @@ struct GivingBackTests {
   }
 
   @Test(
-    "A wrong address removes and sends nothing; kept apart the file goes on, and heals with its own server")
+    "A file separated from a wrong server sends nothing and recovers with its own")
   func wrongAddress() async throws {
     let place = try Place()
     let own = place.ledger
@@ -299,7 +301,7 @@ struct GivingBackTests {
     try await place.expectEven(again)
   }
 
-  @Test("Where another server has a record in other content the merge policy decides, and what lost is told")
+  @Test("The merge policy decides about different contents on another server and reports losers")
   func otherContent() async throws {
     let place = try Place()
     let a = try place.device("a")
@@ -321,7 +323,7 @@ struct GivingBackTests {
     #expect(try await place.server()["T1"]?["score"] == 5)
   }
 
-  @Test("What lies outside of all that is followed is uploaded too")
+  @Test("Records outside all subscriptions are uploaded too")
   func unfollowed() async throws {
     let place = try Place()
     let a = try place.device("a", scopes: [PullScope(container: "book/1", includesChildren: true)])
@@ -338,7 +340,7 @@ struct GivingBackTests {
   }
 
   @Test(
-    "An upload that is killed at any step is finished by a later sync, with nothing twice",
+    "An upload killed at any step is finished by a later sync, without duplicates",
     arguments: [true, false])
   func killed(isOther: Bool) async throws {
     for step in 1... {

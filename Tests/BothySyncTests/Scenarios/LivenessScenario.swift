@@ -3,8 +3,8 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// That work which is left gets done by itself, and no sooner than it may.
-@Suite("Scenario 23: liveness", .faultsStrike, .timeLimit(.minutes(5)))
+/// Pending work is done without a further trigger, and no sooner than allowed.
+@Suite("Liveness", .faultsStrike, .timeLimit(.minutes(5)))
 struct LivenessScenario {
   private func running(
     _ pair: Pair, _ clock: VirtualClock, _ body: (SimulatedDevice) async throws -> Void
@@ -28,14 +28,14 @@ struct LivenessScenario {
   }
 
   /// Promises: Scenario-23
-  @Test("Scenario 23: a backlog made offline drains after the network is back, with no further write")
+  @Test("An offline backlog is sent once the network is back, without another write")
   func backlog() async throws {
     let pair = try await pair()
     pair.a.remote.isOffline = true
     for number in 0..<20 { try pair.a.insert("N\(number)", "offline") }
     let clock = VirtualClock()
     try await running(pair, clock) { a in
-      // The first try was made at the start; then one after 1 s, 2 s, 4 s.
+      // The first attempt was at the start. Others follow after 1 s, 2 s and 4 s.
       for (tries, seconds) in [1, 2, 4].enumerated() {
         await clock.waitForSleepers()
         #expect(clock.sleepers.first == .seconds(seconds))
@@ -52,7 +52,7 @@ struct LivenessScenario {
   }
 
   /// Promises: Scenario-23, H-42
-  @Test("Scenario 23: nobody asks again before the time the server gave, whatever is written meanwhile")
+  @Test("No request is sent before the server's Retry-After time, whatever is written meanwhile")
   func retryAfter() async throws {
     let pair = try await pair()
     let calls = Calls()
@@ -74,7 +74,7 @@ struct LivenessScenario {
   }
 
   /// Promises: Scenario-23
-  @Test("Scenario 23: a thousand devices that lose their server at once do not come back at once")
+  @Test("A thousand devices that lose their server reconnect at different times")
   func jitter() {
     let backoff = Backoff(first: .seconds(1), limit: .seconds(60))
     for attempt in [1, 4, 7, 20] {
@@ -86,8 +86,8 @@ struct LivenessScenario {
         hundredths[max(0, min(99, Int((delay / bound - 0.1) / 0.9 * 100)))] += 1
       }
       let quarters = (0..<4).map { hundredths[$0 * 25..<$0 * 25 + 25].reduce(0, +) }
-      // A quarter of the time from a tenth of the bound on has about a quarter of them, a hundredth about ten: fewer than
-      // 150, or more than 40, would be a matter of 7 deviations.
+      // A quarter of the time after a tenth of the bound has about a quarter of the devices, a hundredth about ten.
+      // Fewer than 150, or more than 40, is a deviation by 7 sigma.
       #expect(quarters.allSatisfy { $0 > 150 }, "attempt \(attempt): \(quarters)")
       #expect(hundredths.allSatisfy { $0 <= 40 }, "attempt \(attempt): \(hundredths)")
     }
@@ -95,7 +95,7 @@ struct LivenessScenario {
 
   /// Promises: Scenario-23
   @Test(
-    "Scenario 23: a stream of hints that breaks a thousand times leaves one listener, and no hint is missed")
+    "After a thousand broken streams one listener remains and no notification is missed")
   func reconnects() async throws {
     let pair = try await pair([.hints])
     let clock = VirtualClock()
@@ -105,7 +105,7 @@ struct LivenessScenario {
         a.remote.dropHints()
         await clock.waitForSleepers()
         if round.isMultiple(of: 250) {
-          // Written while nobody listens: the next stream begins with news.
+          // Written while no stream is open. The next stream begins with a notification.
           try pair.b.retitle("round \(round)")
           await pair.b.store.sync()
         }

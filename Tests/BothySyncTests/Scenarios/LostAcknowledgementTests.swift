@@ -4,13 +4,14 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Counters on several devices, while the server's answers are lost.
-@Suite("LostAcknowledgement", .faultsStrike, .timeLimit(.minutes(5)))
+/// Counters on several devices, while the server's responses are lost.
+@Suite("Lost acknowledgements", .faultsStrike, .timeLimit(.minutes(5)))
 struct LostAcknowledgementTests {
   private static let counters = 50
 
-  /// `BOTHY_LOST_ACKS` sets how many acknowledgements are lost at least; `scripts/soak --lost-acks 100000` does the
-  /// same.
+  /// The minimum number of lost acknowledgements, from `BOTHY_LOST_ACKS`.
+  ///
+  /// `scripts/soak --lost-acks 100000` sets the variable.
   private static let wanted =
     ProcessInfo.processInfo.environment["BOTHY_LOST_ACKS"].flatMap { Int($0) } ?? 1000
 
@@ -29,7 +30,7 @@ struct LostAcknowledgementTests {
           }
         }
         device.remote.forgetRequests()
-        // The first answer is lost, and every third time that to the repetition too.
+        // The first response is lost. In every third round the response to the repetition is lost too.
         let calls = Calls()
         let losses = rounds.isMultiple(of: 3) ? 2 : 1
         device.remote.plan { calls.add() <= losses ? .lostAnswer : .none }
@@ -47,7 +48,7 @@ struct LostAcknowledgementTests {
   }
 
   /// Promises: H-30, H-32
-  @Test("Records are made and deleted exactly once, and late requests change nothing, when answers are lost")
+  @Test("Records are inserted and deleted exactly once when responses are lost or late")
   func insertsAndDeletions() async throws {
     let pair = try Pair()
     let calls = Calls()

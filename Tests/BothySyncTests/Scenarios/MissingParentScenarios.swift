@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-@Suite("Scenarios of missing parents", .timeLimit(.minutes(5)))
+@Suite("Missing parents", .timeLimit(.minutes(5)))
 struct MissingParentScenarios {
   private static let parent = RecordID(type: "Parent", id: "P1")
   private static let child = RecordID(type: "Child", id: "C1")
@@ -22,7 +22,7 @@ struct MissingParentScenarios {
   }
 
   /// Promises: Scenario-13, H-59
-  @Test("Scenario 13: a child made before its parent waits while the parent is refused, and is never deleted")
+  @Test("A child inserted before its rejected parent waits, and is never deleted")
   func refusedParent() async throws {
     for policy in [RejectionPolicy.keepPending, .quarantine(after: 1)] {
       var type = Self.schema(.cascade)
@@ -47,7 +47,7 @@ struct MissingParentScenarios {
 
   /// Promises: Scenario-13, H-59
   @Test(
-    "Scenario 13: a child whose parent is over the size that the server takes waits, and goes once that is mended"
+    "A child of an oversized parent waits, and is sent once that is corrected"
   )
   func parentOverQuota() async throws {
     let pair = try Pair(
@@ -65,7 +65,7 @@ struct MissingParentScenarios {
     #expect(try await pair.isEven())
   }
 
-  /// A child is added offline by A while B deletes its parent.
+  /// Returns a pair. A has added a child offline while B deleted its parent.
   private func orphan(
     _ schema: StoreSchema, policy: MergePolicy = .serverModifiedWins, orphans: OrphanPolicy = .deleteRule,
     _ edit: (SimulatedDevice) throws -> Void = { _ in }
@@ -83,7 +83,7 @@ struct MissingParentScenarios {
   }
 
   /// Promises: Scenario-14
-  @Test("Scenario 14: under cascade the child goes with the parent that others deleted, and is in the report")
+  @Test("Under cascade a child is deleted with its remotely deleted parent and reported")
   func cascade() async throws {
     let pair = try await orphan(Self.schema(.cascade))
     let report = await pair.a.store.sync()
@@ -95,7 +95,7 @@ struct MissingParentScenarios {
   }
 
   /// Promises: Scenario-14
-  @Test("Scenario 14: under nullify the child stays and names no parent")
+  @Test("Under nullify the child stays without a parent")
   func nullify() async throws {
     let pair = try await orphan(Self.schema(.nullify, optional: true))
     for _ in 0..<2 { await pair.a.store.sync() }
@@ -106,7 +106,7 @@ struct MissingParentScenarios {
 
   /// Promises: Scenario-14
   @Test(
-    "Scenario 14: a parent that was edited here is made again where the client wins, and the child goes after it"
+    "If the client wins, an edited parent is recreated and its child sent"
   )
   func resurrect() async throws {
     let pair = try await orphan(Self.schema(.cascade), policy: .clientWins) { device in
@@ -119,7 +119,7 @@ struct MissingParentScenarios {
   }
 
   /// Promises: Scenario-14
-  @Test("Scenario 14: on request the deleted parent is made again for the sake of its child")
+  @Test("By policy a deleted parent is recreated for its child")
   func resurrectClean() async throws {
     let pair = try await orphan(Self.schema(.cascade), orphans: .resurrect)
     for _ in 0..<2 { await pair.a.store.sync() }
@@ -129,7 +129,7 @@ struct MissingParentScenarios {
   }
 
   /// Promises: Scenario-14
-  @Test("Scenario 14: an orphan that is to be kept stays, in the inbox")
+  @Test("By policy an orphan stays, in the inbox")
   func keepPending() async throws {
     let pair = try await orphan(Self.schema(.cascade), orphans: .keepPending)
     for _ in 0..<2 { await pair.a.store.sync() }
@@ -138,7 +138,7 @@ struct MissingParentScenarios {
   }
 
   /// Promises: Scenario-14
-  @Test("Scenario 14: under deny the child waits in the inbox with the reason, and nothing of it is lost")
+  @Test("Under deny the child waits in the inbox with the reason, and stays intact")
   func deny() async throws {
     let pair = try await orphan(Self.schema(.deny))
     await pair.a.store.sync()

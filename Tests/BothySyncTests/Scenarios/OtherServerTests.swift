@@ -8,7 +8,7 @@ import Testing
 /// A file belongs to one server, one space and one history of it.
 @Suite("Another server", .timeLimit(.minutes(5)))
 struct OtherServerTests {
-  /// A device that has synced with a server that a test puts another in the place of.
+  /// A device that has synced with a server, which a test replaces by another.
   private struct Case {
     let folder: TemporaryFolder
     let time = VirtualTime()
@@ -16,7 +16,7 @@ struct OtherServerTests {
     let ledger: SQLiteLedger
     let store: SyncedStore
 
-    /// `T0`, `T1` and `T2` are on the server and here; `mine` and an edit of `T0` are pending.
+    /// Creates a device. `T0`, `T1` and `T2` are synced; `mine` and an edit of `T0` are pending.
     init(_ policy: MergePolicy = .serverModifiedWins, pageSize: Int = 1000) async throws {
       folder = try TemporaryFolder()
       ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
@@ -38,7 +38,7 @@ struct OtherServerTests {
       }
     }
 
-    /// Another server that has one record of its own, or none.
+    /// Replaces the server by another one, with one record of its own or none.
     func other(_ title: String? = "theirs") async throws -> SQLiteLedger {
       let other = try SQLiteLedger()
       let remote = InProcessRemote(Authority(ledger: other, now: time.reader()))
@@ -65,7 +65,7 @@ struct OtherServerTests {
   private static let all = ["T0", "T1", "T2", "mine"]
 
   @Test(
-    "Another server is refused: nothing is removed here, and nothing is sent", arguments: [nil, "theirs"])
+    "Another server is refused, and no record is deleted or sent", arguments: [nil, "theirs"])
   func otherServer(title: String?) async throws {
     let device = try await Case()
     let other = try await device.other(title)
@@ -75,7 +75,7 @@ struct OtherServerTests {
     #expect(try device.ids() == Self.all)
     #expect(try device.store.outbox().count == 2)
     #expect(try await ids(other) == [title].compactMap(\.self))
-    // The first server again: all goes on.
+    // The first server is in place again, and syncing continues.
     device.remote.target = InProcessRemote(Authority(ledger: device.ledger, now: device.time.reader()))
     #expect(await device.store.sync().skipped == nil)
     #expect(try await ids(device.ledger) == Self.all)
@@ -104,7 +104,7 @@ struct OtherServerTests {
     #expect(try await ids(other) == [])
   }
 
-  @Test("A question that another server answers removes nothing here")
+  @Test("A query that another server answers deletes nothing here")
   func question() async throws {
     let device = try await Case()
     _ = try await device.other()
@@ -124,7 +124,7 @@ struct OtherServerTests {
     #expect(try device.ids() == Self.all)
   }
 
-  @Test("A question with another principal's token brings nothing of theirs into the file")
+  @Test("A query with another user's token stores none of that user's records")
   func otherPrincipal() async throws {
     let device = try await Case()
     let theirs = InProcessRemote(
@@ -145,7 +145,7 @@ struct OtherServerTests {
     }
   }
 
-  @Test("A comparison with another server removes nothing here")
+  @Test("A comparison with another server deletes nothing here")
   func comparison() async throws {
     let device = try await Case()
     _ = try await device.other()
@@ -153,7 +153,7 @@ struct OtherServerTests {
     #expect(try device.ids() == Self.all)
   }
 
-  @Test("A space that was emptied removes nothing until somebody decides", arguments: [1, 1000])
+  @Test("An emptied space deletes nothing until the app decides", arguments: [1, 1000])
   func emptied(pageSize: Int) async throws {
     let device = try await Case(pageSize: pageSize)
     try await device.ledger.remove(space: "test")
@@ -164,7 +164,7 @@ struct OtherServerTests {
     #expect(try await ids(device.ledger) == [])
   }
 
-  @Test("An announced restore that lost acknowledged work waits for a decision", arguments: [1, 1000])
+  @Test("An announced restore that lost acknowledged changes waits for a decision", arguments: [1, 1000])
   func restored(pageSize: Int) async throws {
     let device = try await Case(.fieldMerge, pageSize: pageSize)
     let backup = device.folder.path + "/backup.sqlite"
@@ -185,7 +185,7 @@ struct OtherServerTests {
     #expect(try await ids(restored) == ["T0", "T1", "T2"])
   }
 
-  @Test("A new epoch after which the server still has everything goes on", arguments: [1, 1000])
+  @Test("A sync continues after a new epoch if the server still has everything", arguments: [1, 1000])
   func announced(pageSize: Int) async throws {
     let device = try await Case(.fieldMerge, pageSize: pageSize)
     let remote = try #require(device.remote.target)

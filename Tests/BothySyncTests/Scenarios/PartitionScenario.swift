@@ -4,9 +4,10 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Networks that are cut one way, the other or both, and devices that stand still, for up to ten seconds each; then
-/// three seconds of calm.
-@Suite("Scenario 24: partitions", .timeLimit(.minutes(5)))
+/// Networks that are cut in either or both directions, and devices that stall.
+///
+/// Each lasts for up to ten seconds, followed by three seconds of calm.
+@Suite("Network partitions", .timeLimit(.minutes(5)))
 struct PartitionScenario {
   static let seeds: [UInt64] = {
     let environment = ProcessInfo.processInfo.environment
@@ -17,17 +18,17 @@ struct PartitionScenario {
   private struct Member {
     let device: SimulatedDevice
     let monitor = ScriptedReachability()
-    /// When its network is whole again, in milliseconds of the story.
+    /// The time in the story at which its network is whole again, in milliseconds.
     var healsAt = 0
-    /// Closed while the device stands still.
+    /// A latch that is closed while the device stalls.
     var standstill: Latch?
-    /// The last value it wrote into its own field.
+    /// The last value that the device wrote into its own field.
     var last: Int?
   }
 
   /// Promises: Scenario-24
   @Test(
-    "Scenario 24: after any partition, three seconds of calm make all equal, with nobody asking",
+    "Three calm seconds after any partition make all devices equal without a request",
     arguments: seeds)
   func partitions(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
@@ -55,7 +56,7 @@ struct PartitionScenario {
       }
       for index in members.indices { heal(&members[index]) }
       for _ in 0..<15 { head = try await pass(.milliseconds(200), clock, world, head) }
-      // What is under way in this moment ends; no time passes.
+      // Lets running work end without advancing the clocks.
       var unevenness = ["not looked at"]
       let end = ContinuousClock.now + .seconds(60)
       while !unevenness.isEmpty && ContinuousClock.now < end {
@@ -72,7 +73,7 @@ struct PartitionScenario {
     }
   }
 
-  /// Writes, begins a partition or a standstill, or ends one.
+  /// Writes, begins a partition or a stall, or ends one.
   private func disturb(
     _ member: inout Member, _ index: Int, at time: Int, _ random: inout SeededGenerator
   ) async throws {
@@ -107,7 +108,7 @@ struct PartitionScenario {
     member.monitor.send(.reachable)
   }
 
-  /// Lets time pass.
+  /// Advances the clocks.
   private func pass(
     _ duration: Duration, _ clock: VirtualClock, _ world: SimulatedWorld, _ head: Int64?
   ) async throws -> Int64? {
@@ -118,7 +119,7 @@ struct PartitionScenario {
     return try await tell(world, head)
   }
 
-  /// The server tells those it reaches if there is news.
+  /// Notifies the reachable devices if the server has changed.
   private func tell(_ world: SimulatedWorld, _ head: Int64?) async throws -> Int64? {
     let now = try await world.serverDigest().position
     if now != head { for device in world.devices where device.remote.cut == .none { device.remote.hint() } }

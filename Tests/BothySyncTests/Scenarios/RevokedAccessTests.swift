@@ -7,7 +7,7 @@ import Testing
 @Suite("Access that changes while connected", .timeLimit(.minutes(5)))
 struct RevokedAccessTests {
   /// Promises: Scenario-20, N-7
-  @Test("Scenario 20: access revoked, granted again and moved between lists while connected")
+  @Test("Records follow access that is revoked, granted again and moved between lists")
   func movedBetweenLists() async throws {
     let world = try Principals()
     let ann = world.ann.store
@@ -22,8 +22,8 @@ struct RevokedAccessTests {
     await world.sync(world.ann, world.bob)
     #expect(try world.bob.noteIDs() == ["A1", "A2"])
 
-    // Moved from one list to the other: what the first opened is gone, what the second opens is here, and what was
-    // not sent yet is kept.
+    // The user moved from one list to the other. Records of the first list are deleted, those of the second arrive, and
+    // the unsent edit is kept.
     try world.bob.retitle("A2", "bob's, not sent")
     (friends.members, family.members) = ([], ["bob"])
     friends = try await ann.update(friends)
@@ -35,7 +35,7 @@ struct RevokedAccessTests {
     #expect(refused.failures.map(\.record) == [.note("A2")])
     #expect(try world.bob.title("A2") == "bob's, not sent")
 
-    // Granted again: the refused edit goes through.
+    // Access is granted again, and the rejected edit is sent.
     friends.members = ["bob"]
     friends = try await ann.update(friends)
     await world.sync(world.bob, world.ann)
@@ -43,7 +43,7 @@ struct RevokedAccessTests {
     #expect(try world.ann.title("A2") == "bob's, not sent")
     #expect(try await world.isEven())
 
-    // A list that is deleted opens nothing, and neither does a new member of one that a record was taken from.
+    // A deleted list gives no access, and neither does a new member of a list that lost the record.
     try await ann.delete(family)
     try await ann.unshare(.note("A1"), from: .lists("friends"))
     await world.sync(world.ann, world.bob)
@@ -52,7 +52,7 @@ struct RevokedAccessTests {
   }
 
   /// Promises: Scenario-20
-  @Test("Scenario 20: the rights on a type revoked and granted again, with edits that were not sent")
+  @Test("Unsent edits survive while the rights on a type are revoked and granted")
   func typeRights() async throws {
     let world = try Principals()
     for id in ["T1", "T2"] {
@@ -80,7 +80,7 @@ struct RevokedAccessTests {
 
   /// Promises: Scenario-20
   @Test(
-    "Scenario 20: random grants, members and edits leave each device with what its principal may see",
+    "Random grants, members and edits leave each device its user's visible records",
     arguments: 1...20 as ClosedRange<UInt64>)
   func random(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
@@ -113,7 +113,7 @@ struct RevokedAccessTests {
     let visible = try await world.world.authority.query(
       space: "test", principal: Principal("bob"), AnyQuery("Note"))
     let pending = try world.bob.store.outbox().map(\.record.id)
-    // What may not be seen is here only where an edit of it waits for a decision.
+    // Invisible records are here only if an edit of them waits for a decision.
     #expect(try Set(world.bob.noteIDs()) == Set(visible.map(\.id.id)).union(pending), "seed \(seed)")
     for id in pending { try world.bob.store.resolve(.note(id), .revert) }
     #expect(try await world.isEven(), "seed \(seed)")

@@ -4,10 +4,10 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Scenario 6: transfers on many devices; nobody ever sees half of one.
-@Suite("Scenario 6", .timeLimit(.minutes(minutesForSeeds)))
+/// Transfers on many devices. No reader ever sees half of one.
+@Suite("Bank transfers on many devices", .timeLimit(.minutes(minutesForSeeds)))
 struct Scenario06Bank {
-  /// `BOTHY_SEEDS` sets how many histories are run, `BOTHY_SEED` runs one alone.
+  /// The seeds of the histories: `BOTHY_SEEDS` sets their number, `BOTHY_SEED` chooses a single one.
   static let seeds: [UInt64] = {
     let environment = ProcessInfo.processInfo.environment
     if let one = environment["BOTHY_SEED"].flatMap({ UInt64($0) }) { return [one] }
@@ -16,7 +16,7 @@ struct Scenario06Bank {
 
   /// Promises: Scenario-6
   @Test(
-    "Scenario 6: transfers on many devices under loss and restarts; no reader and no server ever sees a part of one"
+    "No reader and no server sees a part of a transfer, despite restarts"
   )
   func bank() async throws {
     for seed in Self.seeds {

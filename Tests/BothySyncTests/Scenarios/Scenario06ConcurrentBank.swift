@@ -4,10 +4,10 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// Scenario 6 once more, with writers, readers and syncs that run side by side on each device.
-@Suite("Scenario 6: side by side", .timeLimit(.minutes(5)))
+/// Transfers while writers, readers and syncs run concurrently on each device.
+@Suite("Concurrent bank transfers", .timeLimit(.minutes(5)))
 struct Scenario06ConcurrentBank {
-  /// What the writers have done and the readers have seen.
+  /// The transfers of the writers, and the sums that readers saw.
   private final class Tally: Sendable {
     private let state = Mutex((expected: [String: Int](), torn: [[String: Int]](), writing: 0))
 
@@ -47,7 +47,7 @@ struct Scenario06ConcurrentBank {
 
   /// Promises: Scenario-6
   @Test(
-    "Scenario 6: while writers, readers and syncs run side by side, no reader sees a part and no transfer is lost",
+    "No concurrent reader sees a part of a transfer, and no transfer is lost",
     arguments: 1...3 as ClosedRange<UInt64>)
   func sideBySide(seed: UInt64) async throws {
     let world = try SimulatedWorld()

@@ -3,13 +3,13 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Scenario 7: edits of different fields of one record.
-@Suite("Scenario 7", .timeLimit(.minutes(5)))
+/// Edits of different fields of one record.
+@Suite("Edits of different fields", .timeLimit(.minutes(5)))
 struct Scenario07DisjointEdits {
   static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
 
   /// Promises: Scenario-7
-  @Test("Scenario 7: edits of different fields on three devices all survive, in every order of arrival")
+  @Test("Edits of different fields on three devices survive in every order of arrival")
   func everyOrder() async throws {
     for order in Self.orders {
       let world = try SimulatedWorld()

@@ -3,12 +3,12 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Scenario 8: edits of the same field.
-@Suite("Scenario 8", .timeLimit(.minutes(5)))
+/// Edits of the same field of one record.
+@Suite("Edits of one field", .timeLimit(.minutes(5)))
 struct Scenario08SameField {
   /// Promises: Scenario-8
   @Test(
-    "Scenario 8: of two edits of one field the later wins everywhere, whoever's arrives first and whatever the clocks say",
+    "The later of two edits wins, whatever the arrival order and the clocks",
     arguments: [-86_400_000, 0, 86_400_000] as [Int64])
   func laterWins(skew: Int64) async throws {
     for aEditsFirst in [true, false] {
@@ -33,7 +33,7 @@ struct Scenario08SameField {
 
   /// Promises: Scenario-8
   @Test(
-    "Scenario 8: with a rule of its own, a field takes the later edit and the others of the record stay merged"
+    "A field with its own rule takes the later edit; other fields merge"
   )
   func fieldRule() async throws {
     for aArrivesFirst in [true, false] {

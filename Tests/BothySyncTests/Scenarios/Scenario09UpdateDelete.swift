@@ -3,8 +3,8 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Scenario 9: what one side does to a record against what the other does.
-@Suite("Scenario 9", .timeLimit(.minutes(5)))
+/// Every change of one side against every change of the other.
+@Suite("Updates against deletions", .timeLimit(.minutes(5)))
 struct Scenario09UpdateDelete {
   enum Deed: String, CaseIterable, Sendable { case update, delete, nothing }
 
@@ -16,7 +16,7 @@ struct Scenario09UpdateDelete {
     }
   }
 
-  /// The title on the server at the end, nil when the record is gone. A acts before B does.
+  /// Returns the expected title on the server, or nil if the record is deleted. A acts before B does.
   private func expected(_ policy: MergePolicy, _ a: Deed, _ b: Deed, aArrivesFirst: Bool) -> String? {
     let results: [(deed: Deed, title: String?)] = [(a, "a"), (b, "b")].map {
       ($0.0, $0.0 == .delete ? nil : $0.1)
@@ -37,7 +37,7 @@ struct Scenario09UpdateDelete {
 
   /// Promises: Scenario-9
   @Test(
-    "Scenario 9: update, delete or nothing on each side end as the policy says, in both orders of arrival")
+    "Updates and deletions on both sides end as the policy says")
   func matrix() async throws {
     for policy in [MergePolicy.serverModifiedWins, .clientWins, .lastModifiedWins, .fieldMerge] {
       for a in Deed.allCases {
@@ -61,7 +61,7 @@ struct Scenario09UpdateDelete {
 
   /// Promises: Scenario-9
   @Test(
-    "Scenario 9: a policy of its own for deletions decides them, another for the rest",
+    "A policy for deletions decides about them, and another about the rest",
     arguments: [true, false])
   func deletePolicy(deletionWins: Bool) async throws {
     for aArrivesFirst in [true, false] {

@@ -3,11 +3,11 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Scenario 10: a record deleted and made again under its id.
-@Suite("Scenario 10", .faultsStrike, .timeLimit(.minutes(5)))
+/// A record that is deleted and recreated with its id.
+@Suite("Records that are recreated", .faultsStrike, .timeLimit(.minutes(5)))
 struct Scenario10Reinsert {
   /// Promises: Scenario-10
-  @Test("Scenario 10: deleted and made again before a push is one replacement")
+  @Test("A record deleted and recreated before a push is sent as one replacement")
   func beforePush() async throws {
     let pair = try await Pair.sharing()
     try pair.a.edit { $0.note = "old" }
@@ -24,7 +24,7 @@ struct Scenario10Reinsert {
   }
 
   /// Promises: Scenario-10
-  @Test("Scenario 10: made again after its deletion was pushed is a new record", arguments: [false, true])
+  @Test("A record recreated after its deletion was pushed is a new record", arguments: [false, true])
   func afterPush(answerIsLost: Bool) async throws {
     let pair = try await Pair.sharing()
     try pair.a.remove()
@@ -37,7 +37,7 @@ struct Scenario10Reinsert {
     #expect(try pair.b.title() == "new")
   }
 
-  /// A makes it again, B edits what was there; the one named arrives first.
+  /// A deletes and recreates the record, and B edits the old one. `aArrivesFirst` chooses the first to sync.
   private func againstEdit(_ policy: MergePolicy, aArrivesFirst: Bool, isPushedBetween: Bool) async throws
     -> Pair
   {
@@ -53,7 +53,7 @@ struct Scenario10Reinsert {
   }
 
   /// Promises: Scenario-10
-  @Test("Scenario 10: made again against a remote edit is a conflict for the policy, and all end the same")
+  @Test("A record recreated against a remote edit is a conflict for the policy")
   func againstRemoteEdit() async throws {
     for isPushedBetween in [false, true] {
       for aArrivesFirst in [true, false] {
@@ -67,7 +67,7 @@ struct Scenario10Reinsert {
           case MergePolicy.clientWins.name: #expect(title == (aArrivesFirst ? "edited" : "new"), story)
           case MergePolicy.lastModifiedWins.name: #expect(title == "edited", story)
           case MergePolicy.serverModifiedWins.name where isPushedBetween:
-            // Arriving first, the edit meets the deletion and yields to it.
+            // The edit arrives first, meets the deletion and is discarded.
             #expect(title == "new", story)
           default: #expect(title == (aArrivesFirst ? "new" : "edited"), story)
           }

@@ -4,10 +4,10 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Scenario 11: one record of five hundred that the server refuses.
-@Suite("Scenario 11", .timeLimit(.minutes(5)))
+/// One record of five hundred that the server rejects.
+@Suite("A rejected record among many", .timeLimit(.minutes(5)))
 struct Scenario11Poison {
-  /// A server that takes no long names.
+  /// The rules of a server that accepts no long names.
   private let rules = AuthorityRules(schema: .family, checksReferences: true, recordSizeLimit: 200)
   private let long = FieldValue.text(String(repeating: "x", count: 500))
 
@@ -15,7 +15,7 @@ struct Scenario11Poison {
 
   /// Promises: Scenario-11, H-41
   @Test(
-    "Scenario 11: of 500 with one refused, 499 land; the one is reported once, and what refers to it waits")
+    "Of 500 records with one rejected, 499 are stored and dependents of one wait")
   func poison() async throws {
     let pair = try Pair(schema: .family, rules: rules) { $0.batchSize = 500 }
     try pair.a.change { transaction in
@@ -33,7 +33,7 @@ struct Scenario11Poison {
     #expect(try pair.a.store.inbox().first?.reason?.code == "tooLarge")
     #expect(try await pair.world.serverRecords().count == 499)
 
-    // What refers to it waits; what has nothing to do with it does not.
+    // A record that refers to it waits, and an unrelated one doesn't.
     try pair.a.put(.child("C1", of: "P250"))
     try pair.a.put(.child("C2", of: "P2"))
     let later = await pair.a.store.sync(.push)
@@ -51,7 +51,7 @@ struct Scenario11Poison {
 
   /// Promises: Scenario-11
   @Test(
-    "Scenario 11: a refused deletion shows its record again: at once under discard, else when it is reverted")
+    "A rejected deletion shows its record again, at once or when it is reverted")
   func refusedDeletion() async throws {
     for policy in [RejectionPolicy.discardAndRefetch, .keepPending] {
       let pair = try await Pair.sharing(["T1", "T2"], rules: .undeletable) { $0.rejectionPolicy = policy }

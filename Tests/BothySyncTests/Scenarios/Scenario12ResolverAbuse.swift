@@ -4,10 +4,10 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// Scenario 12: merge policies of the app's own that misbehave, and records that change under them.
-@Suite("Scenario 12", .timeLimit(.minutes(5)))
+/// An app's merge policies that misbehave, and records that change while a policy runs.
+@Suite("Merge policies that misbehave", .timeLimit(.minutes(5)))
 struct Scenario12ResolverAbuse {
-  /// A pair on which B's edit of T1 is on the server and A's is pending, with a policy that decides on A.
+  /// Returns a pair whose policy decides on A. B's edit of T1 is on the server, and A's is pending.
   private func conflict(
     clock: VirtualClock? = nil, _ decide: @escaping @Sendable (MergeContext) async throws -> MergeDecision
   ) async throws -> Pair {
@@ -32,7 +32,7 @@ struct Scenario12ResolverAbuse {
   }
 
   /// Promises: Scenario-12
-  @Test("Scenario 12: a policy that throws is asked again after a retry, and its answer counts then")
+  @Test("A policy that throws runs again after a retry, and then decides")
   func throwing() async throws {
     struct Broken: Error {}
     let calls = Calls()
@@ -49,7 +49,7 @@ struct Scenario12ResolverAbuse {
   }
 
   /// Promises: Scenario-12
-  @Test("Scenario 12: a policy that returns nothing, or what is no such record, decides nothing")
+  @Test("A policy that returns nothing, or an invalid record, decides nothing")
   func nonsense() async throws {
     let answers: [[String: JSONValue]] = [
       [:],  // nothing
@@ -66,7 +66,7 @@ struct Scenario12ResolverAbuse {
   }
 
   /// Promises: Scenario-12
-  @Test("Scenario 12: a policy that never returns is given up when its time is over; other records go on")
+  @Test("A policy that never returns is cancelled after a time limit; other records continue")
   func endless() async throws {
     let clock = VirtualClock()
     let latch = Latch()
@@ -92,7 +92,7 @@ struct Scenario12ResolverAbuse {
 
   /// Promises: Scenario-12
   @Test(
-    "Scenario 12: a record edited or deleted while its policy is asked is asked about again",
+    "A record edited or deleted while its policy runs is decided again",
     arguments: [false, true])
   func changedMeanwhile(isDeleted: Bool) async throws {
     let latch = Latch()

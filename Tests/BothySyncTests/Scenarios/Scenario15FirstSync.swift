@@ -4,13 +4,13 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// Scenario 15: a first sync of many pages, cut off after each of them while others write.
-@Suite("Scenario 15", .faultsStrike, .timeLimit(.minutes(5)))
+/// A first sync of many pages that is interrupted after each of them while other devices write.
+@Suite("Interrupted first syncs", .faultsStrike, .timeLimit(.minutes(5)))
 struct Scenario15FirstSync {
   private static let noteCount = 23
   private static let pairs = 4
 
-  /// Two records that others always change together; their titles are equal in every state of the server.
+  /// Changes the pairs of records that always change together. Their titles are equal in every state of the server.
   private static func retitlePairs(_ store: Store, _ title: String) throws {
     try store.write { transaction in
       for number in 0..<pairs {
@@ -23,7 +23,7 @@ struct Scenario15FirstSync {
 
   /// Promises: Scenario-15, H-20
   @Test(
-    "Scenario 15: a first sync that is interrupted at each page while others write goes on, leaves no gap and shows nothing torn",
+    "A first sync interrupted at each page continues, without gaps and torn states",
     arguments: [5])
   func interrupted(pageSize: Int) async throws {
     let pageCount = (Self.noteCount + 2 * Self.pairs) / pageSize + 1
@@ -51,7 +51,7 @@ struct Scenario15FirstSync {
     func observe() {
       pair.a.remote.setDuringExchange { [store = pair.a.store.store] in
         do {
-          // Others go on writing: changed, deleted and new records between any two pages.
+          // Other devices keep writing: changed, deleted and new records between any two pages.
           let number = round.add()
           guard number <= 8 else { return }
           try Self.retitlePairs(writer.store, "\(number)")
@@ -68,7 +68,7 @@ struct Scenario15FirstSync {
     observe()
     let first = await pair.a.store.sync()
     if first.skipped != nil {
-      // Nothing of it is seen, and nothing of it is lost with the process.
+      // No record of the incomplete pull is visible, and the process loses none of them.
       #expect(try pair.a.noteIDs().isEmpty)
       try pair.a.restart()
       observe()
@@ -83,7 +83,7 @@ struct Scenario15FirstSync {
     #expect(try await pair.a.store.repair().map(\.isEqual) == [true])
   }
 
-  /// What no state of the server ever was: half of a pull, or half of what was changed together.
+  /// Returns a state that the server never had: half of a pull, or half of a transaction.
   private static func problem(_ store: Store) async throws -> String? {
     try await store.read { transaction in
       let notes = try transaction.fetch(RecordQuery<Note>())

@@ -4,10 +4,10 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Scenario 18: the server was restored from an older backup, or lost everything.
-@Suite("Scenario 18", .timeLimit(.minutes(5)))
+/// A server that was restored from an older backup, or lost everything.
+@Suite("Restored and emptied servers", .timeLimit(.minutes(5)))
 struct Scenario18Restored {
-  /// A world whose server can be put back: devices talk to whatever ledger is in place.
+  /// A world whose server can be restored. Devices sync with the ledger that is in place.
   private struct Servers {
     let folder: TemporaryFolder
     let time = VirtualTime()
@@ -36,14 +36,14 @@ struct Scenario18Restored {
 
     func backup() async throws { try await ledger.backup(to: folder.path + "/backup.sqlite") }
 
-    /// The backup in place of the ledger; `announced` when the restorer says so, as one should.
+    /// Puts the backup in place of the ledger. `announced` is true if the restore starts a new epoch, as it should.
     mutating func restore(announced: Bool) async throws {
       ledger = try SQLiteLedger(at: folder.path + "/backup.sqlite")
       if announced { try await ledger.startEpoch(space: "test") }
       use(ledger)
     }
 
-    /// The server is started anew on the file that it had.
+    /// Restarts the server on its existing file.
     mutating func reopen() throws {
       try ledger.close()
       ledger = try SQLiteLedger(at: folder.path + "/backup.sqlite")
@@ -58,7 +58,7 @@ struct Scenario18Restored {
     func digest() async throws -> ScopeDigest { try await remote.digest(.space) }
   }
 
-  /// One transaction of the app.
+  /// Performs one transaction of the app.
   private func change(_ store: SyncedStore, _ body: (WriteTransaction) throws -> Void) throws {
     try store.store.write(body)
   }
@@ -74,7 +74,7 @@ struct Scenario18Restored {
   }
 
   /// Promises: Scenario-18, H-11
-  @Test("Scenario 18: a restore that nobody announced is noticed even after others wrote as much again")
+  @Test("An unannounced restore is noticed even after other devices wrote as much again")
   func overtaken() async throws {
     var servers = try Servers()
     let (a, b) = (try servers.device("a", .fieldMerge), try servers.device("b", .fieldMerge))
@@ -85,7 +85,7 @@ struct Scenario18Restored {
       for number in 2..<5 { try transaction.insert(Note(id: "T\(number)", "new")) }
     }
     #expect(try await isEven(servers, [a, b]))
-    // What is asked for anew has forgotten its cursor, and not how far it was.
+    // A validator that was reset loses the cursor, but keeps the last position.
     try b.resetValidator(of: "Note")
     try await servers.restore(announced: false)
     let stranger = try servers.device("c", .fieldMerge)
@@ -103,7 +103,7 @@ struct Scenario18Restored {
     }
     #expect(try await isEven(servers, [a, b, stranger]))
     #expect(try note(b, "mine")?.title == "pending" && note(b, "T10")?.title == "theirs")
-    // A start of the same file is no restore.
+    // Opening the same file again isn't a restore.
     try servers.reopen()
     try change(a) { try $0.insert(Note(id: "later", "x")) }
     #expect(try await isEven(servers, [a, b, stranger]))
@@ -111,7 +111,7 @@ struct Scenario18Restored {
 
   /// Promises: Scenario-18, H-11
   @Test(
-    "Scenario 18: a server restored from an older backup is followed once adopted, and unsynced edits stay",
+    "An adopted server that was restored is synced, and unsynced edits stay",
     arguments: [false, true])
   func restored(announced: Bool) async throws {
     var servers = try Servers()
@@ -122,7 +122,7 @@ struct Scenario18Restored {
     }
     #expect(try await isEven(servers, [b, a]))
     try await servers.backup()
-    // After the backup: changes that the restored server knows nothing of.
+    // After the backup: changes that the restored server doesn't know.
     try change(b) { transaction in
       _ = try transaction.update(Note.self, id: "T1") { $0.title = "after the backup" }
       _ = try transaction.update(Note.self, id: "T2") { $0.title = "after the backup" }
@@ -137,7 +137,7 @@ struct Scenario18Restored {
       try transaction.insert(Note(id: "mine", "made here"))
     }
     try await servers.restore(announced: announced)
-    // Nothing goes back before somebody decides.
+    // No record is restored before the app decides.
     for scope in [SyncScope.pull, .push, .both] {
       #expect(await a.sync(scope).skipped?.name == "otherServer")
     }
@@ -145,13 +145,13 @@ struct Scenario18Restored {
     #expect(try note(a, "late") != nil)
     #expect(try await servers.remote.query(AnyQuery("Note")).count == 8)
     try await a.store.write { try $0.insert(Note(id: "later", "made meanwhile")) }
-    // Every device has to look before the server has gone on past what it knew; else only comparing finds out.
+    // Every device has to compare before the server has passed its known position. Later only a digest finds the loss.
     #expect(try await b.adoptServer().rebased == [.space])
     let pull = try await a.adoptServer()
     #expect(pull.skipped == nil)
     #expect(pull.rebased == [.space])
     #expect(Set(pull.lost.map(\.id)).isSuperset(of: ["T1", "late"]))
-    // The server's older state counts for what was clean here.
+    // The server's older state counts for records without pending changes.
     #expect(try note(a, "T1")?.title == "old")
     #expect(try note(a, "T3")?.title == "old")
     #expect(try note(a, "late") == nil)
@@ -168,7 +168,7 @@ struct Scenario18Restored {
 
   /// Promises: Scenario-18
   @Test(
-    "Scenario 18: a server that lost everything is refused; adopted, it is told of unsynced edits",
+    "An emptied server is refused, and receives unsynced edits once adopted",
     arguments: [MergePolicy.clientWins, .serverModifiedWins])
   func emptied(policy: MergePolicy) async throws {
     var servers = try Servers()
@@ -199,7 +199,7 @@ struct Scenario18Restored {
 
   /// Promises: Scenario-18
   @Test(
-    "Scenario 18: a restore that nobody announced is noticed though the server has gone on past all cursors"
+    "An unannounced restore is noticed though the server has passed all cursors"
   )
   func unnoticed() async throws {
     var servers = try Servers()

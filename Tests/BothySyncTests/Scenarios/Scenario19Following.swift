@@ -3,15 +3,15 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Scenario 19: what is followed changes while there is no network.
-@Suite("Scenario 19", .timeLimit(.minutes(5)))
+/// Subscriptions that change while the device is offline.
+@Suite("Subscriptions that change offline", .timeLimit(.minutes(5)))
 struct Scenario19Following {
   private let trips = PullScope(container: "trips", includesChildren: true)
   private let oslo = PullScope(container: "trips/oslo", includesChildren: true)
 
   /// Promises: Scenario-19, N-7
   @Test(
-    "Scenario 19: narrowing offline with unsynced edits in the removed part, and writing outside of it, loses nothing",
+    "Narrowing a subscription offline loses no unsynced edit, even outside of it",
     arguments: [false, true])
   func narrowing(restarts: Bool) async throws {
     let pair = try Pair(policy: .fieldMerge)
@@ -22,7 +22,7 @@ struct Scenario19Following {
     }
     await pair.b.store.sync()
     await pair.a.store.sync()
-    // Others edit meanwhile.
+    // Another device edits meanwhile.
     try pair.b.edit("R1") { $0.note = "theirs" }
     try pair.b.retitle("R4", "theirs")
     await pair.b.store.sync()
@@ -36,14 +36,14 @@ struct Scenario19Following {
       try await pair.a.store.follow([oslo])
     }
     #expect(try pair.a.noteIDs() == ["O1", "O2", "R1", "R9"])
-    // A write outside of what is followed.
+    // A write outside of the subscription.
     try pair.a.change { try $0.insert(Note(id: "P1", "outside"), in: "trips/paris") }
     await pair.a.store.sync()
     #expect(try pair.a.store.outbox().count == 4)
     pair.a.remote.isOffline = false
     for _ in 0..<2 { #expect(await pair.a.store.sync().skipped == nil) }
     #expect(try pair.a.store.outbox().isEmpty)
-    // All of it is on the server, and what is not followed is not here.
+    // All changes are on the server, and records outside the subscription are not here.
     #expect(try await pair.server("R1")?["title"] == "mine")
     #expect(try await pair.server("R1")?["note"] == "theirs")
     #expect(try await pair.server("R2") == nil)
@@ -52,13 +52,13 @@ struct Scenario19Following {
     #expect(try pair.a.noteIDs().filter { $0.hasPrefix("R") }.isEmpty)
     #expect(try pair.a.title("P1") == "outside")
     #expect(try pair.a.store.digest(oslo).digest == (await pair.a.store.remoteDigest(oslo)).digest)
-    // Widened again, the device is as any other.
+    // With the wider subscription, the device equals the others.
     try await pair.a.store.follow([.space])
     #expect(try await pair.isEven())
   }
 
   /// Promises: Scenario-19
-  @Test("Scenario 19: widening again before the edits were sent keeps their records")
+  @Test("Widening a subscription before the edits were sent keeps their records")
   func backAgain() async throws {
     let pair = try Pair(policy: .fieldMerge)
     try pair.a.restart(configuration: .following([trips], .fieldMerge))

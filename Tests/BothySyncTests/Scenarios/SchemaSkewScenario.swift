@@ -32,7 +32,7 @@ struct SchemaSkewScenario {
 
   /// Promises: Scenario-21, H-56, S-7
   @Test(
-    "Scenario 21: a full outbox survives the update of the app: renamed, converted and new fields all go out")
+    "A full outbox survives an app update that renames, converts and adds fields")
   func fullOutbox() async throws {
     let pair = try Pair(schema: Self.old)
     for name in ["edited", "deleted", "doubt"] {
@@ -62,7 +62,7 @@ struct SchemaSkewScenario {
   }
 
   /// Promises: Scenario-21
-  @Test("Scenario 21: a column the old app does not know survives its edit")
+  @Test("A field that the old app does not know survives its edit")
   func unknownField() async throws {
     let narrow = Self.memo(1, FieldSchema("title", .text))
     let wide = Self.memo(2, FieldSchema("title", .text), FieldSchema("colour", .text, optional: true))
@@ -76,7 +76,7 @@ struct SchemaSkewScenario {
     await older.store.sync()
     await newer.store.sync()
     #expect(try newer.record("Memo", "M1")?.fields == ["title": "two", "colour": "red"])
-    // The old app itself is updated: the column was here all the time.
+    // The old app itself is updated. The field was stored here from the beginning.
     older.remote.forgetRequests()
     try older.restart(schema: wide)
     #expect(try older.record("Memo", "M1")?["colour"] == "red")
@@ -86,7 +86,7 @@ struct SchemaSkewScenario {
 
   /// Promises: Scenario-21
   @Test(
-    "Scenario 21: records of a type the old app does not know arrive, and appear after its update with no request"
+    "Records of an unknown type are stored, and appear after the app's update"
   )
   func unknownType() async throws {
     let narrow = Self.memo(1, FieldSchema("title", .text))
@@ -106,7 +106,7 @@ struct SchemaSkewScenario {
 
   /// Promises: Scenario-21
   @Test(
-    "Scenario 21: when the server takes newer apps only, the outbox waits without a request until the update, then goes"
+    "If the server requires a newer app, the outbox waits for the update"
   )
   func parked() async throws {
     let pair = try Pair(schema: Self.old, rules: AuthorityRules(minimumSchemaVersion: 2)) {
@@ -132,7 +132,7 @@ struct SchemaSkewScenario {
     await run.value
     #expect(pair.a.remote.requests.count == 1)
     #expect(try store.pendingCounts().insert == 2)
-    // A forced sync asks again; nothing is lost by the answer.
+    // A forced sync sends a request again, and the response loses nothing.
     #expect(await store.sync(forced: true).skipped?.name == "updateRequired")
     #expect(pair.a.remote.requests.count == 2)
     try pair.a.restart(schema: Self.new, migrations: Self.steps)
@@ -144,7 +144,7 @@ struct SchemaSkewScenario {
 
   /// Promises: S-72
   @Test(
-    "A file that does not fit the schema is refused; made anew on purpose, its pending work is in a document first"
+    "A file that does not fit the schema is refused, or recreated after export"
   )
   func mismatch() async throws {
     let pair = try Pair(schema: Self.old)
@@ -162,14 +162,14 @@ struct SchemaSkewScenario {
     let text = try String(contentsOfFile: document, encoding: .utf8)
     #expect(text.contains("M1") && text.contains("\"title\":\"one\""))
     #expect(await pair.a.store.sync().skipped == nil)
-    // Nothing pending, nothing to set aside.
+    // Without pending changes, no document is written.
     try pair.a.restart(schema: Self.memo(3, FieldSchema("other", .text)))
     #expect(pair.a.store.setAside == nil)
   }
 
   /// Promises: S-7, S-8
   @Test(
-    "A file whose bookkeeping an earlier version made is brought up to date by itself, and its pending work goes out"
+    "A file of an earlier version is upgraded, and its pending changes are sent"
   )
   func earlierBookkeeping() async throws {
     let pair = try Pair(schema: .notes)
@@ -186,7 +186,7 @@ struct SchemaSkewScenario {
 }
 
 extension SimulatedDevice {
-  /// Changes the file as no version of the app does.
+  /// Changes the file in a way that no version of the app does.
   fileprivate func tamper(_ sql: String) throws {
     try store.store.write(origin: .remote) { try PreparedStatement(sql, in: $0.database).run() }
   }

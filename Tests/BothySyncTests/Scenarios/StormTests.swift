@@ -4,17 +4,17 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// An hour of a virtual clock in which the server is too busy, and the app goes on as if nothing were the matter.
+/// An hour of a virtual clock in which the server is overloaded, while the app keeps working normally.
 @Suite("A server in a storm", .faultsStrike, .timeLimit(.minutes(10)))
 struct StormTests {
-  /// A device that syncs by itself, with all triggers and the waits that a configuration has unless told otherwise.
+  /// A device that syncs by itself, with all triggers and the default waits.
   private struct Device {
     let pair: Pair
     let clock = VirtualClock()
     var store: SyncedStore { pair.a.store }
     var remote: FaultyRemote { pair.a.remote }
 
-    /// The waits that a configuration has unless told otherwise, drawn by a seed.
+    /// The default waits, drawn by a seed.
     static func backoff() -> Backoff {
       let chance = Mutex(SeededGenerator(seed: 5))
       return Backoff(random: { chance.withLock { Double.random(in: 0..<1, using: &$0) } })
@@ -28,7 +28,7 @@ struct StormTests {
       try pair.a.insert("first", "waits")
     }
 
-    /// Lets a second pass on all clocks, and what was due in it be done.
+    /// Advances all clocks by a second, and waits until the work that was due is done.
     func second() async throws {
       pair.world.time.advance(by: 1000)
       clock.advance(by: .seconds(1))
@@ -40,7 +40,7 @@ struct StormTests {
       }
     }
 
-    /// What an app does meanwhile, once a second: it saves, reads, asks for a sync, and the server hints at news.
+    /// Does the work of an app for one second: it saves, reads and requests a sync, and the server sends notifications.
     func work(_ second: Int) async throws {
       try await store.save(Note(id: "N\(second)", "written in the storm"))
       for policy in [FetchPolicy.cacheThenRefresh, .syncThenCache] where second.isMultiple(of: 7) {
@@ -52,7 +52,7 @@ struct StormTests {
     }
   }
 
-  /// Plays the hour. Returns the device, still running, and how often it asked.
+  /// Plays the hour and returns the number of requests in it. Calls `body` while the device is still running.
   private func hour(
     _ retryAfter: Double?, _ body: (Device) async throws -> Void
   ) async throws -> Int {
@@ -71,7 +71,7 @@ struct StormTests {
     return tries
   }
 
-  /// How often the same waits make a device ask in an hour that does nothing else.
+  /// Returns the number of requests that the waits alone cause in an hour without other work.
   private func triesAlone(_ retryAfter: Double?) -> Int {
     let backoff = Device.backoff()
     var (tries, time) = (1, Duration.zero)
@@ -84,7 +84,7 @@ struct StormTests {
 
   /// Promises: Scenario-23
   @Test(
-    "Saves make no storm of requests; a server that is back has all soon",
+    "Saves cause no storm of requests, and a recovered server soon has everything",
     arguments: [Double?.none, 20])
   func storm(retryAfter: Double?) async throws {
     let alone = triesAlone(retryAfter)
@@ -99,7 +99,7 @@ struct StormTests {
     print(
       "storm, Retry-After \(retryAfter.map { "\($0) s" } ?? "none"): \(tries) tries, \(alone) by the waits alone"
     )
-    // A try every 33 s on average, and at least every 20 s where the server says so: see `Backoff`.
+    // An attempt every 33 s on average, and at least every 20 s if the server says so: see `Backoff`.
     #expect((80...200).contains(alone))
     #expect(Double(tries) <= 1.2 * Double(alone))
   }

@@ -4,7 +4,7 @@ import BothyTesting
 import Testing
 
 /// An app and its extension: two engines on one file.
-@Suite("Scenario 25: two engines on one file", .timeLimit(.minutes(5)))
+@Suite("Two engines on one file", .timeLimit(.minutes(5)))
 struct TwoEnginesScenario {
   private func second(_ device: SimulatedDevice, _ world: SimulatedWorld) throws -> SyncedStore {
     var configuration = SyncConfiguration.quiet
@@ -15,7 +15,7 @@ struct TwoEnginesScenario {
   }
 
   /// Promises: Scenario-25, H-55
-  @Test("Scenario 25: app and extension write and sync at once; nothing is lost and nothing is made twice")
+  @Test("An app and its extension that sync at once lose and duplicate nothing")
   func together() async throws {
     let pair = try Pair(policy: .fieldMerge)
     let app = pair.a.store
@@ -50,7 +50,7 @@ struct TwoEnginesScenario {
   }
 
   /// Promises: Scenario-25, H-52
-  @Test("Scenario 25: a reset in the middle of a sync leaves neither rows of before nor entries without rows")
+  @Test("A reset during a sync leaves neither old rows nor entries without rows")
   func resetDuringSync() async throws {
     for byOther in [false, true] {
       let pair = try await Pair.sharing(["T1", "T2"])
@@ -63,7 +63,7 @@ struct TwoEnginesScenario {
       let app = pair.a.store
       let syncing = Task { await app.sync() }
       await answered.reached()
-      // Another process resets at once; the engine that syncs does it when the sync is over.
+      // Another process resets at once. The engine that syncs resets when the sync is over.
       let resetting = Task { try await (byOther ? other : app).reset(discardingPending: true) }
       if byOther { try await resetting.value }
       pair.a.remote.setDuringExchange {}
@@ -71,7 +71,7 @@ struct TwoEnginesScenario {
       _ = await syncing.value
       try await resetting.value
       #expect(try pair.a.store.diagnose().findings.isEmpty)
-      // The server had taken the edit before the reset; it is there like any other data.
+      // The server had accepted the edit before the reset, so it arrives like other data.
       #expect(try await pair.isEven())
       #expect(try pair.a.title("T1") == "pending")
       #expect(try pair.a.title("T2") == "news")
@@ -81,7 +81,7 @@ struct TwoEnginesScenario {
 
   /// Promises: Scenario-25
   @Test(
-    "Scenario 25: a disk that is full at any step of a write or a sync loses nothing, and room makes it go on"
+    "A full disk at any step of a write or sync loses nothing"
   )
   func diskFull() async throws {
     var step = 0
@@ -99,13 +99,13 @@ struct TwoEnginesScenario {
         isWritten = true
       } catch let error as StoreError {
         #expect(error.code == .diskFull, "step \(step)")
-        // After the commit nobody can tell it that it failed; the write is there.
+        // After the commit a failure can't be reported to the app. The write exists.
         isWritten = try pair.a.isPending()
         #expect(try pair.a.title() == (isWritten ? "A's" : "start"), "step \(step)")
       }
       let report = await pair.a.store.sync()
       wasPassed = pair.a.failPoints.passed.count >= step
-      // What the sync could not do is noted after it; the note itself fails no sync.
+      // The failure of the sync is recorded after it. The failure to record it fails no sync.
       let isNote = pair.a.failPoints.passed.count == step
       if step > 3 && wasPassed { #expect((report.skipped == nil) == isNote, "step \(step)") }
       #expect(try pair.a.title() == (isWritten ? "A's" : "start"), "step \(step)")

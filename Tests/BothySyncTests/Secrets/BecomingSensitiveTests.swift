@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Fields that become sensitive with a new schema, and ways to a server that secrets can't take.
+/// Fields that become sensitive with a new schema, and connections on which secrets can't be sent.
 @Suite("Fields that become sensitive", .timeLimit(.minutes(5)))
 struct BecomingSensitiveTests {
   private static let word = "correct-horse-battery"
@@ -38,7 +38,7 @@ struct BecomingSensitiveTests {
     }
   }
 
-  @Test("A field that becomes sensitive takes its values along, sent or not")
+  @Test("A field that becomes sensitive keeps its values, sent or not")
   func values() async throws {
     let taken = Mutex<[String: String]>([:])
     var rules = AuthorityRules()
@@ -55,7 +55,7 @@ struct BecomingSensitiveTests {
       #expect(try device.record("User", id)?.fields == ["name": "ann"])
     }
     #expect(try !contains(Self.word, device))
-    // A kill right after the update loses nothing.
+    // A restart right after the update loses nothing.
     try device.restart()
     let report = await device.store.sync()
     #expect(report.pushed == 2 && report.failures.isEmpty)
@@ -69,7 +69,7 @@ struct BecomingSensitiveTests {
     #expect(try device.store.diagnose().findings.isEmpty)
   }
 
-  @Test("A field that becomes sensitive, or ceases to be, without a step is refused")
+  @Test("A field that becomes or stops being sensitive without a step is refused")
   func declared() throws {
     let world = try SimulatedWorld()
     let device = try world.addDevice(schema: Self.first)
@@ -82,7 +82,7 @@ struct BecomingSensitiveTests {
     #expect(throws: StoreError.self) { try device.restart(schema: Self.schema(3, sensitive: false)) }
   }
 
-  @Test("A server that knows a field as sensitive refuses its value as an ordinary one")
+  @Test("A server that knows a sensitive field refuses its value in clear text")
   func inClear() async throws {
     var rules = AuthorityRules()
     rules.schema = Self.second
@@ -98,7 +98,7 @@ struct BecomingSensitiveTests {
     #expect(try await world.serverRecords().keys.map(\.id) == ["U2"])
   }
 
-  @Test("A record whose secrets can't be sent stops neither the others nor the pull")
+  @Test("A record whose secrets can't be sent stops neither others nor the pull")
   func insecure() async throws {
     let world = try SimulatedWorld()
     let other = try world.addDevice(schema: Self.second)

@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Sensitive fields: kept apart, sent once, forgotten.
+/// Sensitive fields: stored apart, sent once, then deleted.
 @Suite("Sensitive fields", .faultsStrike, .timeLimit(.minutes(5)))
 struct SecretTests {
   private static let schema = StoreSchema(
@@ -17,7 +17,7 @@ struct SecretTests {
     ])
   private static let word = "correct-horse-battery"
 
-  /// A server that takes secrets, and what it took.
+  /// A server that accepts secrets, and the secrets that it received.
   private final class Taken: Sendable {
     private let taken = Mutex<[String]>([])
     var words: [String] { taken.withLock { $0 } }
@@ -37,7 +37,7 @@ struct SecretTests {
     return record
   }
 
-  /// All bytes of the database and its log.
+  /// True if the database or its write-ahead log contains the word.
   private func contains(_ word: String, _ device: SimulatedDevice) throws -> Bool {
     for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: device.path + suffix) {
       let bytes = try Data(contentsOf: URL(fileURLWithPath: device.path + suffix))
@@ -52,7 +52,7 @@ struct SecretTests {
 
   /// Promises: X-17
   @Test(
-    "A secret is never in the database, the outbox or the report; it reaches the server once and is forgotten"
+    "A secret reaches the server once and is never stored in the database"
   )
   func journey() async throws {
     let taken = Taken()
@@ -81,7 +81,7 @@ struct SecretTests {
 
   /// Promises: X-17
   @Test(
-    "Whatever is lost on the way, the secret stays until the server has it, and is not in what waits to be sent again"
+    "A secret outlives lost requests and responses, outside the outbox"
   )
   func doubt() async throws {
     for fault in [FaultyRemote.Fault.lostRequest, .lostAnswer] {
@@ -103,7 +103,7 @@ struct SecretTests {
   }
 
   /// Promises: X-17
-  @Test("A secret that alone is changed is sent; one changed during the flight is sent after it")
+  @Test("A changed secret is sent, and one changed during a push follows")
   func changes() async throws {
     let taken = Taken()
     let world = try SimulatedWorld(rules: taken.rules())
@@ -116,7 +116,7 @@ struct SecretTests {
     let store = device.store.store
     device.remote.setDuringExchange {
       guard calls.add() == 1 else { return }
-      // The store is open: a failure shows in what the server took.
+      // The store is open, so a failure is visible in the secrets that the server received.
       _ = try? await store.write { try $0.update(id, fields: ["password": "two"]) }
     }
     await device.store.sync()
@@ -127,7 +127,7 @@ struct SecretTests {
 
   /// Promises: X-17
   @Test(
-    "Where others could read it on the way nothing is sent; where the server has no place for it, it is refused"
+    "A secret is not sent on an open connection or to an unprepared server"
   )
   func notSent() async throws {
     let world = try SimulatedWorld()
@@ -153,7 +153,7 @@ struct SecretTests {
   }
 
   /// Promises: X-17
-  @Test("A save that goes to the server at once takes the secret with it and keeps none; a purge forgets it")
+  @Test("A direct save sends the secret without storing it, and a purge deletes it")
   func direct() async throws {
     let taken = Taken()
     let world = try SimulatedWorld(rules: taken.rules())
@@ -167,7 +167,7 @@ struct SecretTests {
     #expect(try !contains(Self.word, device))
   }
 
-  @Test("A secret of a save without an answer is sent with the edit made meanwhile")
+  @Test("A secret of an unanswered save is sent with the concurrent edit")
   func meanwhile() async throws {
     let taken = Taken()
     let world = try SimulatedWorld(rules: taken.rules())
@@ -188,7 +188,7 @@ struct SecretTests {
     #expect(try device.record("User", "U1")?["name"] == "later")
   }
 
-  @Test("Signing out forgets the secrets, unless the work is parked")
+  @Test("Signing out deletes the secrets, unless the changes are parked")
   func signOut() async throws {
     for (form, left) in [(Account.SignOut.discard, 0), (.park, 1)] {
       let folder = try TemporaryFolder()
@@ -206,7 +206,7 @@ struct SecretTests {
     }
   }
 
-  @Test("Only an optional string of a synced type, with no index and no default, can be sensitive")
+  @Test("Only optional strings without index and default can be sensitive")
   func declaration() throws {
     for field in [
       FieldSchema("x", .text, sensitive: true), FieldSchema("x", .int, optional: true, sensitive: true),
@@ -221,7 +221,7 @@ struct SecretTests {
   }
 }
 
-/// A remote whose way can be read by others.
+/// A remote whose connection isn't confidential.
 struct OpenRemote: RemoteStorage {
   let remote: FaultyRemote
   var isConfidential: Bool { false }

@@ -3,11 +3,11 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// The storage bridge's document, its sections on syncing and merging.
+/// The sections of the storage bridge's document on syncing and merging.
 @Suite("The storage bridge: syncing and merging", .timeLimit(.minutes(5)))
 struct NTIBridgeSyncTests {
   /// Promises: N-38, C-12
-  @Test("Reads, saves, the start, the timer, the network and hints may start a sync, each of them or none")
+  @Test("Each trigger can start a sync, and all of them can be off")
   func triggers() async throws {
     #expect(SyncConfiguration.ntiBridge.triggers == .default)
     #expect(
@@ -32,7 +32,7 @@ struct NTIBridgeSyncTests {
   }
 
   /// Promises: N-40, N-54, C-13
-  @Test("Who asks for a container that is being synced, from any task, is held back and told with the first")
+  @Test("Callers from any task join a sync of their container and share its report")
   func joined() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
     try await pair.otherDeviceSets("news")
@@ -56,7 +56,7 @@ struct NTIBridgeSyncTests {
   }
 
   /// Promises: N-41, C-11
-  @Test("Without a server a sync ends at once, says so, and tells whoever follows")
+  @Test("Without a server a sync ends at once and reports it")
   func unavailable() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
     pair.a.remote.isOffline = true
@@ -69,7 +69,7 @@ struct NTIBridgeSyncTests {
 
   /// Promises: N-53, N-59, C-25, C-26
   @Test(
-    "When all is pushed the completion comes once, with the outcome of each record, and reports can be followed"
+    "A push completes once with the result of each record, and reports are observable"
   )
   func completion() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"], rules: .withoutNotes)
@@ -93,7 +93,7 @@ struct NTIBridgeSyncTests {
 
   /// Promises: N-50, C-7, C-18
   @Test(
-    "A newer record of the server replaces an unsent edit, an older one does not and is replaced by the push")
+    "A newer server record replaces an unsent edit; an older one is replaced")
   func newer() async throws {
     for theirsIsLater in [true, false] {
       let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
@@ -109,7 +109,7 @@ struct NTIBridgeSyncTests {
   }
 
   /// Promises: C-16, C-17
-  @Test("A deletion here gives way to a newer edit there; an edit here to a deletion there, and is reported")
+  @Test("Local deletions yield to newer remote edits, and local edits to remote deletions")
   func deletions() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2"])
     try pair.a.remove("T1")
@@ -126,7 +126,7 @@ struct NTIBridgeSyncTests {
   }
 
   /// Promises: N-51, N-52
-  @Test("A clean record with a later time or the same is replaced by what the server has, without a trap")
+  @Test("The server's record replaces a clean one with the same or a later time")
   func equalOrOlder() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
     try await pair.otherDeviceSets("same millisecond")
@@ -140,7 +140,7 @@ struct NTIBridgeSyncTests {
   }
 
   /// Promises: C-14, N-55
-  @Test("Writers from other tasks never wait for a sync and lose nothing to it")
+  @Test("Writers on other tasks never wait for a sync and lose nothing")
   func writers() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
     let latch = Latch()

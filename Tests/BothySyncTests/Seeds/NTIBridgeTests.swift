@@ -4,13 +4,13 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// The storage bridge's document, its sections on the storages and on how the bridge coordinates them.
+/// The sections of the storage bridge's document on the storages and on their coordination.
 @Suite("The storage bridge: storages and operations", .faultsStrike, .timeLimit(.minutes(5)))
 struct NTIBridgeTests {
   // MARK: introduction
 
   /// Promises: N-2, C-1, C-7
-  @Test("The server is always right: in conflicts and in refusals, each a setting of its own")
+  @Test("The server wins conflicts and rejections, each by a setting of its own")
   func serverIsRight() async throws {
     let bridge = SyncConfiguration.ntiBridge
     #expect(bridge.mergePolicies.default.name == "remoteNewerWins")
@@ -34,7 +34,7 @@ struct NTIBridgeTests {
   // MARK: storage operations
 
   /// Promises: N-3
-  @Test("A write is no read and a read is no write; only a read by policy goes to the network")
+  @Test("A write reads nothing, and only a read by policy uses the network")
   func operations() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
     try await pair.a.store.save(Note(id: "T2", "new"))
@@ -47,7 +47,7 @@ struct NTIBridgeTests {
   }
 
   /// Promises: N-9, C-24
-  @Test("A change from the socket is applied at once, unless it is old, the device's own, or work is pending")
+  @Test("A pushed change applies at once unless it is old or changes are pending")
   func socket() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2", "T3"])
     let old = try #require(try await pair.world.serverRecords()[.note("T1")])
@@ -79,7 +79,7 @@ struct NTIBridgeTests {
   }
 
   /// Promises: N-9
-  @Test("A change from the socket of a container that is not followed is left out, or stored, as asked")
+  @Test("A pushed change outside all subscriptions is ignored or stored, as configured")
   func socketElsewhere() async throws {
     let pair = try await Pair.preset(.ntiBridge) { $0.pullScopes = [PullScope(container: "followed")] }
     let change = ServerRecord(
@@ -95,7 +95,7 @@ struct NTIBridgeTests {
   }
 
   /// Promises: N-10
-  @Test("A server that gives no hints is polled, where an interval is configured")
+  @Test("A server without notifications is polled if an interval is configured")
   func polling() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"]) {
       $0.triggers = []
@@ -116,7 +116,7 @@ struct NTIBridgeTests {
   // MARK: local storage
 
   /// Promises: N-13, N-14
-  @Test("The local storage alone knows what was deleted here and what never was; deleting that is an error")
+  @Test("The local storage distinguishes deleted from unknown records; deleting unknown ones fails")
   func deletedOrUnknown() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
     pair.a.remote.isOffline = true
@@ -137,7 +137,7 @@ struct NTIBridgeTests {
 
   /// Promises: N-14
   @Test(
-    "The deletion of a record that only the server has is sent, by the network at once or marked as such later"
+    "Deleting a record that only the server has works online and offline"
   )
   func deletingUnseen() async throws {
     for offline in [false, true] {
@@ -164,7 +164,7 @@ struct NTIBridgeTests {
 
   /// Promises: N-27, N-28, S-17
   @Test(
-    "A read syncs its container and answers from here; without a server it answers from here all the same")
+    "A read syncs its container first, and works offline as well")
   func reads() async throws {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
     try pair.a.insert("T2", "unsent")
@@ -183,7 +183,7 @@ struct NTIBridgeTests {
   }
 
   /// Promises: N-28
-  @Test("A read whose sync takes too long answers from here, and the sync goes on")
+  @Test("A read whose sync takes too long returns local records, and the sync continues")
   func slowRead() async throws {
     let clock = VirtualClock()
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"]) {
@@ -207,7 +207,7 @@ struct NTIBridgeTests {
   // MARK: coordination of writes
 
   /// Promises: N-31, N-34, N-35, C-3, C-21
-  @Test("A write is durable here before it is sent; the server's record then replaces it")
+  @Test("A write is durable before it is sent, and the server's record replaces it")
   func writes() async throws {
     var type = Note.schema
     type.fields.append(FieldSchema("link", .text, default: "expanded"))
@@ -224,7 +224,7 @@ struct NTIBridgeTests {
   }
 
   /// Promises: N-32, C-23
-  @Test("When the local storage fails the write fails, or is tried on the server, as configured")
+  @Test("If the local storage fails, a write fails or is sent, as configured")
   func localFailure() async throws {
     for policy in LocalFailurePolicy.allCases {
       let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2"]) { $0.localFailure = policy }
@@ -248,7 +248,7 @@ struct NTIBridgeTests {
 
   /// Promises: N-33, C-2
   @Test(
-    "Success, unavailability and refusal by the server are three outcomes; an unknown one is asked about again"
+    "Success, unavailability and rejection are distinct; an unknown result is requested again"
   )
   func outcomes() async throws {
     let pair = try await Pair.preset(.ntiBridge, rules: .withoutNotes)
@@ -274,7 +274,7 @@ struct NTIBridgeTests {
   }
 
   /// Promises: N-36
-  @Test("What was written offline is sent at the next start of the app, also by a newer version of it")
+  @Test("Offline changes are sent at the app's next start, even after an update")
   func nextStart() async throws {
     var newer = Note.schema
     newer.fields.append(FieldSchema("mood", .text, default: "calm"))

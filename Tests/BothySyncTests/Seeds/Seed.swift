@@ -4,9 +4,9 @@ import BothySyncService
 import BothyTesting
 import Synchronization
 
-/// What the tests that read as the older systems did have in common.
+/// Helpers of the tests that describe the behaviour of the older systems.
 extension Pair {
-  /// Two devices with one of the presets, and waits that a test replays.
+  /// Creates two devices with one of the presets, and waits that a test repeats exactly.
   static func preset(
     _ preset: SyncConfiguration, sharing ids: [String] = [], rules: AuthorityRules = AuthorityRules(),
     schema: StoreSchema = .notes, _ change: (inout SyncConfiguration) -> Void = { _ in }
@@ -26,7 +26,7 @@ extension Pair {
     return pair
   }
 
-  /// B's edit of a title, brought to the server.
+  /// Changes a title on B and sends the change to the server.
   func otherDeviceSets(_ title: String, _ id: String = "T1") async throws {
     await b.store.sync(.both)
     try b.retitle(id, title)
@@ -40,7 +40,7 @@ extension RequestOptions {
 }
 
 extension SimulatedDevice {
-  /// The titles that a read by the policy gives, in the order of ids; nil reads as configured.
+  /// Returns the titles that a read by the policy finds, in the order of ids. Nil reads as configured.
   func titles(_ policy: FetchPolicy? = nil) async throws -> [String] {
     let options = RequestOptions(fetchPolicy: policy)
     return try await store.fetch(RecordQuery<Note>().order(SortKey("id")), options: options).values.map(
@@ -48,7 +48,7 @@ extension SimulatedDevice {
   }
 }
 
-/// Lines that callbacks write, in order.
+/// Lines that callbacks record, in order.
 final class Journal: Sendable {
   private let written = Mutex<[String]>([])
 
@@ -57,7 +57,7 @@ final class Journal: Sendable {
   func note(_ line: String) { written.withLock { $0.append(line) } }
 }
 
-/// A remote whose queries are answered by a test.
+/// A remote whose queries a test answers.
 final class ScriptedAnswer: RemoteStorage {
   private let remote: any RemoteStorage
   private let script = Mutex<@Sendable () async -> [ServerRecord]>({ [] })

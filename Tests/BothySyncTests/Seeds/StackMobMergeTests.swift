@@ -4,10 +4,10 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// The caching SDK's guide, its section on merge policies.
+/// The section of the caching SDK's guide on merge policies.
 @Suite("The caching SDK: merge policies", .timeLimit(.minutes(5)))
 struct StackMobMergeTests {
-  /// A with one of the policies and the title `mine` unsent; the server has `theirs`, set `earlier` or later.
+  /// Returns a pair with a conflict: A's title `mine` isn't sent, and the server has `theirs`, set earlier or later.
   private func conflict(_ policies: MergePolicies, theirsIsLater: Bool = true) async throws -> Pair {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) {
       $0.mergePolicies = policies
@@ -22,7 +22,7 @@ struct StackMobMergeTests {
   }
 
   /// Promises: S-45, S-55, S-62
-  @Test("There is a conflict if the server's record has changed since it was last told of, by its version")
+  @Test("A conflict exists if the server's version differs from the last known one")
   func whatIsAConflict() async throws {
     let calls = Calls()
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"]) {
@@ -46,7 +46,7 @@ struct StackMobMergeTests {
 
   /// Promises: S-54, S-55, S-58
   @Test(
-    "By default the server wins if it has changed: the cache gets its record, the lost one is in the report")
+    "By default a changed server record wins, and the report has the loser")
   func serverModifiedWins() async throws {
     #expect(SyncConfiguration.stackMob.mergePolicies.default.name == "serverModifiedWins")
     let pair = try await conflict(SyncConfiguration.stackMob.mergePolicies)
@@ -59,7 +59,7 @@ struct StackMobMergeTests {
   }
 
   /// Promises: S-53, S-56, C-22
-  @Test("Where the client wins its record replaces the server's, or its changed fields alone, as asked")
+  @Test("If the client wins, its record or only its changed fields replace the server's")
   func clientWins() async throws {
     for granularity in MergePolicy.Granularity.allCases {
       let pair = try await conflict(MergePolicies(.clientWins(granularity)))
@@ -73,7 +73,7 @@ struct StackMobMergeTests {
 
   /// Promises: S-57
   @Test(
-    "The later edit wins, a tie is the server's, and an edit against an unknown deletion is as configured")
+    "The later edit wins, the server wins ties, and unknown deletions are configurable")
   func lastModifiedWins() async throws {
     for theirsIsLater in [true, false] {
       let pair = try await conflict(MergePolicies(.lastModifiedWins), theirsIsLater: theirsIsLater)
@@ -98,12 +98,12 @@ struct StackMobMergeTests {
   }
 
   /// Promises: N-50
-  @Test("Where the newer remote record wins, a tie is the local change's")
+  @Test("If the newer remote record wins, a tie keeps the local change")
   func remoteNewerWins() async throws {
     #expect(try await titleAfterTie(.remoteNewerWins) == "mine")
   }
 
-  /// The title on the server after two devices changed it at the same moment.
+  /// Returns the title on the server after two devices changed it at the same moment.
   private func titleAfterTie(_ policy: MergePolicy) async throws -> String? {
     let tie = try await Pair.preset(.stackMob, sharing: ["T1"]) {
       $0.mergePolicies = MergePolicies(policy)
@@ -117,7 +117,7 @@ struct StackMobMergeTests {
   }
 
   /// Promises: S-59
-  @Test("Policies by operation and by type: the most specific one decides")
+  @Test("The most specific policy by operation and type decides")
   func byOperation() async throws {
     var policies = MergePolicies(.serverModifiedWins, updates: .clientWins, deletes: .clientWins)
     #expect(policies.policy(for: .insert, type: "Note").name == "serverModifiedWins")
@@ -137,7 +137,7 @@ struct StackMobMergeTests {
   }
 
   /// Promises: S-46, S-60, S-61
-  @Test("A policy of the app's sees the client, the server and the base, and names a side by the old numbers")
+  @Test("A custom policy sees all three versions and chooses a side by number")
   func custom() async throws {
     #expect(MergeSide.client.rawValue == 0 && MergeSide.server.rawValue == 1)
     let seen = Journal()
@@ -164,7 +164,7 @@ struct StackMobMergeTests {
 
   /// Promises: S-60
   @Test(
-    "For a deletion the policy sees no client record but the one that was deleted and when; nil stands for none"
+    "For a deletion a policy sees the deleted record and its time"
   )
   func customDeletion() async throws {
     let seen = Journal()
@@ -183,7 +183,7 @@ struct StackMobMergeTests {
   }
 
   /// Promises: S-2, S-60
-  @Test("A policy that throws leaves the record unsent and reported, and the others are synced")
+  @Test("A policy that throws leaves its record pending, and the others are synced")
   func throwing() async throws {
     struct Unsure: Error {}
     let pair = try await conflict(MergePolicies(.choosing { _, _, _ in throw Unsure() }))

@@ -4,13 +4,13 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// The caching SDK's guide, its sections on the cache and on fetching.
+/// The sections of the caching SDK's guide on the cache and on fetching.
 @Suite("The caching SDK: the cache and fetching", .timeLimit(.minutes(5)))
 struct StackMobReadingTests {
   // MARK: how the cache works
 
   /// Promises: S-4, S-5, S-82
-  @Test("Records that one request brought answer any number of later queries without the network")
+  @Test("Records of one request answer all later queries without the network")
   func subsets() async throws {
     let pair = try await Pair.preset(.stackMob)
     for number in 0..<6 { try pair.b.insert("T\(number)", number.isMultiple(of: 2) ? "even" : "odd") }
@@ -27,7 +27,7 @@ struct StackMobReadingTests {
   }
 
   /// Promises: S-4, S-82
-  @Test("What was asked for in part is not taken for all there is")
+  @Test("A partial result is not taken for a complete one")
   func partly() async throws {
     let pair = try await Pair.preset(.stackMob)
     try pair.b.insert("T1", "one")
@@ -63,7 +63,7 @@ struct StackMobReadingTests {
   // MARK: turning the cache on and off
 
   /// Promises: S-9, S-37
-  @Test("Without a cache every read and save goes to the network, and nothing stays here")
+  @Test("Without a cache every read and save uses the network and stores nothing")
   func disabled() async throws {
     let pair = try await Pair.preset(.stackMob) { $0.cache = .disabled }
     try await pair.a.store.save(Note(id: "T1", "mine"))
@@ -96,7 +96,7 @@ struct StackMobReadingTests {
 
   /// Promises: S-10, C-9
   @Test(
-    "After a fetch the cache holds for the query what the server has, and what is gone there is gone here")
+    "A fetch makes the cache equal to the server's result, deletions included")
   func replaced() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"])
     try pair.b.retitle("T1", "new")
@@ -110,7 +110,7 @@ struct StackMobReadingTests {
   }
 
   /// Promises: S-10
-  @Test("An answer that a sync has overtaken does not bring the old state back")
+  @Test("A response that a sync has overtaken does not restore the old state")
   func overtaken() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     let old = try #require(try await pair.world.serverRecords()[.note()])
@@ -129,7 +129,7 @@ struct StackMobReadingTests {
 
   /// Promises: S-11
   @Test(
-    "Results are values: what changes in the cache later does not change them, and reading them costs nothing"
+    "Results are values that later changes of the cache do not affect"
   )
   func values() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
@@ -146,7 +146,7 @@ struct StackMobReadingTests {
   // MARK: fetch policies
 
   /// Promises: S-14, S-15, S-19
-  @Test("The default is network only: the server answers, its answer is cached, and offline the fetch fails")
+  @Test("By default a fetch uses the network and caches the result, or fails offline")
   func networkOnly() async throws {
     #expect(SyncConfiguration.stackMob.fetchPolicy == .networkOnly)
     #expect(SyncConfiguration().fetchPolicy == .networkElseCache)
@@ -161,7 +161,7 @@ struct StackMobReadingTests {
   }
 
   /// Promises: S-16, S-17, S-18
-  @Test("The other three policies: network else cache, cache only, cache else network")
+  @Test("The other three policies are network else cache, cache only, cache else network")
   func policies() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     try await pair.otherDeviceSets("new")
@@ -179,7 +179,7 @@ struct StackMobReadingTests {
   }
 
   /// Promises: S-18
-  @Test("An empty answer that is known to be complete need not be asked for again, on request")
+  @Test("An empty result known to be complete needs no request, if configured")
   func knownEmpty() async throws {
     for trusts in [false, true] {
       let pair = try await Pair.preset(.stackMob) { $0.trustsCompleteness = trusts }
@@ -195,7 +195,7 @@ struct StackMobReadingTests {
 
   /// Promises: X-10
   @Test(
-    "A condition that only the server knows is answered by it; the cache has an error, or nothing, as asked")
+    "A condition unknown to the cache runs on the server, or fails locally")
   func serverOnlyConditions() async throws {
     var newer = Note.schema
     newer.fields.append(FieldSchema("mood", .text, optional: true))
@@ -228,7 +228,7 @@ struct StackMobReadingTests {
   }
 
   /// Promises: X-10
-  @Test("Geo conditions are evaluated here too, also inside others, with the server's answer")
+  @Test("Geo conditions give the server's result here too, even when nested")
   func geo() async throws {
     let places = StoreSchema(types: [TypeSchema("Place", fields: [FieldSchema("at", .coordinate)])])
     let pair = try await Pair.preset(.stackMob, schema: places)
@@ -246,7 +246,7 @@ struct StackMobReadingTests {
   // MARK: per request
 
   /// Promises: S-30, X-7, S-20, S-2
-  @Test("One request may have its own policy; the next has the store's again")
+  @Test("A request may have its own policy, and the next uses the store's")
   func perRequest() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) { $0.fetchPolicy = .cacheOnly }
     try await pair.otherDeviceSets("new")
@@ -258,7 +258,7 @@ struct StackMobReadingTests {
   }
 
   /// Promises: S-31
-  @Test("What changed since the last launch comes by the server's order, deletions too, unsent edits staying")
+  @Test("Changes since the last launch arrive in server order and keep unsent edits")
   func sinceLastLaunch() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"])
     let launch = try await pair.a.store.refresh().token
@@ -280,7 +280,7 @@ struct StackMobReadingTests {
   }
 
   /// Promises: S-12, S-13, S-81
-  @Test("What a record refers to is loaded when asked for; offline and unknown it is an error that names it")
+  @Test("A referenced record is loaded on request, or the error names it")
   func related() async throws {
     let pair = try await Pair.preset(.stackMob, schema: .family)
     try pair.b.put(.parent("P1"))

@@ -4,14 +4,14 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// The caching SDK's guide, its sections on purging and on writing to the cache.
+/// The sections of the caching SDK's guide on purging and on writing to the cache.
 @Suite("The caching SDK: purging and saving", .timeLimit(.minutes(5)))
 struct StackMobSavingTests {
   // MARK: manually purging
 
   /// Promises: S-25, S-26, S-27
   @Test(
-    "One record, several by id and several by value can be purged; unsent ones stay unless said otherwise")
+    "Records can be purged by id and by value; pending ones stay")
   func purge() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3", "T4", "T5"])
     #expect(try pair.a.store.purge(.note("T1")).removed == 1)
@@ -46,7 +46,7 @@ struct StackMobSavingTests {
   }
 
   /// Promises: S-29, H-52
-  @Test("Emptying the cache waits for a running sync, refuses while work is unsent, and leaves nothing stuck")
+  @Test("Emptying the cache waits for a sync and refuses while changes are pending")
   func resetAll() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2"])
     try pair.a.retitle("unsent")
@@ -75,7 +75,7 @@ struct StackMobSavingTests {
 
   /// Promises: S-33, S-34, S-38, S-39
   @Test(
-    "With a network a save goes to the server, without a probe, and its answer into the cache; without, it waits"
+    "A save is sent at once and caches the response, or waits while offline"
   )
   func saving() async throws {
     var type = Note.schema
@@ -99,7 +99,7 @@ struct StackMobSavingTests {
 
   /// Promises: S-35, C-4, C-21
   @Test(
-    "A save that the server refuses throws and changes nothing here; one that it takes gives the server's record"
+    "A rejected save throws and changes nothing; an accepted one stores the server's record"
   )
   func networkThenCache() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"], rules: .withoutNotes)
@@ -119,7 +119,7 @@ struct StackMobSavingTests {
 
   /// Promises: X-9, H-36
   @Test(
-    "A save of several records tells of each; one that fails keeps no other back, and alone is sent again")
+    "A save of several records reports each, and a failure stops no other")
   func severalAtOnce() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"], rules: .withoutNotes)
     let records = [
@@ -143,7 +143,7 @@ struct StackMobSavingTests {
 
   /// Promises: S-36
   @Test(
-    "A save to the network only is not cached: a new record is not here, and an old one is known to be out of date"
+    "A save to the network only marks the cached record as stale"
   )
   func networkOnly() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
@@ -170,7 +170,7 @@ struct StackMobSavingTests {
   }
 
   /// Promises: S-37, S-40
-  @Test("Saves to the cache only are gathered, and the next sync sends them all with its progress told")
+  @Test("Saves to the cache only are collected, and the next sync sends them all")
   func cacheOnly() async throws {
     let pair = try await Pair.preset(.stackMob) {
       $0.savePolicy = .cacheOnly
@@ -193,7 +193,7 @@ struct StackMobSavingTests {
   // MARK: results that are not cached
 
   /// Promises: S-71
-  @Test("A request whose results are not cached touches no row, but marks one that it made out of date")
+  @Test("A request without cached results changes no row, but marks stale ones")
   func cacheResults() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     try await pair.otherDeviceSets("new")

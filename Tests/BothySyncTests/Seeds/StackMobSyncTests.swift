@@ -5,14 +5,14 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// The caching SDK's guide, its section on syncing with the server.
+/// The section of the caching SDK's guide on syncing with the server.
 @Suite("The caching SDK: syncing", .faultsStrike, .timeLimit(.minutes(5)))
 struct StackMobSyncTests {
   // MARK: when
 
   /// Promises: C-12, S-41, C-11, X-2
   @Test(
-    "A sync runs only when asked for, and each call reports: offline, with nothing to do, and again later")
+    "A sync runs only on request, and each call returns a report")
   func byHand() async throws {
     #expect(SyncConfiguration.stackMob.triggers.isEmpty)
     #expect(!SyncTriggers.default.isEmpty)
@@ -32,7 +32,7 @@ struct StackMobSyncTests {
   }
 
   /// Promises: C-10, X-2
-  @Test("A second sync during a sync does nothing and says so at once; a third one later runs")
+  @Test("A second sync during a sync ends at once, and a later one runs")
   func whileRunning() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     try pair.a.retitle("b")
@@ -58,7 +58,7 @@ struct StackMobSyncTests {
   // MARK: how it works
 
   /// Promises: S-51, C-8
-  @Test("Only what was changed here is exchanged; a sync both ways brings the rest")
+  @Test("A push exchanges only local changes, and a full sync brings the rest")
   func pushOnly() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2"])
     try await pair.otherDeviceSets("theirs", "T2")
@@ -73,7 +73,7 @@ struct StackMobSyncTests {
   }
 
   /// Promises: S-43, S-44, S-47
-  @Test("Changes travel in one request with no reading before it; one whose record is missing is no obstacle")
+  @Test("Changes are sent in one request without a read, and missing records are skipped")
   func batch() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3"])
     try pair.a.insert("T9", "new")
@@ -90,7 +90,7 @@ struct StackMobSyncTests {
 
   /// Promises: S-52, S-63, S-64, S-65, C-20, N-53
   @Test(
-    "Inserts, then updates, then deletions; the report lists them so, each by its id and with the old numbers"
+    "Inserts are sent first, then updates, then deletions, and reported in this order"
   )
   func phases() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2", "T3", "T4"])
@@ -123,7 +123,7 @@ struct StackMobSyncTests {
 
   /// Promises: S-49, N-54
   @Test(
-    "A sync beside the app leaves reads and saves alone, and one that is cancelled has done whole batches only"
+    "A sync blocks neither reads nor saves, and a cancelled one completes whole batches"
   )
   func cancelled() async throws {
     let pair = try await Pair.preset(.stackMob) { $0.batchSize = 2 }
@@ -150,7 +150,7 @@ struct StackMobSyncTests {
   }
 
   /// Promises: S-50, S-1
-  @Test("Work done offline on two devices is on the server and both devices after they have synced")
+  @Test("Offline changes of two devices are on both and the server after syncing")
   func agreement() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2"])
     for device in [pair.a, pair.b] { device.remote.isOffline = true }
@@ -166,7 +166,7 @@ struct StackMobSyncTests {
   // MARK: when it is done
 
   /// Promises: S-48, S-66, X-1, S-32
-  @Test("The callbacks for failures come first, by operation, then the completion, each where it belongs")
+  @Test("Callbacks for failures run first, by operation, then the completion")
   @MainActor
   func callbacks() async throws {
     var type = Note.schema
@@ -198,7 +198,7 @@ struct StackMobSyncTests {
 
   /// Promises: S-68, S-83
   @Test(
-    "What failed is still unsent and in the log; the report that says why can be written down and read again")
+    "Failed changes stay pending and are logged, and the report can be encoded")
   func failures() async throws {
     let log = RecordedLog()
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"], rules: .withoutNotes) {
@@ -221,7 +221,7 @@ struct StackMobSyncTests {
   }
 
   /// Promises: S-73
-  @Test("Whether a sync is running can be asked and followed, and is false before the completion is told")
+  @Test("The syncing state is observable, and false before the completion runs")
   func inProgress() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     let store = pair.a.store
@@ -239,7 +239,7 @@ struct StackMobSyncTests {
   }
 
   /// Promises: S-86
-  @Test("After an error inside the server the change is unsent, and the next sync sends it")
+  @Test("After an error inside the server the change is pending and sent next")
   func serverError() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     try pair.a.retitle("b")

@@ -4,13 +4,13 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-@Suite("Lists of principals, and what is written on the server only", .faultsStrike, .timeLimit(.minutes(5)))
+@Suite("Lists of users, and types written on the server only", .faultsStrike, .timeLimit(.minutes(5)))
 struct ListTests {
   private static let online = RequestOptions(fetchPolicy: .networkOnly)
   private static let offline = RequestOptions(fetchPolicy: .cacheOnly)
 
   /// Promises: N-4, N-6, N-29
-  @Test("A list is made and changed on the server at once, and its answer is here afterwards")
+  @Test("A list is created and changed on the server at once, then stored here")
   func straightThrough() async throws {
     let world = try Principals()
     var list = try await world.ann.store.create(PrincipalList(name: "friends", members: ["bob"]))
@@ -27,7 +27,7 @@ struct ListTests {
   }
 
   /// Promises: N-29, N-30, C-19
-  @Test("Offline a list can be read and not written: nothing is queued, here or later")
+  @Test("Offline a list can be read but not written, and nothing is queued")
   func offline() async throws {
     let world = try Principals()
     let list = try await world.ann.store.create(PrincipalList(name: "friends", members: ["bob"]))
@@ -52,7 +52,7 @@ struct ListTests {
 
   /// Promises: N-8
   @Test(
-    "Lists are their owner's: another neither sees nor changes them, a second device of the owner does both")
+    "Only the owner sees and changes a list, on any of the owner's devices")
   func owners() async throws {
     let world = try Principals()
     let list = try await world.ann.store.create(PrincipalList(name: "friends", members: ["bob"]))
@@ -74,7 +74,7 @@ struct ListTests {
     #expect(try await world.isEven())
   }
 
-  @Test("A list whose answer was lost is made once by trying again")
+  @Test("A list whose response was lost is created once by a second attempt")
   func lostAnswer() async throws {
     let world = try Principals()
     let list = PrincipalList(name: "friends", members: ["bob"])
@@ -92,7 +92,7 @@ struct ListTests {
   }
 
   /// Promises: N-29, N-30, C-19
-  @Test("A type declared to be written on the server only is never queued, by whatever way it is written")
+  @Test("A type written on the server only is never queued, however it is written")
   func declaredTypes() async throws {
     let world = try Principals(schema: Self.schema())
     try await world.ann.store.save(Note(id: "T1", "start"))
@@ -119,7 +119,7 @@ struct ListTests {
   }
 
   /// Promises: N-12, N-30, N-60
-  @Test("Whether such a type can be written now is told, and changes with each call's success and failure")
+  @Test("The availability of such a type changes with each call's success or failure")
   func availability() async throws {
     let world = try Principals(schema: Self.schema())
     let store = world.ann.store
@@ -132,11 +132,11 @@ struct ListTests {
     world.world.time.advance(by: 5000)
     #expect(store.reachabilityHint == ReachabilityHint(belief: .notReachable, age: .seconds(5)))
     world.ann.remote.isOffline = false
-    // The belief is advice: an explicit call tries all the same.
+    // The estimate is advice. An explicit call sends a request nevertheless.
     try await store.save(Note(id: "T1", "start"))
     #expect(await answers.next() == true)
     #expect(store.reachabilityHint.belief == .reachable)
-    // A refusal is an answer.
+    // An error response shows that the server is reachable.
     world.ann.remote.plan(.status(500, retryAfter: nil))
     await world.sync(world.ann)
     #expect(store.reachabilityHint.belief == .reachable)
@@ -146,7 +146,7 @@ struct ListTests {
   }
 
   /// Promises: N-58
-  @Test("A search asks the server alone, and what it finds is kept only on request")
+  @Test("A search queries the server alone, and stores its results only on request")
   func search() async throws {
     let world = try Principals(rules: AuthorityRules())
     try world.bob.insert("T1", "bob")

@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Ann, who owns records, and Bob, whom she shares them with: a device each, and one server.
+/// Ann, who owns records, and Bob, who sees those that Ann shares. Each has a device, and both use one server.
 struct Principals {
   let world: SimulatedWorld
   let ann: SimulatedDevice
@@ -28,12 +28,12 @@ struct Principals {
     for device in devices { await device.store.sync() }
   }
 
-  /// Whom the server has a record shared with.
+  /// Returns the audience of a record on the server.
   func serverSharing(_ id: String = "T1") async throws -> Sharing? {
     try await world.serverRecords()[.note(id)]?.sharing
   }
 
-  /// Whether each device, after syncing, holds just what the server shows its principal, with nothing pending.
+  /// True if each device, after syncing, has exactly its user's visible records, and no change is pending.
   func isEven() async throws -> Bool {
     for device in [ann, bob, ann, bob] { await device.store.sync() }
     for (device, name) in [(ann, "ann"), (bob, "bob")] {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Sharing", .faultsStrike, .timeLimit(.minutes(5)))
 struct SharingStories {
   /// Promises: N-1, N-4
-  @Test("A record is shared offline, shows it at once, and reaches the other when the network is back")
+  @Test("A record shared offline shows its audience at once and arrives when online")
   func offline() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
@@ -26,7 +26,7 @@ struct SharingStories {
     #expect(try await world.isEven())
   }
 
-  @Test("A new record, edited and shared before anything was sent, is one entry and one operation")
+  @Test("A new record edited and shared before a sync is one entry and operation")
   func oneEntry() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
@@ -41,7 +41,7 @@ struct SharingStories {
     #expect(try await world.isEven())
   }
 
-  @Test("Sharing is settled apart from fields: a conflict over these, whoever wins it, leaves it pending")
+  @Test("A conflict over fields leaves a pending change of the audience pending")
   func conflict() async throws {
     for policy in [MergePolicy.serverModifiedWins, .clientWins, .fieldMerge] {
       let world = try Principals { $0.mergePolicies = MergePolicies(policy) }
@@ -58,7 +58,7 @@ struct SharingStories {
   }
 
   @Test(
-    "A record that others edited meanwhile is shared without asking any policy, and nothing is overwritten")
+    "Sharing a record that another user edited runs no policy and overwrites nothing")
   func noConflict() async throws {
     let calls = Calls()
     let world = try Principals { $0.mergePolicies = MergePolicies(.counting(calls)) }
@@ -76,7 +76,7 @@ struct SharingStories {
     #expect(try await world.isEven())
   }
 
-  @Test("A lost answer shares once; what was changed since is sent next")
+  @Test("A lost response shares once, and later changes are sent next")
   func lostAnswer() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
@@ -114,7 +114,7 @@ struct SharingStories {
 
   /// Promises: N-7
   @Test(
-    "Who is shut out loses the record at the next sync; what is pending of it stays, and its push is refused")
+    "A user who loses access loses the record, and pending edits are rejected")
   func shutOut() async throws {
     let world = try Principals()
     for id in ["T1", "T2"] {
@@ -138,7 +138,7 @@ struct SharingStories {
     #expect(try await world.isEven())
   }
 
-  @Test("What was shut out and is let in again is pushed as if nothing had been")
+  @Test("A record that becomes visible again is pushed as if nothing had happened")
   func letInAgain() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
@@ -155,7 +155,7 @@ struct SharingStories {
     #expect(try await world.isEven())
   }
 
-  @Test("Only those who may share; the refusal is in the inbox and can be undone")
+  @Test("Sharing without permission is rejected into the inbox and can be reverted")
   func refusal() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
@@ -170,7 +170,7 @@ struct SharingStories {
     #expect(try await world.isEven())
   }
 
-  @Test("A share made while another has no answer holds beside it", arguments: [false, true])
+  @Test("A share made during an unanswered one is kept in addition", arguments: [false, true])
   func meanwhile(isApplied: Bool) async throws {
     let world = try Principals()
     try await world.ann.store.save(Note(id: "T1", "start"))
@@ -192,7 +192,7 @@ struct SharingStories {
     #expect(try world.bob.note()?.note == "meanwhile")
   }
 
-  @Test("Under the network policies the server decides at once, and a refusal changes nothing")
+  @Test("With network policies the server decides at once, and a rejection changes nothing")
   func networkFirst() async throws {
     let world = try Principals { $0.savePolicy = .networkThenCache }
     try await world.ann.store.save(Note(id: "T1", "start"))
@@ -216,7 +216,7 @@ struct SharingStories {
     #expect(try await world.serverSharing() == .principals("bob", "cid"))
   }
 
-  @Test("A record that is not here can't be shared, nor one of a type that stays here")
+  @Test("A record that is missing or of a local type can't be shared")
   func wrongRecords() async throws {
     var schema = StoreSchema.notes
     schema.types.append(TypeSchema("Own", fields: [FieldSchema("x", .int)], synced: false))
@@ -232,7 +232,7 @@ struct SharingStories {
     #expect(own?.code == .notSynced)
   }
 
-  @Test("A device that pulled nothing of a deleted record's sharing shares a new one by its id afresh")
+  @Test("A new record with a deleted one's id starts without an audience")
   func again() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
@@ -243,7 +243,7 @@ struct SharingStories {
     try world.ann.insert("T1", "again")
     #expect(try world.ann.store.sharing(of: .note()) == .nobody)
     await world.sync(world.ann)
-    // The server knows the tombstone: its owner and sharing hold.
+    // The server knows the tombstone, so its owner and audience stay in force.
     #expect(try world.ann.store.sharing(of: .note()) == .principals("bob"))
     #expect(try await world.isEven())
   }

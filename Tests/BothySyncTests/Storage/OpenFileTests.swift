@@ -5,8 +5,8 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Files that are opened in another way than they are kept.
-@Suite("Files that are synced or gone", .timeLimit(.minutes(1)))
+/// Files that are opened in another way than they were created.
+@Suite("Files that are synced or missing", .timeLimit(.minutes(1)))
 struct OpenFileTests {
   private let schema = StoreSchema(types: [
     TypeSchema("Note", fields: [FieldSchema("title", .text)]),
@@ -20,7 +20,7 @@ struct OpenFileTests {
       configuration: .quiet)
   }
 
-  @Test("A plain store reads a synced file, and writes only what is not synced")
+  @Test("A plain store reads a synced file, and writes only local types")
   func plain() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/app.bothy"
@@ -43,7 +43,7 @@ struct OpenFileTests {
   }
 
   @Test(
-    "A save into a file that was removed or replaced fails instead of being lost", arguments: [false, true])
+    "A save into a removed or replaced file fails instead of being lost", arguments: [false, true])
   func gone(isReplaced: Bool) async throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/app.bothy"

@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// What every storage must do with the seven operations. Each check is given a new, empty one.
+/// The requirements on the seven operations of every storage. Each check receives a new, empty storage.
 struct StorageConformance: Sendable {
   struct Check: Sendable, CustomTestStringConvertible {
     let claim: String
@@ -85,7 +85,7 @@ struct StorageConformance: Sendable {
   ]
 }
 
-/// A storage that can only do what cannot be made of anything else: its special writes are plain ones.
+/// A storage that implements only the basic operations, so its special writes use the defaults.
 private struct PlainStorage: DataStorage {
   let storage: any DataStorage
 
@@ -136,7 +136,7 @@ struct StorageTests {
   }
 
   /// Promises: N-5
-  @Test("Both ways of the special writes leave the same on the server, seen by the other")
+  @Test("Both forms of the special writes give the other user one result")
   func bothWays() async throws {
     var seen: [[StoredItem]] = []
     for isPlain in [false, true] {
@@ -165,7 +165,7 @@ struct StorageTests {
 
   /// Promises: N-57
   @Test(
-    "A storage takes another's place: the file of a local one goes on as a synced one, pending work included")
+    "A local storage's file continues as a synced one, pending changes included")
   func exchange() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/notes.sqlite"
@@ -187,7 +187,7 @@ struct StorageTests {
     #expect(try await synced.load(container: "Note").map(\.record.fields) == before.map(\.record.fields))
     try synced.store.close()
 
-    // And record by record into any other.
+    // The records can also be copied one by one into any other storage.
     let other = try LocalStorage(at: nil, schema: .notes)
     for item in try await ServerStorage(world.ann.remote, schema: .notes).load(container: "Note") {
       try await other.persist(item)
@@ -198,7 +198,7 @@ struct StorageTests {
   }
 
   /// Promises: N-27, N-28
-  @Test("A load syncs its container first and answers from here, also when that fails")
+  @Test("A load syncs its container first and returns local records, even offline")
   func loading() async throws {
     let world = try Principals(rules: AuthorityRules()) { $0.fetchPolicy = .syncThenCache }
     try world.bob.insert("T1", "bob's")

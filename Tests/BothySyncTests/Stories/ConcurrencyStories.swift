@@ -3,10 +3,10 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Rows H-43 to H-56: edits, calls, restarts and closures in the middle of a sync.
+/// Edits, calls, restarts and cancellations in the middle of a sync.
 @Suite("In the middle of a sync", .faultsStrike, .timeLimit(.minutes(5)))
 struct ConcurrencyStories {
-  /// Runs `body` on A's store once, after the server has answered and before A hears of it.
+  /// Runs `body` on A's store once, after the server has answered and before A receives the response.
   private func duringNextExchange(_ pair: Pair, _ body: @escaping @Sendable (Store) async throws -> Void) {
     let calls = Calls()
     pair.a.remote.setDuringExchange { [store = pair.a.store.store] in
@@ -24,7 +24,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-43, Scenario-4, N-16, N-55
-  @Test("H-43: an edit made while the push is on its way is kept and sent after it")
+  @Test("An edit during a push is kept and sent after it")
   func editDuringPush() async throws {
     let calls = Calls()
     let pair = try await Pair.sharing(policy: .counting(calls))
@@ -38,7 +38,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-43
-  @Test("H-43: an edit made while a refused one is on its way is kept and sent next")
+  @Test("An edit during the push of a rejected one is kept and sent next")
   func editDuringRefusal() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
     try pair.a.edit { $0.note = "refused" }
@@ -58,7 +58,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-43
-  @Test("H-43: an edit made while an online save is on its way is kept and sent")
+  @Test("An edit during an online save is kept and sent")
   func editDuringOnlineSave() async throws {
     let calls = Calls()
     let pair = try await Pair.sharing(policy: .counting(calls))
@@ -79,7 +79,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-44, C-7
-  @Test("H-44: an edit made while a pull is on its way stays, and the conflict is for the policy")
+  @Test("An edit during a pull stays, and the policy decides the conflict")
   func editDuringPull() async throws {
     for (policy, winner) in [(MergePolicy.clientWins, "mine"), (.serverModifiedWins, "theirs")] {
       let pair = try await Pair.sharing(policy: policy)
@@ -96,7 +96,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-45, N-40, X-2, C-10, N-54
-  @Test("H-45: callers who join a sync return after what they wrote before was sent, in two passes at most")
+  @Test("Callers that join a sync return after their earlier writes were sent")
   func joining() async throws {
     let pair = try await Pair.sharing()
     let latch = Latch()
@@ -120,7 +120,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-45
-  @Test("H-45: callers who wait behind another kind of sync share one pass too")
+  @Test("Callers that wait behind another kind of sync share one run")
   func joiningInTheQueue() async throws {
     let pair = try await Pair.sharing()
     let latch = Latch()
@@ -144,7 +144,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: C-10
-  @Test("A sync that is not to join another says at once that one is running")
+  @Test("A sync that must not join another reports at once that one is running")
   func ignoring() async throws {
     let pair = try await Pair.sharing()
     let latch = Latch()
@@ -158,7 +158,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-47
-  @Test("H-47: a sync that is cancelled holds nothing up, and those who joined it get theirs done")
+  @Test("A cancelled sync blocks nothing, and callers that joined it get theirs")
   func cancellation() async throws {
     let pair = try await Pair.sharing()
     let latch = Latch()
@@ -182,7 +182,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-47
-  @Test("H-47: a sync that is cancelled before it looked for work says so, not that the file refused it")
+  @Test("A sync cancelled before it began reports the cancellation")
   func cancellationAtOnce() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("b")
@@ -197,7 +197,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-47
-  @Test("H-47: a write that throws leaves the store ready for the next sync")
+  @Test("A write that throws leaves the store ready for the next sync")
   func throwingWrite() async throws {
     struct Broken: Error {}
     let pair = try await Pair.sharing()
@@ -207,7 +207,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-48, S-60
-  @Test("H-48: a policy that throws leaves the record pending and the store ready for the next sync")
+  @Test("A policy that throws leaves the record pending and the store ready")
   func throwingPolicy() async throws {
     struct Broken: Error {}
     let calls = Calls()
@@ -229,7 +229,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-49, N-41, S-41, C-11
-  @Test("H-49: a sync without a network ends and says so")
+  @Test("A sync without a network ends and reports it")
   func offline() async throws {
     let pair = try await Pair.sharing()
     pair.a.remote.isOffline = true
@@ -239,7 +239,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-50, S-74
-  @Test("H-50: whether a record is pending survives a relaunch, deletions included")
+  @Test("The pending state of a record survives a relaunch, deletions included")
   func pendingAfterRelaunch() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
     try pair.a.insert("T0", "new")
@@ -258,7 +258,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-51
-  @Test("H-51: a decision on an entry that was edited since changes nothing")
+  @Test("A decision on an entry that was edited since changes nothing")
   func resolvedTooLate() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     try pair.a.edit { $0.note = "refused" }
@@ -271,7 +271,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-52, S-26, S-29
-  @Test("H-52: a purge keeps what is pending and lists it; a forced one takes the entries too")
+  @Test("A purge keeps pending records and lists them, unless it includes them")
   func purge() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
     try pair.a.retitle("T1", "b")
@@ -289,7 +289,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-52
-  @Test("H-52: a deletion that is purged brings its record back, even if it was all there was")
+  @Test("A purged deletion brings its record back, even the only one")
   func purgedDeletion() async throws {
     let pair = try await Pair.sharing()
     try pair.a.remove()
@@ -300,7 +300,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-52, S-29
-  @Test("H-52: a reset with pending work throws and changes nothing, unless told to discard it")
+  @Test("A reset with pending changes throws and changes nothing, unless it discards them")
   func reset() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("b")
@@ -314,7 +314,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: S-28
-  @Test("A purge of some ids, or of a type, leaves the others; the next sync brings them back")
+  @Test("A purge by id or type leaves the others, and a sync refetches")
   func partialPurge() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
     #expect(try pair.a.store.purge([.note("T1"), .note("unknown")]).removed == 1)
@@ -326,7 +326,7 @@ struct ConcurrencyStories {
   }
 
   /// Promises: H-54, S-42
-  @Test("H-54: a network that comes and goes twenty times in a second leads to two passes at most")
+  @Test("A network that flaps twenty times in a second causes at most two syncs")
   func flapping() async throws {
     let pair = try await Pair.sharing { $0.triggers = [.reachability] }
     let monitor = ScriptedReachability()
@@ -343,7 +343,7 @@ struct ConcurrencyStories {
     }
     #expect(pair.a.remote.requests.isEmpty)
     await clock.waitForSleepers()
-    // The last of them may not sleep yet.
+    // The last sync may not sleep yet.
     try await until {
       clock.advance(by: .seconds(1))
       return try pair.a.title() == "b"

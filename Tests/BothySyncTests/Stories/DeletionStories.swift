@@ -3,10 +3,10 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Rows H-23 to H-29: deletions against edits.
+/// Deletions against edits.
 @Suite("Deletions", .faultsStrike, .timeLimit(.minutes(5)))
 struct DeletionStories {
-  /// A deletes and B edits, the one named first earlier; B syncs before A.
+  /// A deletes and B edits, in the order that `deletionFirst` states. B syncs before A.
   private func deleteAgainstEdit(_ policy: MergePolicy, deletionFirst: Bool) async throws -> (
     Pair, SyncReport
   ) {
@@ -20,7 +20,7 @@ struct DeletionStories {
   }
 
   /// Promises: H-23, C-16, S-54, N-48
-  @Test("H-23: a deletion against an edit is undone when the server wins", arguments: [true, false])
+  @Test("A deletion against an edit is undone if the server wins", arguments: [true, false])
   func deletionServerWins(deletionFirst: Bool) async throws {
     let (pair, report) = try await deleteAgainstEdit(.serverModifiedWins, deletionFirst: deletionFirst)
     #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedCache)])
@@ -30,7 +30,7 @@ struct DeletionStories {
   }
 
   /// Promises: H-23, C-16, S-56
-  @Test("H-23: a deletion against an edit stands when the client wins", arguments: [true, false])
+  @Test("A deletion against an edit is kept if the client wins", arguments: [true, false])
   func deletionClientWins(deletionFirst: Bool) async throws {
     let (pair, _) = try await deleteAgainstEdit(.clientWins, deletionFirst: deletionFirst)
     #expect(try await pair.server("T1") == nil)
@@ -39,14 +39,14 @@ struct DeletionStories {
   }
 
   /// Promises: H-23, S-57
-  @Test("H-23: of a deletion and an edit the later stands when the later wins", arguments: [true, false])
+  @Test("Of a local deletion and an edit the later is kept if later wins", arguments: [true, false])
   func deletionLaterWins(deletionFirst: Bool) async throws {
     let (pair, _) = try await deleteAgainstEdit(.lastModifiedWins, deletionFirst: deletionFirst)
     #expect(try await pair.isEven())
     #expect(try await pair.serverTitle() == (deletionFirst ? "b" : nil))
   }
 
-  /// A edits and B deletes, the one named first earlier; B syncs before A.
+  /// A edits and B deletes, in the order that `editFirst` states. B syncs before A.
   private func editAgainstDelete(_ policy: MergePolicy, editFirst: Bool) async throws -> (Pair, SyncReport) {
     let pair = try await Pair.sharing(policy: policy)
     if editFirst { try pair.a.retitle("a") } else { try pair.b.remove() }
@@ -58,7 +58,7 @@ struct DeletionStories {
   }
 
   /// Promises: H-24, C-17, S-54
-  @Test("H-24: an edit of a record deleted elsewhere is reported and gone when the server wins")
+  @Test("An edit of a remotely deleted record is reported if the server wins")
   func editServerWins() async throws {
     let (pair, report) = try await editAgainstDelete(.serverModifiedWins, editFirst: true)
     #expect(report.synced == [SyncedRecord(record: .note(), action: .removedFromCache)])
@@ -69,7 +69,7 @@ struct DeletionStories {
 
   /// Promises: H-24, C-17, S-53, S-56
   @Test(
-    "H-24: an edit of a record deleted elsewhere makes it again, once, when the client wins or fields are merged"
+    "An edit of a remotely deleted record recreates it once if the client wins"
   )
   func editClientWins() async throws {
     for policy in [MergePolicy.clientWins, .fieldMerge] {
@@ -82,7 +82,7 @@ struct DeletionStories {
   }
 
   /// Promises: H-24, S-57
-  @Test("H-24: of an edit and a deletion the later stands when the later wins", arguments: [true, false])
+  @Test("Of a local edit and a deletion the later is kept if later wins", arguments: [true, false])
   func editLaterWins(editFirst: Bool) async throws {
     let (pair, _) = try await editAgainstDelete(.lastModifiedWins, editFirst: editFirst)
     #expect(try await pair.isEven())
@@ -90,7 +90,7 @@ struct DeletionStories {
   }
 
   /// Promises: H-25, Scenario-10
-  @Test("H-25: a record deleted and made again offline is one conditional replacement")
+  @Test("A record deleted and recreated offline is one conditional replacement")
   func deleteAndInsert() async throws {
     for policy in [MergePolicy.serverModifiedWins, .clientWins] {
       let pair = try await Pair.sharing(policy: policy)
@@ -109,7 +109,7 @@ struct DeletionStories {
   }
 
   /// Promises: H-26
-  @Test("H-26: a record whose insert is in doubt and that is deleted since leaves no orphan on the server")
+  @Test("A record deleted while its insert is in doubt leaves no orphan")
   func deleteInDoubt() async throws {
     for arrives in [true, false] {
       let pair = try Pair()
@@ -128,7 +128,7 @@ struct DeletionStories {
   }
 
   /// Promises: H-26
-  @Test("H-26: a deletion while the insert is on its way is sent after it")
+  @Test("A deletion during the push of the insert is sent after it")
   func deleteInFlight() async throws {
     let pair = try Pair()
     await pair.a.store.sync()
@@ -142,7 +142,7 @@ struct DeletionStories {
   }
 
   /// Promises: H-27, N-46, N-49
-  @Test("H-27: what both deleted is done in one sync and asks no policy")
+  @Test("A deletion on both sides ends in one sync and runs no policy")
   func bothDelete() async throws {
     let calls = Calls()
     let pair = try await Pair.sharing(policy: .counting(calls))
@@ -156,7 +156,7 @@ struct DeletionStories {
   }
 
   /// Promises: H-28, S-69
-  @Test("H-28: a refused deletion that is accepted as it is shows the record again after the next pull")
+  @Test("A rejected deletion that is accepted shows the record after the next pull")
   func refusedDeletion() async throws {
     let pair = try await Pair.sharing(rules: .undeletable)
     try pair.a.remove()
@@ -170,7 +170,7 @@ struct DeletionStories {
   }
 
   /// Promises: H-29
-  @Test("H-29: deleting online what was inserted or edited offline leaves nothing anywhere")
+  @Test("Deleting records online that were inserted or edited offline leaves nothing")
   func onlineDeletion() async throws {
     let pair = try await Pair.sharing()
     try pair.a.insert("T9", "nine")

@@ -4,17 +4,17 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Rows H-30 to H-42: retries, crashes, partial failures.
+/// Retries, crashes and partial failures.
 @Suite("Failures", .faultsStrike, .timeLimit(.minutes(5)))
 struct FailureStories {
   private let online = RequestOptions(savePolicy: .networkThenCache)
 
   /// Promises: H-30, H-33, N-18
-  @Test("H-30, H-33: a create whose answer is lost is made once, over a restart", arguments: [false, true])
+  @Test("An insert whose response is lost happens once, even over a restart", arguments: [false, true])
   func lostCreate(restarts: Bool) async throws {
     let calls = Calls()
     let pair = try Pair(policy: .counting(calls))
-    // The first sync of a device pulls before it sends; this one sends.
+    // The first sync of a device pulls before it sends. The next one sends.
     await pair.a.store.sync()
     try pair.a.insert("T1", "a")
     pair.a.loseAnswer()
@@ -29,7 +29,7 @@ struct FailureStories {
   }
 
   /// Promises: H-30
-  @Test("H-30: an online save whose answer is lost is made once")
+  @Test("An online save whose response is lost happens once")
   func lostOnlineSave() async throws {
     let calls = Calls()
     let pair = try Pair(policy: .counting(calls))
@@ -46,7 +46,7 @@ struct FailureStories {
   }
 
   /// Promises: H-31
-  @Test("H-31: an update whose answer is lost does not come back over a later edit of another")
+  @Test("An update whose response is lost does not overwrite another device's later edit")
   func lostUpdate() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("b")
@@ -64,7 +64,7 @@ struct FailureStories {
 
   /// Promises: H-32, H-33
   @Test(
-    "H-32, H-33: a deletion whose answer is lost is done at the next try, over a restart",
+    "A deletion whose response is lost is done by the next sync",
     arguments: [false, true])
   func lostDelete(restarts: Bool) async throws {
     let calls = Calls()
@@ -80,7 +80,7 @@ struct FailureStories {
   }
 
   /// Promises: H-33, N-18
-  @Test("H-33: an update whose answer is lost is no conflict after a restart")
+  @Test("An update whose response is lost causes no conflict after a restart")
   func lostUpdateRestart() async throws {
     let calls = Calls()
     let pair = try await Pair.sharing(policy: .counting(calls))
@@ -95,7 +95,7 @@ struct FailureStories {
   }
 
   /// Promises: H-34
-  @Test("H-34: a row and its outbox entry are both there or neither")
+  @Test("A row and its outbox entry exist together or not at all")
   func atomicWrite() async throws {
     struct Killed: Error {}
     let pair = try Pair()
@@ -117,7 +117,7 @@ struct FailureStories {
   }
 
   /// Promises: H-35, S-68, N-53
-  @Test("H-35: one refused of five keeps the other four from nothing, and alone is sent again")
+  @Test("One rejected change of five stops no other and alone is sent again")
   func partialBatch() async throws {
     let pair = try Pair(rules: .withoutNotes)
     for number in 1...5 { try pair.a.insert("T\(number)", "t", note: number == 3 ? "refused" : nil) }
@@ -132,7 +132,7 @@ struct FailureStories {
   }
 
   /// Promises: H-36, X-9, S-68
-  @Test("H-36: a refused update stops neither inserts before it nor deletions after it")
+  @Test("A rejected update stops neither inserts before it nor deletions after it")
   func partialSave() async throws {
     let pair = try await Pair.sharing(["T1", "T2"], rules: .withoutNotes)
     try pair.a.insert("T8", "eight")
@@ -148,7 +148,7 @@ struct FailureStories {
   }
 
   /// Promises: H-37, C-2
-  @Test("H-37: a connection lost in the middle loses nothing; the next sync goes on")
+  @Test("A connection lost halfway loses nothing, and the next sync continues")
   func lostConnection() async throws {
     let pair = try await Pair.sharing { $0.batchSize = 4 }
     for number in 0..<10 { try pair.a.insert("N\(number)", "n") }
@@ -164,7 +164,7 @@ struct FailureStories {
   }
 
   /// Promises: H-38, S-86
-  @Test("H-38: an error inside the server discards nothing, whatever the policy")
+  @Test("An error inside the server discards nothing, whatever the policy")
   func serverError() async throws {
     for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
       let pair = try Pair { $0.rejectionPolicy = policy }
@@ -179,7 +179,7 @@ struct FailureStories {
   }
 
   /// Promises: H-38, N-37
-  @Test("H-38: the one change on which the server fails waits and is sent again, under discard too")
+  @Test("A change on which the server fails waits and is sent again")
   func failingInside() async throws {
     for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
       let pair = try await Pair.sharing(["T1", "T2"]) { $0.rejectionPolicy = policy }
@@ -207,7 +207,7 @@ struct FailureStories {
 
   /// Promises: H-41
   @Test(
-    "H-41: what is too large for the server is sent in halves; a group that is too large alone is refused whole"
+    "A request that is too large is halved; a too large group is rejected"
   )
   func tooLarge() async throws {
     let pair = try Pair(rules: AuthorityRules(operationLimit: 3))
@@ -222,7 +222,7 @@ struct FailureStories {
     #expect(Set(report.failures.map(\.code)) == ["tooLarge"])
     #expect(try await pair.world.serverRecords().count == 9)
     #expect(try pair.a.store.inbox().count == 4)
-    // One goes: what is left fits, and lands whole.
+    // One record is removed, so the rest fits and is accepted as a whole.
     try pair.a.remove("G4")
     #expect(await pair.a.store.sync().failures.isEmpty)
     #expect(try await pair.world.serverRecords().count == 12)
@@ -230,7 +230,7 @@ struct FailureStories {
   }
 
   /// Promises: H-41
-  @Test("H-41: the answers of halves that were taken are not lost when a later one is cut")
+  @Test("The responses to accepted halves survive when a later one is cut")
   func cutBetweenHalves() async throws {
     let pair = try Pair(rules: AuthorityRules(operationLimit: 2))
     await pair.a.store.sync()
@@ -247,7 +247,7 @@ struct FailureStories {
   }
 
   /// Promises: H-38, C-2
-  @Test("H-38: what the server fails on stays in doubt, whatever its type's policy, and is made once")
+  @Test("A change on which the server fails stays in doubt and happens once")
   func mixedServerError() async throws {
     let schema = StoreSchema(types: [Note.schema, TypeSchema("Folder", fields: [FieldSchema("name", .text)])])
     let pair = try Pair(schema: schema) { $0.rejectionPolicies = ["Note": .discardAndRefetch] }
@@ -266,7 +266,7 @@ struct FailureStories {
   }
 
   /// Promises: H-38
-  @Test("H-38: under discard a refused insert is removed and its content reported")
+  @Test("Under discard a rejected insert is removed and its content reported")
   func discardedInsert() async throws {
     let pair = try Pair(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
     try pair.a.insert("T1", "a", note: "refused")
@@ -279,7 +279,7 @@ struct FailureStories {
   }
 
   /// Promises: H-39
-  @Test("H-39: under discard a refused edit shows what the server has at once")
+  @Test("Under discard a rejected edit shows the server's version at once")
   func discardedEdit() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = .discardAndRefetch }
     try pair.a.edit { $0.note = "refused" }
@@ -291,7 +291,7 @@ struct FailureStories {
   }
 
   /// Promises: H-40, C-2
-  @Test("H-40: without a valid token nothing is discarded, and one request is made")
+  @Test("Without a valid token nothing is discarded, and one request is made")
   func unauthenticated() async throws {
     for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
       let pair = try Pair { $0.rejectionPolicy = policy }
@@ -306,7 +306,7 @@ struct FailureStories {
   }
 
   /// Promises: H-41
-  @Test("H-41: a refused record holds up no other, waits longer each time, and after three is sent no more")
+  @Test("A rejected record delays no other, waits longer, and is quarantined after three")
   func poison() async throws {
     let pair = try Pair(rules: .withoutNotes) {
       $0.rejectionPolicy = .quarantine(after: 3)
@@ -331,7 +331,7 @@ struct FailureStories {
   }
 
   /// Promises: H-42
-  @Test("H-42: a server that is busy is asked again after the time it names")
+  @Test("A busy server receives the next request after the time that it names")
   func throttled() async throws {
     let pair = try await Pair.sharing { $0.triggers = [.save] }
     let calls = Calls()

@@ -5,11 +5,11 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// When records were made and edited, and by whom.
+/// The creation and modification times of records, and their owners.
 @Suite("Dates and owners of records", .faultsStrike, .timeLimit(.minutes(5)))
 struct MetadataStories {
   /// Promises: S-6
-  @Test("A record made and edited offline has its times, and after a sync all devices have the same")
+  @Test("A record has offline times, and all devices have equal times after a sync")
   func times() async throws {
     let pair = try Pair()
     let start = pair.world.time.now
@@ -22,7 +22,7 @@ struct MetadataStories {
     pair.world.time.advance(by: 5000)
     #expect(try await pair.isEven())
     let made = try #require(try pair.b.metadata())
-    // The server is told of one insert, edited last five seconds after it was made.
+    // The server receives one insert, whose last edit was five seconds after its creation.
     #expect(made == RecordMetadata(created: start + 5000, modified: start + 5000, owner: made.owner))
     #expect(made.owner != nil)
     pair.world.time.advance(by: 5000)
@@ -33,7 +33,7 @@ struct MetadataStories {
     #expect(both[0] == RecordMetadata(created: start + 5000, modified: start + 15_000, owner: made.owner))
   }
 
-  @Test("What is undone gives back the times and the owner that the server has", arguments: [false, true])
+  @Test("A reverted change restores the times and owner of the server", arguments: [false, true])
   func undone(_ isDeletion: Bool) async throws {
     let pair = try await Pair.sharing()
     let before = try #require(try pair.a.metadata())
@@ -72,7 +72,7 @@ struct MetadataStories {
     #expect(try pair.b.metadata(note.id)?.createdTime == pair.a.metadata(note.id)?.createdTime)
   }
 
-  @Test("Queries filter and sort by what is kept beside the fields", arguments: [false, true])
+  @Test("Queries filter and sort by times and owners", arguments: [false, true])
   func queries(_ hasSchema: Bool) async throws {
     let pair = try Pair(rules: hasSchema ? AuthorityRules(schema: .notes) : AuthorityRules())
     for (number, id) in ["T3", "T1", "T2"].enumerated() {
@@ -108,7 +108,7 @@ struct MetadataStories {
     #expect(texts.map { $0.metadata.modifiedTime } == [made + 1000, made, made - 1000])
   }
 
-  @Test("Who watches by owner sees a record once the server has told whose it is")
+  @Test("An observer by owner sees a record once the server has sent its owner")
   func watched() async throws {
     let pair = try await Pair.sharing()
     let owner = try #require(try pair.a.metadata()?.owner)
@@ -120,7 +120,7 @@ struct MetadataStories {
     #expect(try await seen.next()?.map(\.id) == ["T1", "T2"])
   }
 
-  @Test("A type's own field of the same name is meant by that name")
+  @Test("A type's own field has precedence over the metadata of that name")
   func hidden() async throws {
     let schema = StoreSchema(types: [
       TypeSchema("Pet", fields: [FieldSchema("owner", .text), FieldSchema("created", .int)])

@@ -4,7 +4,7 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Row H-56 and the types and fields that this version of an app does not know.
+/// Updates of the app with pending changes, and types and fields that an older version doesn't know.
 @Suite("Updates of the app", .faultsStrike, .timeLimit(.minutes(5)))
 struct MigrationStories {
   private static func memo(_ version: Int, type: String = "Memo", _ fields: FieldSchema...) -> StoreSchema {
@@ -24,7 +24,7 @@ struct MigrationStories {
   }
 
   /// Promises: H-56, S-7, N-36
-  @Test("H-56: pending work is carried through a migration and sent under the names of the wire")
+  @Test("Pending changes survive a migration and are sent under their wire names")
   func pending() async throws {
     let pair = try Pair(schema: Self.first)
     try pair.a.put(memo("M1", "one"))
@@ -37,7 +37,7 @@ struct MigrationStories {
   }
 
   /// Promises: H-56
-  @Test("H-56: an operation in doubt over a migration is settled, whether it had arrived or not")
+  @Test("An operation in doubt is settled after a migration, whether it arrived or not")
   func inDoubt() async throws {
     for arrived in [true, false] {
       let pair = try Pair(schema: Self.first)
@@ -57,7 +57,7 @@ struct MigrationStories {
   }
 
   /// Promises: H-56
-  @Test("H-56: what a pull has told beside a pending entry is carried through a migration")
+  @Test("A pulled version beside a pending entry survives a migration")
   func shadow() async throws {
     let pair = try Pair(schema: Self.first)
     try pair.b.put(memo("M1", "start"))
@@ -77,7 +77,7 @@ struct MigrationStories {
   }
 
   /// Promises: Scenario-21
-  @Test("Records of a type this version does not know are kept, and appear when it learns it")
+  @Test("Records of an unknown type are stored, and appear once the app knows it")
   func unknownTypes() async throws {
     let both = StoreSchema(
       version: 2, types: [Note.schema, TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
@@ -99,7 +99,7 @@ struct MigrationStories {
     #expect(try await world.serverDigest().digest == old.store.digest().digest)
   }
 
-  @Test("Records of unknown types that are gone after the server's history changed are forgotten")
+  @Test("Records of unknown types that the server lost with its history are deleted")
   func unknownTypesAfterReset() async throws {
     let both = StoreSchema(
       version: 2, types: [Note.schema, TypeSchema("Memo", fields: [FieldSchema("title", .text)])])
@@ -119,7 +119,7 @@ struct MigrationStories {
   }
 
   /// Promises: Scenario-21
-  @Test("Fields this version does not know survive its edits")
+  @Test("Fields that this version does not know survive its edits")
   func unknownFields() async throws {
     let old = Self.first
     let new = Self.memo(2, FieldSchema("title", .text), FieldSchema("colour", .text, optional: true))

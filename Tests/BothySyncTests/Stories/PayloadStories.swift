@@ -4,8 +4,8 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// What records hold: times, defaults, cleared fields, fields that one side does not know.
-@Suite("What records hold", .timeLimit(.minutes(5)))
+/// The contents of records: times, defaults, cleared fields, fields that one side doesn't know.
+@Suite("The contents of records", .timeLimit(.minutes(5)))
 struct PayloadStories {
   private static let everything = StoreSchema(types: [
     TypeSchema(
@@ -23,7 +23,7 @@ struct PayloadStories {
 
   /// Promises: H-5, S-62
   @Test(
-    "H-5: times keep their milliseconds over JSON, file and restart, before 1970 too, and are no false conflict",
+    "Times keep their milliseconds everywhere, before 1970 too, without false conflicts",
     arguments: [1_000_457, -1, -1500, -62_135_596_800_000, 253_402_300_799_999, 1_700_000_000_001])
   func milliseconds(time: Int64) async throws {
     let calls = Calls()
@@ -43,7 +43,7 @@ struct PayloadStories {
   }
 
   /// Promises: H-19
-  @Test("H-19: an app that knows fewer of the fields leaves the others as they are, here and on the server")
+  @Test("An app that knows fewer fields leaves the others unchanged everywhere")
   func projection() async throws {
     let narrow = StoreSchema(types: [TypeSchema("Thing", fields: [FieldSchema("name", .text)])])
     let world = try SimulatedWorld()
@@ -63,7 +63,7 @@ struct PayloadStories {
 
   /// Promises: X-13, H-66
   @Test(
-    "H-66: defaults are filled in at insert, offline and online, and overwrite nothing afterwards",
+    "Defaults are set at insert, offline and online, and overwrite nothing later",
     arguments: [SavePolicy.cacheOnly, .networkThenCache])
   func defaults(policy: SavePolicy) async throws {
     let pair = try Pair(schema: Self.everything)
@@ -80,7 +80,7 @@ struct PayloadStories {
   }
 
   /// Promises: X-14, H-62
-  @Test("A field of any kind that is cleared is cleared on the server and on the other device")
+  @Test("A field of any kind that is cleared is cleared everywhere")
   func cleared() async throws {
     let values: [String: FieldValue] = [
       "text": "t", "when": .date(-5), "count": 7, "size": .double(1.5), "data": .data(Data([0, 255])),
@@ -103,7 +103,7 @@ struct PayloadStories {
   }
 
   /// Promises: S-87
-  @Test("Any fetch policy goes with any save policy, online, offline and in between, and ends in agreement")
+  @Test("All fetch and save policies work together and end in agreement")
   func combinations() async throws {
     for fetch in FetchPolicy.allCases {
       for save in SavePolicy.allCases {

@@ -3,8 +3,8 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Rows H-12 to H-22: reads and merges against pending work.
-@Suite("Reading while work is pending", .faultsStrike, .timeLimit(.minutes(5)))
+/// Reads and merges while changes are pending.
+@Suite("Reading while changes are pending", .faultsStrike, .timeLimit(.minutes(5)))
 struct ReadingStories {
   private let network = RequestOptions(fetchPolicy: .networkOnly)
 
@@ -14,7 +14,7 @@ struct ReadingStories {
 
   /// Promises: H-12, S-79
   @Test(
-    "H-12: a fetch at launch does not overwrite an edit made offline",
+    "A fetch at launch does not overwrite an edit made offline",
     arguments: ["clientWins", "serverModifiedWins"])
   func launch(policy: String) async throws {
     let pair = try await Pair.sharing(policy: policy == "clientWins" ? .clientWins : .serverModifiedWins)
@@ -27,7 +27,7 @@ struct ReadingStories {
   }
 
   /// Promises: H-13, C-5
-  @Test("H-13: a fetch shows what was inserted offline, and the sync inserts it")
+  @Test("A fetch shows records inserted offline, and the sync inserts them")
   func offlineInsert() async throws {
     let pair = try await Pair.sharing()
     try pair.a.insert("T9", "nine")
@@ -38,7 +38,7 @@ struct ReadingStories {
   }
 
   /// Promises: H-14, S-10
-  @Test("H-14: what was pending before a fetch is pending after it")
+  @Test("A record that was pending before a fetch is pending after it")
   func staysPending() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
     try pair.a.retitle("T1", "b")
@@ -50,7 +50,7 @@ struct ReadingStories {
   }
 
   /// Promises: H-16, S-18, X-12, N-14
-  @Test("H-16: a fetch and a count bring back nothing that was deleted offline")
+  @Test("A fetch and a count restore nothing that was deleted offline")
   func noResurrection() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.a.remove("T1")
@@ -68,7 +68,7 @@ struct ReadingStories {
   }
 
   /// Promises: H-17
-  @Test("H-17: a limited fetch removes nothing from here")
+  @Test("A limited fetch deletes nothing here")
   func limitedFetch() async throws {
     let ids = (1...20).map { $0 < 10 ? "T0\($0)" : "T\($0)" }
     let pair = try await Pair.sharing(ids)
@@ -84,7 +84,7 @@ struct ReadingStories {
   }
 
   /// Promises: H-18, S-10
-  @Test("H-18: a record that no longer matches a query is not taken for deleted")
+  @Test("A record that no longer matches a query is not taken for deleted")
   func drift() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.b.retitle("T1", "y")
@@ -101,7 +101,7 @@ struct ReadingStories {
 
   /// Promises: H-21, S-16
   @Test(
-    "H-21: an error that is no lack of network is thrown and not answered from here",
+    "An error other than a missing network is thrown without local results",
     arguments: [500, 403, 401, 400])
   func otherErrors(status: Int) async throws {
     let pair = try await Pair.sharing()
@@ -114,7 +114,7 @@ struct ReadingStories {
 
   /// Promises: H-22, S-16, N-33, S-34
   @Test(
-    "H-22: whatever keeps the answer away counts as no network", arguments: ["offline", "lost", "gateway"])
+    "Any cause of a missing response counts as no network", arguments: ["offline", "lost", "gateway"])
   func noNetwork(kind: String) async throws {
     let pair = try await Pair.sharing()
     switch kind {

@@ -5,12 +5,12 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// What becomes of refused changes, and what an app can do about them, at once or after a relaunch.
-@Suite("Refusals", .timeLimit(.minutes(5)))
+/// Rejected changes, and the app's decisions about them, at once or after a relaunch.
+@Suite("Rejections", .timeLimit(.minutes(5)))
 struct RejectionStories {
   /// Promises: S-66, S-67, H-35
   @Test(
-    "Each failure names its operation, the fields at fault, the attempts, the next one, and the record as it was"
+    "Each failure has its operation, fields, attempts, next attempt and record"
   )
   func failure() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) {
@@ -32,7 +32,7 @@ struct RejectionStories {
 
   /// Promises: S-69, S-70, H-51
   @Test(
-    "Failures kept over a relaunch are accepted as synced, one or many, with their records or without; newer edits stay",
+    "Failures stored over a relaunch can be accepted, but newer edits stay",
     arguments: [Resolution.acceptLocal, .evict])
   func decodedFailures(_ resolution: Resolution) async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"], rules: .withoutNotes)
@@ -44,7 +44,7 @@ struct RejectionStories {
     #expect(try pair.a.store.resolve(failures, resolution) == [.note("T1"), .note("T3")])
     #expect(try pair.a.note("T1")?.note == (resolution == .evict ? nil : "refused"))
     #expect(try pair.a.store.outbox().map(\.record) == [.note("T2")])
-    // Once more: nothing of it is pending any more.
+    // A second call changes nothing, because no change is pending.
     #expect(try pair.a.store.resolve(failures, resolution).isEmpty)
     try pair.a.edit("T2") { $0.note = nil }
     #expect(try await pair.isEven())
@@ -53,7 +53,7 @@ struct RejectionStories {
   }
 
   /// Promises: X-18
-  @Test("A change that may not be made fails as its operation; evicted, the server's record is fetched again")
+  @Test("A forbidden change fails as its operation, and an evicted record is fetched again")
   func forbidden() async throws {
     var type = Note.schema
     type.permissions = Permissions(update: .nobody)
@@ -73,7 +73,7 @@ struct RejectionStories {
 
   /// Promises: N-37, N-47, C-1, H-39
   @Test(
-    "Under discard an insert, an edit and a deletion are undone at once, handed back, and asked for again"
+    "Under discard all rejected changes are undone at once, reported and fetched again"
   )
   func discarded() async throws {
     var type = Note.schema

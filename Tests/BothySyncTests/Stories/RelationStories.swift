@@ -4,13 +4,13 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Rows H-57 to H-69: references, payloads, names.
+/// References, payloads and names.
 @Suite("References and payloads", .timeLimit(.minutes(5)))
 struct RelationStories {
   private func actions(_ report: SyncReport) -> [String] { report.synced.map { "\($0.record) \($0.action)" } }
 
   /// Promises: H-57, C-20
-  @Test("H-57: a child inserted before its parent is sent after it")
+  @Test("A child inserted before its parent is sent after it")
   func order() async throws {
     let pair = try Pair(schema: .family, rules: .family)
     // References are not checked locally, so the order of the writes is free.
@@ -23,7 +23,7 @@ struct RelationStories {
   }
 
   /// Promises: H-57
-  @Test("H-57: parents come first also where one request takes one operation")
+  @Test("Parents come first even if one request contains one operation")
   func orderOneByOne() async throws {
     let pair = try Pair(schema: .family, rules: .family) { $0.batchSize = 1 }
     for number in 0..<4 { try pair.a.put(.child("C\(number)", of: "P\(3 - number)")) }
@@ -35,7 +35,7 @@ struct RelationStories {
   }
 
   /// Promises: H-57
-  @Test("H-57: a long chain whose last link comes first in the order of ids is sent whole")
+  @Test("A long chain whose last link has the first id is sent completely")
   func chain() async throws {
     let chain = StoreSchema(types: [
       TypeSchema(
@@ -55,7 +55,7 @@ struct RelationStories {
   }
 
   /// Promises: H-58
-  @Test("H-58: two new records that refer to each other are made, one of them in two steps")
+  @Test("Two new records that refer to each other are sent, one in two steps")
   func cycle() async throws {
     let pair = try Pair(schema: .family, rules: .family)
     try pair.a.put(.parent("P1", best: "C1"))
@@ -69,7 +69,7 @@ struct RelationStories {
 
   /// Promises: H-59
   @Test(
-    "H-59: what depends on a refused record is not sent and named as blocked, and goes when that is mended")
+    "A dependent of a rejected record is blocked, and sent once that is corrected")
   func dependentFailure() async throws {
     var server = StoreSchema.family
     server.types[1].fields.removeAll { $0.name == "best" }
@@ -91,7 +91,7 @@ struct RelationStories {
   }
 
   /// Promises: H-60, X-15, S-52
-  @Test("H-60: children that go with their parent are deleted before it, and cleared references are updates")
+  @Test("Children are deleted before their parent, and cleared references are updates")
   func deleteOrder() async throws {
     let pair = try Pair(schema: .family, rules: .family)
     try pair.a.put(.parent("P1"))
@@ -111,7 +111,7 @@ struct RelationStories {
   }
 
   /// Promises: H-61, S-35
-  @Test("H-61: an online save of a record edited offline sends both changes")
+  @Test("An online save of a record edited offline sends both changes")
   func onlineSaveOfPending() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("b")
@@ -125,7 +125,7 @@ struct RelationStories {
   }
 
   /// Promises: H-62, S-84
-  @Test("H-62: fields that were never set are not sent, a cleared one is null, an absent one stays")
+  @Test("Unset fields are not sent, cleared ones are null, absent ones stay")
   func nulls() async throws {
     let pair = try await Pair.sharing()
     try pair.a.insert("T2", "two")
@@ -140,7 +140,7 @@ struct RelationStories {
   }
 
   /// Promises: H-63, X-16
-  @Test("H-63: an edit of one field leaves the list of references alone, there and here")
+  @Test("An edit of one field leaves the list of references unchanged everywhere")
   func lists() async throws {
     let pair = try Pair(schema: .family, rules: .family)
     for id in ["P1", "P2", "P3"] { try pair.b.put(.parent(id)) }
@@ -163,7 +163,7 @@ struct RelationStories {
 
   /// Promises: H-64
   @Test(
-    "H-64: ids with any characters are created, edited, purged and deleted",
+    "Records whose ids have any characters are inserted, edited, purged and deleted",
     arguments: [
       "a:b", "a/b", "what?", "x:nil", "Ærø 🏔", "%2F", "'; DROP TABLE Note; --", " ", "é", "e\u{301}",
     ])
@@ -183,7 +183,7 @@ struct RelationStories {
   }
 
   /// Promises: H-67, Scenario-7
-  @Test("H-67: edits of different fields by two offline devices are both kept under field merge")
+  @Test("Edits of different fields on two offline devices merge by field")
   func differentFields() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     try pair.a.retitle("a")
@@ -194,7 +194,7 @@ struct RelationStories {
   }
 
   /// Promises: H-67
-  @Test("H-67: when the server wins the second device gets the first one's and its own in the report")
+  @Test("If the server wins, the second device's edit is in the report")
   func differentFieldsServerWins() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("a")
@@ -207,7 +207,7 @@ struct RelationStories {
   }
 
   /// Promises: H-69
-  @Test("H-69: a sync with nothing new sends no operation and changes nothing")
+  @Test("A sync without news sends no operation and changes nothing")
   func idempotence() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("a")

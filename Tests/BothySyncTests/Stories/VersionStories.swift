@@ -4,13 +4,13 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Rows H-1 to H-11: bases, versions and clocks.
+/// Bases, versions and clocks.
 @Suite("Versions and clocks", .timeLimit(.minutes(5)))
 struct VersionStories {
   private let online = RequestOptions(savePolicy: .networkThenCache)
 
   /// Promises: H-1, S-62
-  @Test("H-1: the base moves with the answers to own online saves, so a later offline edit is no conflict")
+  @Test("The base follows online saves, so a later offline edit causes no conflict")
   func baseAfterOnlineSave() async throws {
     let calls = Calls()
     let pair = try Pair(policy: .counting(calls))
@@ -25,7 +25,7 @@ struct VersionStories {
   }
 
   /// Promises: H-2, S-62, X-8
-  @Test("H-2: the base moves with acknowledgements, so edits sync after sync are no conflict")
+  @Test("The base follows acknowledgements, so repeated edits cause no conflict")
   func baseAfterAcknowledgement() async throws {
     let calls = Calls()
     let pair = try await Pair.sharing(policy: .counting(calls))
@@ -39,7 +39,7 @@ struct VersionStories {
   }
 
   /// Promises: H-3
-  @Test("H-3: a restart between edit and sync keeps the base exact")
+  @Test("A restart between edit and sync keeps the exact base")
   func restart() async throws {
     let calls = Calls()
     let pair = try await Pair.sharing(["T1", "T2"], policy: .counting(calls))
@@ -53,7 +53,7 @@ struct VersionStories {
   }
 
   /// Promises: H-4, N-52, S-45
-  @Test("H-4: a change at the same millisecond is a conflict all the same")
+  @Test("A change at the same millisecond is a conflict nevertheless")
   func equalTimes() async throws {
     let pair = try await Pair.sharing()
     try pair.b.retitle("b")
@@ -68,7 +68,7 @@ struct VersionStories {
   }
 
   /// Promises: H-4
-  @Test("H-4: under field merge both changes of the same millisecond are everywhere")
+  @Test("Field merge keeps both changes of one millisecond everywhere")
   func equalTimesMerged() async throws {
     let pair = try await Pair.sharing(policy: .fieldMerge)
     try pair.b.retitle("b")
@@ -81,7 +81,7 @@ struct VersionStories {
   }
 
   /// Promises: H-6
-  @Test("H-6: the later edit wins though a clock is an hour wrong, ahead or behind", arguments: [1, -1])
+  @Test("The later edit wins though a clock is an hour wrong", arguments: [1, -1])
   func skew(direction: Int64) async throws {
     let pair = try await Pair.sharing(policy: .lastModifiedWins, skew: direction * 3_600_000)
     func editA() throws { try pair.a.retitle("a") }
@@ -99,7 +99,7 @@ struct VersionStories {
   }
 
   /// Promises: H-10
-  @Test("H-10: an own push does not hide what others changed before it")
+  @Test("A device's own push does not hide earlier changes of others")
   func pushHidesNothing() async throws {
     let pair = try await Pair.sharing()
     try pair.b.insert("X", "x")
@@ -113,7 +113,7 @@ struct VersionStories {
   }
 
   /// Promises: H-11, N-51, Scenario-18
-  @Test("H-11: once adopted, a server that went back in time is taken, edited records by the policy")
+  @Test("An adopted server that was restored wins, except where the policy decides")
   func restoredServer() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"])
     let backup = try await pair.world.serverRecords()
@@ -136,7 +136,7 @@ struct VersionStories {
   }
 
   /// Promises: H-11
-  @Test("H-11: an edit that wins survives the server's going back in time")
+  @Test("An edit that wins survives a restore of the server")
   func restoredServerClientWins() async throws {
     let pair = try await Pair.sharing(policy: .clientWins)
     let backup = try await pair.world.serverRecords()

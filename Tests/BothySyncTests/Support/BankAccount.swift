@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import BothyTesting
 
-/// An account whose balance is a plain number: nothing but sending transfers whole keeps the total.
+/// An account whose balance is a plain number, so the total is constant only if each transfer is sent as a whole.
 struct BankAccount: Entity, Equatable {
   static let schema = TypeSchema("BankAccount", fields: [.field("balance", Int.self)])
 
@@ -24,7 +24,7 @@ struct BankAccount: Entity, Equatable {
 
 extension StoreSchema {
   static let bank = StoreSchema(version: 1, BankAccount.self)
-  /// The same with balances that are merged by what was added.
+  /// The schema of the bank with balances that merge as counters.
   static let countingBank = StoreSchema(
     types: [TypeSchema("BankAccount", fields: [FieldSchema("balance", .int, merge: .counter)])])
 }
@@ -36,7 +36,7 @@ extension RecordID {
 extension SimulatedDevice {
   func balance(_ id: String) throws -> Int? { try store.store.fetch(BankAccount.self, id: id)?.balance }
 
-  /// Moves an amount in one together-write.
+  /// Moves an amount in one transaction.
   func transfer(_ amount: Int, from payer: String, to payee: String) throws {
     try store.write(.together) { transaction in
       try transaction.update(BankAccount.self, id: payer) { $0.balance -= amount }
@@ -44,14 +44,14 @@ extension SimulatedDevice {
     }
   }
 
-  /// Opens accounts with these balances in one together-write.
+  /// Opens accounts with these balances in one transaction.
   func open(_ balances: [String: Int]) throws {
     try store.write(.together) { transaction in
       for (id, balance) in balances { try transaction.insert(BankAccount(id, balance)) }
     }
   }
 
-  /// What a reader of this moment sees in all accounts.
+  /// Returns the balances of all accounts, as a reader sees them now.
   func balances() throws -> [String: Int] {
     let accounts = try store.store.read { try $0.fetch(RecordQuery<BankAccount>()) }
     return Dictionary(uniqueKeysWithValues: accounts.map { ($0.id, $0.balance) })

@@ -5,12 +5,14 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// One random history of a bank: many devices that transfer, open and close accounts together-wise, under lost
-/// requests, lost answers, repetitions and restarts. At every step each device and the server show either no account
-/// or the whole total.
+/// One random history of a bank with many devices.
 ///
-/// In half of the histories balances are counters that are merged, and money only moves. In the others accounts are opened
-/// and closed too, under the default policy or one by which the server wins.
+/// The devices transfer money, and open and close accounts, each in one transaction, under lost requests, lost
+/// responses, repetitions and restarts. At every step each device and the server show either no account or the whole
+/// total.
+///
+/// In half of the histories balances merge as counters, and money only moves. In the others accounts are opened and
+/// closed too, under the default policy or one by which the server wins.
 struct BankHistory {
   private var random: SeededGenerator
   private let world: SimulatedWorld
@@ -39,7 +41,7 @@ struct BankHistory {
     }
   }
 
-  /// Returns what is wrong; nothing is.
+  /// Runs the history and returns the problems, or an empty array.
   mutating func run() async throws -> [String] {
     let share = Self.total / Self.accountCount
     let first = try #require(world.devices.first)
@@ -67,7 +69,7 @@ struct BankHistory {
     try move?.carryOut(device.store)
   }
 
-  /// A movement of money that is worked out inside the transaction that makes it.
+  /// A movement of money that is computed inside its transaction.
   private struct Move: Sendable {
     enum Kind: Sendable { case transfer, open(String), close }
     var kind: Kind
@@ -115,7 +117,7 @@ struct BankHistory {
 
   // MARK: syncing
 
-  /// A sync whose every exchange is watched from both sides, sometimes with a transfer in the middle of it.
+  /// Syncs the device and checks both sides at every exchange, sometimes with a transfer in the middle of it.
   private mutating func sync(_ device: SimulatedDevice) async throws {
     let move = Mutex(random.chance(40) ? try plannedMove(on: device) : nil)
     let (store, problems, name) = (device.store, problems, device.name)
@@ -137,10 +139,10 @@ struct BankHistory {
     device.remote.setBeforeSending { _ in }
   }
 
-  /// Asks the server for one account, on a device that follows the bank.
+  /// Requests one account from the server, on a device that subscribes to the bank.
   private mutating func fetch(_ device: SimulatedDevice) async throws {
     guard let id = try device.balances().keys.sorted().randomElement(using: &random) else { return }
-    // Without an answer there is none to show.
+    // A failed request shows no balance, so its error is ignored.
     _ = try? await device.store.fetch(BankAccount.self, id: id, options: .reading(.networkElseCache))
   }
 
@@ -201,7 +203,7 @@ struct BankHistory {
   }
 }
 
-/// What was seen that must not be.
+/// The inconsistencies that readers saw.
 private final class Problems: Sendable {
   private let found = Mutex<[String]>([])
 

@@ -17,7 +17,7 @@ final class Calls: Sendable {
 
 struct TimedOut: Error {}
 
-/// Yields until `condition` holds, for what another task must bring about; throws after a minute.
+/// Yields until `condition` holds because of another task. Throws after a minute.
 func until(isolation: isolated (any Actor)? = #isolation, _ condition: () throws -> Bool) async throws {
   let end = ContinuousClock.now + .seconds(60)
   while try !condition() {

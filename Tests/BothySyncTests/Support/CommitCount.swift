@@ -1,8 +1,9 @@
 import Foundation
 
-/// Counts the commits in the log of a SQLite file: a frame of the log that ends one says so in its header.
+/// Counts the commits in the write-ahead log of an SQLite file. The header of a frame states if the frame ends a
+/// commit.
 ///
-/// Right as long as no checkpoint has begun the log anew; a test writes less than that takes.
+/// The count is right until a checkpoint restarts the log. A test writes less than that takes.
 struct CommitCount {
   private let path: String
   private let before: Int
@@ -22,7 +23,7 @@ struct CommitCount {
     func number(at offset: Int) -> Int { log[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
     let page = number(at: 8)
     return stride(from: 32, to: log.count - 24, by: page + 24).count { frame in
-      // The salt tells the frames of this log from those of an older one.
+      // The salt distinguishes the frames of this log from those of an older one.
       number(at: frame + 4) != 0 && log[frame + 8..<frame + 16] == log[16..<24]
     }
   }

@@ -46,6 +46,6 @@ extension AnyRecord {
 }
 
 extension AuthorityRules {
-  /// A server that refuses references to what it has not.
+  /// The rules of a server that rejects references to unknown records.
   static let family = AuthorityRules(schema: .family, checksReferences: true)
 }

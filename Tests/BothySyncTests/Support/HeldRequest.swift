@@ -1,6 +1,6 @@
 import BothyTesting
 
-/// The first request that a device sends, held back until a test lets it go.
+/// The first request that a device sends, held back until a test releases it.
 struct HeldRequest {
   private let began: AsyncStream<Void>
   private let end: AsyncStream<Void>.Continuation

@@ -3,11 +3,10 @@ import BothySync
 import BothyTesting
 import Synchronization
 
-/// One random history: four devices, one policy, random writes, random faults; then calm, and a look at what is
-/// left.
+/// One random history: four devices, one policy, random writes and random faults. It ends with calm and a check.
 ///
-/// The model is what no merge may lose under `fieldMerge`: in a record that nobody deleted, each device's own
-/// field holds what it wrote last, and the count is the sum of all increments.
+/// The model contains the values that no merge may lose under `fieldMerge`. In a record that no device deleted, each
+/// device's own field has its last written value, and the count is the sum of all increments.
 struct History {
   private var random: SeededGenerator
   private let world: SimulatedWorld
@@ -15,7 +14,7 @@ struct History {
   private var model = Model()
   private var log: [String] = []
 
-  /// What was written, for records that nobody deleted.
+  /// The writes to records that no device deleted.
   private struct Model {
     var own: [String: [Int: Int]] = [:]
     var score: [String: Int] = [:]
@@ -48,7 +47,7 @@ struct History {
     }
   }
 
-  /// Returns what is wrong at the end; nothing is.
+  /// Runs the history and returns the problems at the end, or an empty array.
   mutating func run() async throws -> [String] {
     for _ in 0..<Int.random(in: 10...40, using: &random) {
       world.time.advance(by: Int64.random(in: 1...5000, using: &random))
@@ -79,7 +78,7 @@ struct History {
 
   // MARK: writes
 
-  /// A write whose effect does not depend on when exactly it happens.
+  /// A write whose effect doesn't depend on its exact time.
   private final class PlannedWrite: Sendable {
     private let id: String
     private let device: Int
@@ -92,7 +91,7 @@ struct History {
       self.value = value
     }
 
-    /// Sets the device's own field and counts one up, once, if the record is here.
+    /// Sets the device's own field, once, if the record exists here.
     func apply(_ store: Store) throws {
       let isFirst = isDone.withLock { done in
         defer { done = true }
@@ -108,7 +107,7 @@ struct History {
   }
 
   private mutating func plannedWrite(_ index: Int) -> PlannedWrite? {
-    // Its record may be gone by then, so the model cannot know; only records outside the model are used.
+    // Its record may be deleted by then, which the model can't know. So only records outside the model are used.
     guard let id = model.deleted.sorted().randomElement(using: &random) else { return nil }
     return PlannedWrite(id: id, device: index, value: Int.random(in: 0..<1000, using: &random))
   }
@@ -153,7 +152,7 @@ struct History {
     note.score = 1
     let made = note
     try store.write { try $0.insert(made) }
-    // Made here after somebody else's was deleted here: the history of the id is not one record's.
+    // Another device's record of this id was deleted here before, so the id has more than one record's history.
     if model.deleted.contains(id) { return }
     model.own[id, default: [:]][index] = value
     model.score[id, default: 0] += 1

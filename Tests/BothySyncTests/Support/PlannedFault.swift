@@ -4,7 +4,7 @@ import BothyTesting
 import Synchronization
 import Testing
 
-/// One fault or interruption that a story plans, and how often it struck.
+/// One fault or interruption that a story plans, and the number of times that it struck.
 final class PlannedFault: Sendable {
   /// The faults of the running test, for suites with the trait `.faultsStrike`.
   @TaskLocal fileprivate static var ofTest: Mutexed?
@@ -18,7 +18,7 @@ final class PlannedFault: Sendable {
   private let location: SourceLocation
   private let strikes = Mutex(0)
 
-  /// Enters a fault in the list of the running test, which fails at its end when the fault never struck.
+  /// Adds a fault to the list of the running test, which fails at its end if the fault never struck.
   init(_ name: String, _ location: SourceLocation) {
     self.name = name
     self.location = location
@@ -44,7 +44,7 @@ final class PlannedFault: Sendable {
   }
 }
 
-/// Fails a test at its end for each fault that it planned and that never struck.
+/// Fails a test at its end for each planned fault that never struck.
 struct FaultsStrike: SuiteTrait, TestTrait, TestScoping {
   var isRecursive: Bool { true }
 
@@ -58,19 +58,19 @@ struct FaultsStrike: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == FaultsStrike {
-  /// Fails each test at its end for a fault that it planned and that never struck.
+  /// Fails each test at its end for a planned fault that never struck.
   static var faultsStrike: FaultsStrike { FaultsStrike() }
 }
 
-/// What an exchange carries when a planned fault strikes it.
+/// The content of an exchange that a planned fault strikes.
 enum FaultTarget: Sendable, Hashable {
-  /// Any exchange, and any question as well.
+  /// Any exchange, and any query as well.
   case anything
   /// An operation of any kind.
   case operations
   /// An operation on the record with this id.
   case operation(on: String)
-  /// A pull, and no operation.
+  /// A pull without operations.
   case pullAlone
 
   func isIn(_ request: SyncRequest) -> Bool {
@@ -84,7 +84,7 @@ enum FaultTarget: Sendable, Hashable {
 }
 
 extension FaultyRemote {
-  /// Does `fault` to what carries `target`, from now on or as often as `times` says.
+  /// Applies `fault` to exchanges that contain `target`, at most `times` times.
   ///
   /// The test fails at its end if it never happened.
   func plan(
@@ -96,7 +96,7 @@ extension FaultyRemote {
     setScript(forExchange: { target.isIn($0) && planned.strike(atMost: times) ? fault : .none })
   }
 
-  /// Does to each exchange and question what `script` says; the test fails at its end if that was nothing each time.
+  /// Applies the fault of `script` to each exchange and query. The test fails at its end if no fault struck.
   func plan(
     sourceLocation: SourceLocation = #_sourceLocation, script: @escaping @Sendable () -> Fault
   ) {
@@ -108,7 +108,7 @@ extension FaultyRemote {
     }
   }
 
-  /// Does to each exchange what `script` says; the test fails at its end if that was nothing each time.
+  /// Applies the fault of `script` to each exchange. The test fails at its end if no fault struck.
   func plan(
     sourceLocation: SourceLocation = #_sourceLocation,
     forExchange script: @escaping @Sendable (SyncRequest) -> Fault
@@ -121,7 +121,8 @@ extension FaultyRemote {
     })
   }
 
-  /// Runs `body` once, while the answer to what carries `target` is on its way; the test fails if that never was.
+  /// Runs `body` once, while the response to an exchange with `target` is on its way. The test fails if that never
+  /// happens.
   func interrupt(
     on target: FaultTarget, sourceLocation: SourceLocation = #_sourceLocation,
     _ body: @escaping @Sendable () async throws -> Void

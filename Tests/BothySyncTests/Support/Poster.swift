@@ -1,10 +1,10 @@
 import BothyStore
 import BothySync
 
-/// A record of which a newer app knows more than an older one, which has it as a Swift type.
+/// A record of which a newer app knows more than an older one. The older one has it as a Swift type.
 struct Poster: Entity, Equatable {
   enum Colour: String, FieldConvertible { case red, blue }
-  /// What the older app reads of a look.
+  /// The part of a look that the older app reads.
   struct Look: Codable, JSONField, Equatable { var size = 1 }
 
   static let schema = TypeSchema(
@@ -58,10 +58,10 @@ struct Poster: Entity, Equatable {
 }
 
 extension StoreSchema {
-  /// The older app's.
+  /// The schema of the older app.
   static let posters = StoreSchema(version: 1, Poster.self)
 
-  /// The newer app's: its stars are words, and it has a shape and a spot.
+  /// The schema of the newer app: its stars are words, and it has a shape and a spot.
   static let newPosters = StoreSchema(
     version: 2,
     types: [

@@ -1,6 +1,6 @@
 import BothyTesting
 
-/// What happens to one request of a random history: half of them go through.
+/// The fault of one request in a random history. Half of the requests pass.
 extension FaultyRemote.Fault {
   static func random(using random: inout SeededGenerator) -> Self {
     switch Int.random(in: 0..<10, using: &random) {

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// A log that keeps its lines: level, message and what is known of it, but for sentences under `reason`.
+/// A log that keeps its lines: level, message and metadata, except sentences under `reason`.
 final class RecordedLog: Sendable {
   private let recorded = Mutex<[String]>([])
 

@@ -1,7 +1,7 @@
 import BothyStore
 import BothySync
 
-/// A remote whose exchanges a test changes; all other questions go to the server as they are.
+/// A remote whose exchanges a test changes. All other requests are sent to the server unchanged.
 struct RewritingRemote: RemoteStorage {
   typealias Exchange =
     @Sendable (SyncRequest, any RemoteStorage) async throws(RemoteError) -> SyncResponse

@@ -1,6 +1,6 @@
 import BothySync
 
-/// A monitor that says what a test says.
+/// A monitor that reports the states that a test sends.
 final class ScriptedReachability: ReachabilityMonitor {
   private let stream: AsyncStream<NetworkState>
   private let continuation: AsyncStream<NetworkState>.Continuation

@@ -3,11 +3,11 @@ import BothySync
 import BothyTesting
 import Foundation
 
-/// A server that takes every request and answers none, and a remote that does not hear that the caller has gone.
+/// A server that accepts every request and answers none, and a remote that doesn't notice cancellation.
 final class SilentRemote: RemoteStorage {
   private let latch = Latch()
 
-  /// Lets all that wait fail.
+  /// Makes all waiting requests fail.
   func end() { latch.open() }
 
   private func silence<Value>() async throws(RemoteError) -> Value {

@@ -22,9 +22,9 @@ final class StatementCount: Sendable {
 
   func forget() { seen.withLock { $0 = [] } }
 
-  /// How many were run since.
+  /// The number of statements since then.
   var total: Int { seen.withLock { $0.count } }
 
-  /// The same as text, for a test that fails.
+  /// The text of the statements, for a test that fails.
   var list: String { seen.withLock { $0.joined(separator: "\n") } }
 }

@@ -24,7 +24,7 @@ struct Pair {
     b = try world.addDevice("b", schema: schema, configuration: configuration)
   }
 
-  /// A pair on which both devices and the server have these notes, titled `start`.
+  /// Returns a pair on which both devices and the server have these notes, titled `start`.
   static func sharing(
     _ ids: [String] = ["T1"], rules: AuthorityRules = AuthorityRules(),
     policy: MergePolicy = .serverModifiedWins,
@@ -39,7 +39,7 @@ struct Pair {
     return pair
   }
 
-  /// The fields on the server, nil when it has no such record.
+  /// Returns the fields on the server, or nil if the record doesn't exist.
   func server(_ id: String, type: String = "Note") async throws -> [String: JSONValue]? {
     try await world.serverRecords()[RecordID(type: type, id: id)]?.fields.members()
   }
@@ -48,7 +48,7 @@ struct Pair {
     try await server(id)?["title"]?.stringValue
   }
 
-  /// Whether both devices, after syncing, hold just what the server holds, with nothing pending.
+  /// True if both devices, after syncing, have exactly the server's records, and no change is pending.
   func isEven() async throws -> Bool {
     for device in [a, b, a] { await device.store.sync(.both) }
     let digest = try await world.serverDigest()
@@ -85,7 +85,7 @@ extension SimulatedDevice {
 
   func isPending(_ id: String = "T1") throws -> Bool { try store.isPending(.note(id)) }
 
-  /// One transaction of the app.
+  /// Performs one transaction of the app.
   func change(_ body: (WriteTransaction) throws -> Void) throws { try store.store.write(body) }
 
   func put(_ record: AnyRecord) throws { try change { try $0.insert(record) } }
@@ -97,13 +97,13 @@ extension SimulatedDevice {
   /// The operations of all exchanges that were tried, in order.
   var operations: [BothySync.SyncOperation] { remote.requests.flatMap(\.operations) }
 
-  /// Lets only the first `count` exchanges through.
+  /// Lets only the first `count` exchanges pass.
   func loseConnection(after count: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     let calls = Calls()
     remote.plan(sourceLocation: sourceLocation) { calls.add() > count ? .lostRequest : .none }
   }
 
-  /// Loses the next answer to an operation on the record with this id, and no other.
+  /// Loses only the next response to an operation on the record with this id.
   func loseAnswer(carrying id: String = "T1", sourceLocation: SourceLocation = #_sourceLocation) {
     remote.plan(.lostAnswer, on: .operation(on: id), times: 1, sourceLocation: sourceLocation)
   }
@@ -124,14 +124,14 @@ extension MergePolicy {
 }
 
 extension AuthorityRules {
-  /// A server that does not know the field `note`: records that have it are refused.
+  /// The rules of a server that doesn't know the field `note` and rejects records that have it.
   static var withoutNotes: AuthorityRules {
     var type = Note.schema
     type.fields.removeAll { $0.name == "note" }
     return AuthorityRules(schema: StoreSchema(types: [type]))
   }
 
-  /// A server on which notes may not be deleted.
+  /// The rules of a server on which notes can't be deleted.
   static var undeletable: AuthorityRules {
     var type = Note.schema
     type.permissions = Permissions(delete: .nobody)

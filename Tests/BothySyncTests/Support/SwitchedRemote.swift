@@ -3,7 +3,7 @@ import BothySync
 import BothyTesting
 import Synchronization
 
-/// A remote whose server can be replaced by another while devices go on talking to it.
+/// A remote whose server can be replaced while devices keep using it.
 final class SwitchedRemote: RemoteStorage {
   private let current = Mutex<InProcessRemote?>(nil)
 

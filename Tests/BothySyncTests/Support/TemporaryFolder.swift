@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that goes when the test is over.
+/// A folder that is deleted when the test ends.
 final class TemporaryFolder: Sendable {
   let path: String
 
@@ -10,6 +10,6 @@ final class TemporaryFolder: Sendable {
   }
 
   deinit {
-    try? FileManager.default.removeItem(atPath: path)  // already gone: fine
+    try? FileManager.default.removeItem(atPath: path)  // may be deleted already
   }
 }

@@ -3,12 +3,12 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// Transactions on top of others that meet references, sharing, awaited saves and migrations.
-@Suite("Transactions on top of others meet", .faultsStrike, .timeLimit(.minutes(5)))
+/// Transactions on top of pending ones, combined with references, sharing, awaited saves and migrations.
+@Suite("Stacked transactions with other features", .faultsStrike, .timeLimit(.minutes(5)))
 struct LaterMeetings {
   private static let cherished = RecordID(type: "Pet", id: "X1")
 
-  /// A pair whose devices and server have the parents P1 and P2 and the pet X1 of P1.
+  /// Returns a pair whose devices and server have the parents P1 and P2 and the pet X1 of P1.
   private func family() async throws -> Pair {
     let pair = try Pair(schema: .family, rules: .family, policy: .fieldMerge)
     for id in ["P1", "P2"] { try pair.b.put(.parent(id)) }
@@ -29,7 +29,7 @@ struct LaterMeetings {
   }
 
   @Test(
-    "A reference to what others deleted is taken out of each transaction that has it",
+    "A reference to a remotely deleted record is removed from each transaction with it",
     arguments: [false, true])
   func orphans(_ isSentBefore: Bool) async throws {
     let pair = try await family()
@@ -52,7 +52,7 @@ struct LaterMeetings {
   }
 
   @Test(
-    "A record that goes with its parent takes the transactions on top of it along", arguments: [false, true])
+    "A record deleted with its parent takes the transactions on top along", arguments: [false, true])
   func cascade(_ isInDoubt: Bool) async throws {
     let pair = try await family()
     let child = RecordID(type: "Child", id: "C1")
@@ -81,7 +81,7 @@ struct LaterMeetings {
   func needEachOther(_ count: Int) async throws {
     let pair = try await family()
     let parent = RecordID(type: "Parent", id: "P1")
-    // Each has a new child of the next one's new parent, and the last one's is of the first.
+    // Each transaction inserts a child of the next one's new parent. The last child's parent is in the first.
     for number in 0..<count {
       try await pair.a.store.write(.together) { transaction in
         try transaction.insert(.parent("N\(number)"))
@@ -95,7 +95,7 @@ struct LaterMeetings {
     #expect(try await pair.server("P1", type: "Parent")?["name"]?.stringValue == "change \(count - 1)")
   }
 
-  @Test("A record that is made, deleted and made again within such a circle is the last one")
+  @Test("A record recreated within a cycle of transactions has its last state")
   func madeAgainInCircle() async throws {
     let pair = try await family()
     let parent = RecordID(type: "Parent", id: "P1")
@@ -118,7 +118,7 @@ struct LaterMeetings {
     #expect(try await pair.server("P1", type: "Parent")?["name"] == "second")
   }
 
-  @Test("What an app can't read outlasts a record's deletion and return in one transaction")
+  @Test("Unreadable values survive a record's deletion and recreation in one transaction")
   func unreadFields() async throws {
     func memo(_ version: Int, _ fields: FieldSchema...) -> StoreSchema {
       StoreSchema(
@@ -145,7 +145,7 @@ struct LaterMeetings {
     #expect(try newer.record("Memo", "M2")?.fields == ["title": "three", "colour": "red"])
   }
 
-  @Test("Transactions that need each other through one on top of them become one with it")
+  @Test("Transactions that need each other through one on top merge with it")
   func needThrough() async throws {
     let pair = try await family()
     let (one, two) = (RecordID(type: "Parent", id: "P1"), RecordID(type: "Parent", id: "P2"))
@@ -168,7 +168,7 @@ struct LaterMeetings {
     #expect(try await pair.server("P2", type: "Parent")?["name"] == "third")
   }
 
-  @Test("Sharing a record of a transaction that waits is sent for itself")
+  @Test("Sharing a record of a waiting transaction is sent separately")
   func sharing() async throws {
     let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
     try await pair.a.store.write(.together) { transaction in
@@ -184,7 +184,7 @@ struct LaterMeetings {
     #expect(try await pair.world.serverRecords()[.note("T1")]?.sharing == Sharing.principals("guest"))
   }
 
-  @Test("A save that waits for the server sends first what its transaction lies on")
+  @Test("An awaited save first sends the transactions beneath its own")
   func awaited() async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"], policy: .fieldMerge)
     try await pair.a.store.write(.together) { transaction in
@@ -202,7 +202,7 @@ struct LaterMeetings {
     #expect(try await pair.isEven())
   }
 
-  @Test("A converted field keeps what each waiting transaction made of it")
+  @Test("A converted field keeps the value of each waiting transaction")
   func converted() async throws {
     func memo(_ version: Int, _ kind: FieldKind) -> StoreSchema {
       StoreSchema(

@@ -4,10 +4,10 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Transactions that share a record with others that were not sent yet: each is sent for itself, in its order.
+/// Transactions that share a record with earlier, unsent ones. Each is sent separately, in order.
 @Suite("Transactions on top of others", .faultsStrike, .timeLimit(.minutes(10)))
 struct LaterTransactionStories {
-  /// Shops that add each sale to a shared register.
+  /// Returns two shops that add each sale to a shared register.
   private func shops(_ configure: (inout SyncConfiguration) -> Void = { _ in }) async throws -> Pair {
     let pair = try Pair(schema: .countingBank, policy: .fieldMerge, configure)
     try pair.b.open(["register": 0])
@@ -17,7 +17,7 @@ struct LaterTransactionStories {
     return pair
   }
 
-  @Test("Two tills with fifty offline sales each and one register lose none and count all")
+  @Test("Two tills with fifty offline sales each on one register lose none")
   func tills() async throws {
     let pair = try await shops()
     for number in 0..<50 {
@@ -33,7 +33,7 @@ struct LaterTransactionStories {
     #expect(balances.count == 101)
   }
 
-  @Test("Five thousand offline transactions over one record arrive, each as one")
+  @Test("Five thousand offline transactions on one record arrive separately")
   func thousands() async throws {
     let pair = try await shops()
     for number in 0..<5000 { try pair.a.sell(1, as: "s\(number)") }
@@ -45,7 +45,7 @@ struct LaterTransactionStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("A sale that is refused keeps those after it waiting, and goes without them when it is undone")
+  @Test("A rejected sale blocks later ones, and reverting it sends them without it")
   func refused() async throws {
     let schema = StoreSchema(types: StoreSchema.countingBank.types + [Note.schema])
     let rules = AuthorityRules(
@@ -75,7 +75,7 @@ struct LaterTransactionStories {
     #expect(try await pair.world.serverBalances() == ["register": 3])
   }
 
-  @Test("A transaction that is undone before its turn leaves the others as they are", arguments: [0, 1, 2])
+  @Test("A transaction reverted before it is sent leaves the others unchanged", arguments: [0, 1, 2])
   func undone(_ which: Int) async throws {
     let pair = try await shops()
     for number in 0..<3 { try pair.a.sell([1, 10, 100][number], as: "s\(number)") }
@@ -88,7 +88,7 @@ struct LaterTransactionStories {
     #expect(try await pair.world.serverBalances().count == 3)
   }
 
-  @Test("What gives way takes nothing along that was written later", arguments: [false, true])
+  @Test("A transaction that gives way takes no later change along", arguments: [false, true])
   func givesWay(isTogether: Bool) async throws {
     let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
     try pair.b.retitle("T2", "theirs")
@@ -135,7 +135,7 @@ struct LaterTransactionStories {
     #expect(try pair.a.title("T1") == "first")
   }
 
-  @Test("An edit on top of a transaction that is refused cures it", arguments: [false, true])
+  @Test("An edit on top of a rejected transaction corrects it", arguments: [false, true])
   func cured(isBefore: Bool) async throws {
     let pair = try await Pair.sharing(["T1", "T2"], rules: .withoutNotes) {
       $0.rejectionPolicy = .quarantine(after: 1)
@@ -151,7 +151,7 @@ struct LaterTransactionStories {
     #expect(try await pair.serverTitle("T2") == "together")
   }
 
-  @Test("What is deleted in one transaction and made again in the next is both", arguments: [false, true])
+  @Test("A record deleted in one transaction and recreated in the next is both", arguments: [false, true])
   func deletedAndMade(losesAnswer: Bool) async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     try await pair.a.store.write(.together) { transaction in
@@ -171,7 +171,7 @@ struct LaterTransactionStories {
     #expect(try await pair.server("T2") == nil)
   }
 
-  @Test("Transactions whose answer is lost are made once each, over a restart", arguments: [false, true])
+  @Test("Transactions with a lost response happen once each, even over a restart", arguments: [false, true])
   func lostAnswer(restarts: Bool) async throws {
     let pair = try await shops()
     for number in 0..<5 { try pair.a.sell(1, as: "s\(number)") }
@@ -187,7 +187,7 @@ struct LaterTransactionStories {
     #expect(Set(pair.a.operations.map(\.id)).count <= 14)
   }
 
-  @Test("Sharing that waits beneath a transaction costs it nothing when others edit the record")
+  @Test("Pending sharing beneath a transaction survives edits of other devices")
   func sharedBeneath() async throws {
     let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
     try await pair.a.store.share(.note("T1"), with: Sharing.principals("guest"))
@@ -203,7 +203,7 @@ struct LaterTransactionStories {
   }
 
   @Test(
-    "A change on top of one that gave way for another's sake has nothing of it",
+    "A change on top of a transaction that gave way contains nothing of it",
     arguments: [MergePolicy.serverModifiedWins, .lastModifiedWins, .fieldMerge].map(\.name))
   func withoutGround(_ policy: String) async throws {
     let policies: [MergePolicy] = [.serverModifiedWins, .lastModifiedWins, .fieldMerge]
@@ -222,7 +222,7 @@ struct LaterTransactionStories {
     #expect(try pair.a.title("T2") == "theirs")
   }
 
-  @Test("A receipt says nothing of a later transaction that was undone")
+  @Test("A receipt does not depend on a later transaction that was reverted")
   func receiptBeneath() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     try await pair.a.store.write(.together) { try $0.update(Note.self, id: "T1") { $0.title = "first" } }
@@ -240,7 +240,7 @@ struct LaterTransactionStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("What is undone here after it was sent comes back whole with what lay on top of it")
+  @Test("A transaction reverted after it was sent returns with those on top")
   func undoneInDoubt() async throws {
     let pair = try await shops()
     try pair.a.sell(1, as: "s1")
@@ -254,7 +254,7 @@ struct LaterTransactionStories {
 }
 
 extension SimulatedDevice {
-  /// Adds a sale, and its amount to the register, in one together-write.
+  /// Adds a sale, and its amount to the register, in one transaction.
   fileprivate func sell(_ amount: Int, as id: String) throws {
     try store.write(.together) { transaction in
       try transaction.insert(BankAccount(id, amount))

@@ -4,10 +4,10 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// Together-writes of new records that refer to others.
-@Suite("Together-writes and references", .timeLimit(.minutes(5)))
+/// Transactions with new records that refer to others.
+@Suite("Transactions and references", .timeLimit(.minutes(5)))
 struct TogetherReferences {
-  @Test("Records that refer to each other are made together whole, even in a circle of required references")
+  @Test("A transaction with records that refer to each other is sent as a whole")
   func cycle() async throws {
     let pair = try Pair(schema: .family, rules: .family)
     try await pair.a.store.write(.together) { transaction in
@@ -21,7 +21,7 @@ struct TogetherReferences {
     #expect(try await pair.isEven())
   }
 
-  @Test("A new record that a together-write refers to is sent before it, in the same request")
+  @Test("A new record that a transaction refers to is sent first, in one request")
   func neededBefore() async throws {
     let pair = try Pair(schema: .family, rules: .family)
     try pair.a.put(.parent("P1"))
@@ -35,7 +35,7 @@ struct TogetherReferences {
     #expect(try await pair.isEven())
   }
 
-  @Test("A new record that refers to one of a together-write follows it")
+  @Test("A new record that refers to one in a transaction follows it")
   func neededAfter() async throws {
     let pair = try Pair(schema: .family, rules: .family)
     try await pair.a.store.write(.together) { transaction in
@@ -48,7 +48,7 @@ struct TogetherReferences {
     #expect(try await pair.isEven())
   }
 
-  @Test("Two together-writes that need each other's new records become one")
+  @Test("Two transactions that need each other's new records become one")
   func mutual() async throws {
     let pair = try Pair(schema: .family, rules: .family)
     try await pair.a.store.write(.together) { transaction in
@@ -65,7 +65,7 @@ struct TogetherReferences {
     #expect(try await pair.isEven())
   }
 
-  @Test("A new record that a together-write needs and that needs it in turn joins it")
+  @Test("A new record that a transaction needs and that needs it joins it")
   func joined() async throws {
     let pair = try Pair(schema: .mutual, rules: AuthorityRules(schema: .mutual, checksReferences: true))
     try pair.a.put(AnyRecord("Left", id: "L", ["right": .text("R")]))
@@ -78,7 +78,7 @@ struct TogetherReferences {
     #expect(try await pair.isEven())
   }
 
-  @Test("What a together-write refers to and the server refuses holds all of it up, and nothing else")
+  @Test("A rejected record blocks a transaction that refers to it, and nothing else")
   func refusedTarget() async throws {
     let pair = try Pair(
       schema: .family,

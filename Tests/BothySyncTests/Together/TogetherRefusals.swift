@@ -3,10 +3,10 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// What becomes of a together-write of which the server refuses a record.
-@Suite("Together-writes that are refused", .faultsStrike, .timeLimit(.minutes(5)))
+/// Transactions of which the server rejects a record.
+@Suite("Rejected transactions", .faultsStrike, .timeLimit(.minutes(5)))
 struct TogetherRefusals {
-  /// A on which T1 and T2 were edited together and T1 is refused; T3 was edited for itself.
+  /// Returns a pair. A has edited T1 and T2 in one transaction, and T1 is rejected. T3 was edited separately.
   private func refused(_ policy: RejectionPolicy = .quarantine(after: 1)) async throws -> (Pair, SyncReport) {
     let pair = try await Pair.sharing(["T1", "T2", "T3"], rules: .withoutNotes) {
       $0.rejectionPolicy = policy
@@ -25,7 +25,7 @@ struct TogetherRefusals {
   }
 
   @Test(
-    "Nothing of it is applied; it is in the inbox as a whole, one with the reason, the others blocked by it")
+    "A rejected transaction is in the inbox as a whole, blocked by one record")
   func inbox() async throws {
     let (pair, report) = try await refused()
     #expect(report.failures.map(\.record) == [.note("T1")])
@@ -43,7 +43,7 @@ struct TogetherRefusals {
     #expect(try pair.a.title("T2") == "together")
   }
 
-  @Test("An edit of any of its records has all of it tried again", arguments: ["T1", "T2"])
+  @Test("An edit of any record in a rejected transaction sends all again", arguments: ["T1", "T2"])
   func edit(_ id: String) async throws {
     let (pair, _) = try await refused()
     try pair.a.edit(id) { $0.title = "edited" }
@@ -54,7 +54,7 @@ struct TogetherRefusals {
     #expect(try await pair.serverTitle("T2") == (id == "T2" ? "edited" : "together"))
   }
 
-  @Test("Retrying one record sends all of it again")
+  @Test("Retrying one record sends the whole transaction again")
   func retry() async throws {
     let (pair, _) = try await refused()
     try pair.a.store.resolve(.note("T2"), .retry)
@@ -62,7 +62,7 @@ struct TogetherRefusals {
     #expect(Set(pair.a.operations.map(\.record)) == [.note("T1"), .note("T2")])
   }
 
-  @Test("Reverting, accepting or evicting one record does so with all of it", arguments: ["T1", "T2"])
+  @Test("Reverting, accepting or evicting one record affects its whole transaction", arguments: ["T1", "T2"])
   func decide(_ id: String) async throws {
     for resolution in [Resolution.revert, .acceptLocal, .evict] {
       let (pair, _) = try await refused()
@@ -80,7 +80,7 @@ struct TogetherRefusals {
     }
   }
 
-  @Test("Under discard all of it is undone, and the contents are reported")
+  @Test("Under discard the whole transaction is undone and its content reported")
   func discard() async throws {
     let (pair, report) = try await refused(.discardAndRefetch)
     #expect(Set(report.overwritten.map(\.record)) == [.note("T1"), .note("T2")])
@@ -89,7 +89,7 @@ struct TogetherRefusals {
     #expect(try await pair.isEven())
   }
 
-  @Test("A record of it that is purged with its pending change takes the changes of the others along")
+  @Test("Purging one record with its pending change reverts the whole transaction")
   func purge() async throws {
     let (pair, _) = try await refused()
     try pair.a.store.purge([.note("T1")], includingPending: true)
@@ -98,7 +98,7 @@ struct TogetherRefusals {
     #expect(try await pair.isEven())
   }
 
-  @Test("What is purged while its outcome is unknown does not leave the rest waiting for ever")
+  @Test("A record purged while in doubt does not block the rest forever")
   func purgedInDoubt() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
     try await pair.a.store.write(.together) { transaction in
@@ -112,7 +112,7 @@ struct TogetherRefusals {
     #expect(try await pair.serverTitle("T2") == "a")
   }
 
-  @Test("A policy that fails on one record keeps all of it pending")
+  @Test("A policy that fails on one record keeps the whole transaction pending")
   func failingPolicy() async throws {
     struct Broken: Error {}
     let calls = Calls()

@@ -4,8 +4,8 @@ import BothySyncService
 import BothyTesting
 import Testing
 
-/// What was written together is accepted together or not at all.
-@Suite("Together-writes on the way to the server", .faultsStrike, .timeLimit(.minutes(5)))
+/// The server accepts the changes of a transaction together, or none of them.
+@Suite("Transactions on the way to the server", .faultsStrike, .timeLimit(.minutes(5)))
 struct TogetherStories {
   private func bank(_ policy: MergePolicy = .serverModifiedWins, rules: AuthorityRules = AuthorityRules())
     async throws -> Pair
@@ -18,7 +18,7 @@ struct TogetherStories {
     return pair
   }
 
-  @Test("The operations of a together-write stand next to each other in one request, with their number")
+  @Test("The operations of a transaction are adjacent in one request, with their number")
   func oneRequest() async throws {
     let pair = try await bank()
     try pair.a.transfer(10, from: "x", to: "y")
@@ -32,7 +32,7 @@ struct TogetherStories {
   }
 
   @Test(
-    "Where the server wins over one record, all of the together-write gives way, and its content is reported")
+    "If the server wins one record, the whole transaction gives way")
   func serverWins() async throws {
     let pair = try await bank()
     try pair.b.transfer(5, from: "x", to: "z")
@@ -49,7 +49,7 @@ struct TogetherStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("Two devices that make the same of one record for different reasons have not agreed")
+  @Test("Equal results on two devices for different reasons still conflict")
   func sameBalance() async throws {
     for policy in [MergePolicy.serverModifiedWins, .fieldMerge] {
       let pair = try await bank(policy)
@@ -62,7 +62,7 @@ struct TogetherStories {
     }
   }
 
-  @Test("Where the client wins, the whole together-write is sent again on what the server has")
+  @Test("If the client wins, the whole transaction is sent again")
   func clientWins() async throws {
     let pair = try await bank(.clientWins)
     try pair.b.transfer(5, from: "x", to: "z")
@@ -76,7 +76,7 @@ struct TogetherStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("A merged record goes with the others on what the server has")
+  @Test("A merged record is sent again with the rest of its transaction")
   func merged() async throws {
     let policy = MergePolicy.custom { context in
       let added = (context.client?["balance"]?.intValue ?? 0) - (context.base?["balance"]?.intValue ?? 0)
@@ -91,14 +91,14 @@ struct TogetherStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("A together-write whose answer is lost is made once, over a restart", arguments: [false, true])
+  @Test("A transaction whose response is lost happens once, even over a restart", arguments: [false, true])
   func lostAnswer(restarts: Bool) async throws {
     let pair = try await bank()
     try pair.a.transfer(10, from: "x", to: "y")
     pair.a.loseAnswer(carrying: "x")
     await pair.a.store.sync()
     if restarts { try pair.a.restart() }
-    // Meanwhile another device builds on it.
+    // Another device changes the result meanwhile.
     await pair.b.store.sync()
     try pair.b.transfer(20, from: "y", to: "z")
     await pair.b.store.sync()
@@ -110,7 +110,7 @@ struct TogetherStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("A transfer made while another is on its way follows it", arguments: [false, true])
+  @Test("A transfer during the push of another follows it", arguments: [false, true])
   func duringFlight(isRefused: Bool) async throws {
     let pair = try await bank()
     if isRefused {
@@ -134,7 +134,7 @@ struct TogetherStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("Together-writes that share a record which is not sent yet are sent one after the other")
+  @Test("Transactions that share an unsent record are sent one after the other")
   func shared() async throws {
     let pair = try await bank()
     try pair.a.transfer(10, from: "x", to: "y")
@@ -157,7 +157,7 @@ struct TogetherStories {
     #expect(try await pair.world.serverBalances() == ["x": 83, "y": 107, "z": 110])
   }
 
-  @Test("One draft holds all of its together-write back until it is released")
+  @Test("One draft holds its whole transaction back until it is released")
   func draft() async throws {
     let pair = try await bank()
     try await pair.a.store.save(BankAccount("x", 90), options: RequestOptions(isDraft: true))
@@ -173,7 +173,7 @@ struct TogetherStories {
     #expect(try await pair.world.serverBalances() == ["x": 80, "y": 110, "z": 100])
   }
 
-  @Test("A together-write larger than a batch has a request to itself; beyond the limit nothing is written")
+  @Test("A transaction larger than a batch has its own request, up to a limit")
   func large() async throws {
     let pair = try Pair(schema: .bank) {
       $0.batchSize = 10
@@ -185,7 +185,7 @@ struct TogetherStories {
       try pair.a.open(Dictionary(uniqueKeysWithValues: (0..<51).map { ("m\($0)", $0) }))
     }
     #expect(error?.code == .tooManyTogether)
-    // One that shares a record with it is another.
+    // A transaction that shares a record with it is separate.
     try pair.a.transfer(1, from: "n1", to: "alone")
     #expect(try pair.a.balances().count == 51)
     #expect(try pair.a.balance("alone") == 2)
@@ -195,7 +195,7 @@ struct TogetherStories {
     #expect(try await pair.isEven())
   }
 
-  @Test("A together-write that a direct save touches is sent before it, in one request")
+  @Test("A transaction with a directly saved record is sent first, in one request")
   func directWrite() async throws {
     let pair = try await bank()
     try pair.a.transfer(10, from: "x", to: "y")
@@ -212,7 +212,7 @@ struct TogetherStories {
   }
 
   @Test(
-    "A pull of many pages shows nothing of a transfer until all of it is there, with transfers pending or not"
+    "A pull of many pages never shows a part of a transfer"
   )
   func pages() async throws {
     let pair = try Pair(schema: .bank) { $0.pageSize = 1 }
@@ -233,7 +233,7 @@ struct TogetherStories {
     try pair.b.transfer(20, from: "y", to: "z")
     await pair.b.store.sync()
     try pair.a.transfer(50, from: "z", to: "x")
-    // Only pulled: what is pending here and changed there is decided before any of it is shown.
+    // Only a pull: conflicts with pending changes are decided before any of it is visible.
     await pair.a.store.sync(.pull)
     #expect(try pair.a.balances() == ["x": 90, "y": 90, "z": 120])
     #expect(problems.count == 0)

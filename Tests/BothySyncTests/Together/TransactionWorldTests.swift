@@ -3,11 +3,12 @@ import BothySync
 import BothyTesting
 import Testing
 
-/// All short sequences of transactions over two records: what was written together is sent as one, and the server ends with
-/// what was written last.
+/// All short sequences of transactions on two records.
+///
+/// Each transaction is sent as one, and the server ends with the last written state.
 @Suite("Every short sequence of transactions", .faultsStrike, .timeLimit(.minutes(10)))
 struct TransactionWorldTests {
-  /// One transaction. A deletion of what is not there makes it again.
+  /// One transaction. Deleting a record that doesn't exist recreates it.
   enum Act: Int, CaseIterable {
     case edit, delete, editBoth, deleteAndEdit, editOther
 
@@ -45,7 +46,7 @@ struct TransactionWorldTests {
     }
   }
 
-  /// What comes between the transactions and the server's word.
+  /// The disturbance between the transactions and the server's response.
   enum Weather: CaseIterable { case calm, lostAnswer, lostRequest, restart, small }
 
   @Test("Sequences of up to three transactions end as they were written", arguments: Weather.allCases)

@@ -4,7 +4,7 @@ import BothyTesting
 import Logging
 import Synchronization
 
-/// What a history decides about a device beside its steps: the faults of its next requests, and its own merge policy.
+/// The settings of a device in a history: the faults of its next requests, and its own merge policy.
 final class TypesDevice: Sendable {
   struct Undecided: Error {}
 
@@ -13,13 +13,13 @@ final class TypesDevice: Sendable {
   private let random: Mutex<SeededGenerator>
   private let isCalm = Mutex(false)
 
-  /// - Parameter seed: for what the policy decides.
+  /// - Parameter seed: the seed for the decisions of the policy.
   init(seed: UInt64) { random = Mutex(SeededGenerator(seed: seed)) }
 
   /// Sets the faults of the next requests.
   func plan(_ faults: [TypesHistory.Fault]) { self.faults.withLock { $0 = faults } }
 
-  /// Forgets what is planned. Returns the faults that have struck since the last time.
+  /// Removes the planned faults. Returns the faults that have struck since the last call.
   func clear() -> [TypesHistory.Fault] {
     plan([])
     return struck.withLock { struck in
@@ -28,14 +28,14 @@ final class TypesDevice: Sendable {
     }
   }
 
-  /// Says what happens to the next request.
+  /// Returns the fault of the next request.
   func next() -> FaultyRemote.Fault {
     let fault = faults.withLock { $0.isEmpty ? .none : $0.removeFirst() }
     if fault != .none { struck.withLock { $0.append(fault) } }
     return fault.fault
   }
 
-  /// Lets the policy decide whatever it is asked from now on.
+  /// Makes the policy decide every conflict from now on.
   func calm() { isCalm.withLock { $0 = true } }
 
   private func decide(_ context: MergeContext) throws -> MergeDecision {

@@ -1,14 +1,14 @@
 import BothyTesting
 
-/// Makes the history of a seed. The same seed gives the same history.
+/// Makes the history of a seed. Equal seeds give equal histories.
 ///
-/// It keeps a rough idea of which records are where, so that most steps find what they act on.
+/// It estimates which device has which records, so that most steps find a record to act on.
 struct TypesGenerator {
   private var random: SeededGenerator
   private var count = 2
   private var texts = 0
   private var follows = false
-  /// How often devices sync, in a hundred steps.
+  /// The number of syncs in a hundred steps.
   private var talk = 17
   private var decisions: [TypesHistory.Decision] = [.revert, .retry, .acceptLocal, .evict]
   /// The records that each device should have, those that it had after its last sync, and those that it has read.
@@ -17,9 +17,9 @@ struct TypesGenerator {
   private var read: [[TypesName]] = []
   /// The records that the server should have.
   private var server: [TypesName] = []
-  /// The record that each device changed last: changes of one are stacked.
+  /// The record that each device changed last, so that changes of one record are stacked.
   private var last: [Int: TypesName] = [:]
-  /// The record that any device changed last: changes of one meet.
+  /// The record that any device changed last, so that changes of several devices collide.
   private var disputed: TypesName?
 
   static func history(seed: UInt64) -> TypesHistory {
@@ -76,7 +76,7 @@ struct TypesGenerator {
 
   private mutating func kind() -> TypesKind { pick([.tag, .memo, .memo, .memo, .line]) }
 
-  /// A record that the device may have: often the one that it or another device has just changed.
+  /// Returns a record that the device may have, often one that it or another device has just changed.
   private mutating func name(_ device: Int) -> TypesName {
     let recent = random.chance(60) ? last[device] : disputed
     if let recent, known[device].contains(recent), random.chance(60) { return recent }
@@ -94,7 +94,7 @@ struct TypesGenerator {
     return names.isEmpty ? made(device, kind) : pick(names)
   }
 
-  /// A name to make a record by: often one that no other device uses.
+  /// Returns a name for a new record, often one that no other device uses.
   private mutating func made(_ device: Int, _ kind: TypesKind) -> TypesName {
     let number = random.chance(33) ? number(0...2) : 3 + device * 4 + number(0...3)
     return TypesName(rawValue: "\(kind.rawValue)\(number)")
@@ -164,7 +164,7 @@ struct TypesGenerator {
     }
   }
 
-  /// Notes that the device and the server hear of each other's records. Returns the faults on the way.
+  /// Updates the estimate: the device and the server exchange their records. Returns the faults of the sync.
   private mutating func synced(_ device: Int) -> [TypesHistory.Fault] {
     let before = heard[device]
     server.removeAll { before.contains($0) && !known[device].contains($0) }

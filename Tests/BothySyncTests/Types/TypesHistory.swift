@@ -1,14 +1,13 @@
 import BothyTesting
 import Foundation
 
-/// A history of devices that share records of several types, as a value: what a seed makes, a failure shrinks and a
-/// line of text replays.
+/// A history of devices that share records of several types, as a value.
 ///
-/// A step names its records, and is skipped where it finds nothing to act on. So one that is taken away leaves
-/// the others what they were.
+/// A seed makes it, a failure shrinks it, and a line of text replays it. A step names its records, and is skipped if it
+/// finds no record to act on. So a step that is removed leaves the others unchanged.
 struct TypesHistory: Codable, Sendable, Equatable {
   var seed: UInt64
-  /// Whether the server knows the types and refuses what breaks their rules.
+  /// True if the server knows the types and rejects changes that break their rules.
   var isEnforced = true
   var devices: [Device]
   var steps: [Step]
@@ -20,22 +19,22 @@ struct TypesHistory: Codable, Sendable, Equatable {
     var page = 1000
   }
 
-  /// The merge policies, and one of the app's own that decides by chance and at times throws.
+  /// The merge policies, and one of the app's own that decides at random and sometimes throws.
   enum Policy: String, Codable, Sendable, CaseIterable {
     case fieldMerge, serverModifiedWins, clientWins, lastModifiedWins, wayward
   }
 
   enum Refusals: String, Codable, Sendable, CaseIterable { case keep, quarantine, discard }
 
-  /// What happens to one request.
+  /// The fault of one request.
   enum Fault: String, Codable, Sendable, CaseIterable { case none, lostRequest, lostAnswer, duplicated, late }
 
-  /// What a person does to one record in a transaction.
+  /// A user's change of one record in a transaction.
   struct Act: Codable, Sendable, Equatable {
     var what: What
     var record: TypesName
     var content: [String: TypesValue] = [:]
-    /// For insertions and moves; nil is the type's own.
+    /// The container for insertions and moves. Nil is the type's own.
     var place: String?
   }
 
@@ -46,29 +45,29 @@ struct TypesHistory: Codable, Sendable, Equatable {
   }
 
   enum Step: Codable, Sendable, Equatable {
-    /// Writes here, for a later sync to send.
+    /// Writes on the device, for a later sync to send.
     case write(Int, Act)
     case together(Int, [Act])
     case draft(Int, Act)
     case release(Int)
-    /// Keeps what is here of a record, for a later `saveOld`.
+    /// Reads a record and stores the value for a later `saveOld`.
     case read(Int, TypesName)
-    /// Saves here and keeps the receipt.
+    /// Saves on the device and stores the receipt.
     case save(Int, TypesName, [String: TypesValue])
-    /// Saves on the server first and keeps the receipt; `only` keeps nothing here.
+    /// Saves on the server first and stores the receipt. `only` stores no record here.
     case online(Int, TypesName, [String: TypesValue], only: Bool, [Fault])
     case share(Int, TypesName, with: String)
     case unshare(Int, TypesName, from: String)
     case purge(Int, TypesName, pending: Bool)
     /// Decides about one of the pending changes.
     case decide(Int, Int, Decision)
-    /// Brings back one of the contents that the journal has as lost.
+    /// Restores one of the contents that the journal lists as lost.
     case restore(Int, Int)
     case sync(Int, [Fault])
     case restart(Int)
     /// Ends the process in the middle of a sync, at a step of its storage.
     case crash(Int, at: Int)
-    /// The containers; an empty one stands for all.
+    /// Subscribes to the containers. An empty name subscribes to all.
     case follow(Int, [String])
     case repair(Int)
     /// Reads all records of a type from the server.
@@ -89,7 +88,7 @@ extension TypesHistory {
 
   init(line: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(line.utf8)) }
 
-  /// What must happen in some history of sixty, so that no kind of step is there and does nothing.
+  /// The events that must happen in some history of sixty, so that every kind of step has an effect.
   static let situations =
     What.allCases.map(\.rawValue) + Decision.allCases.map { "decision \($0.rawValue)" }
     + Fault.allCases.filter { $0 != .none }.map { "fault \($0.rawValue)" } + [

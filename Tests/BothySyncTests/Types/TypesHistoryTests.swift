@@ -4,8 +4,10 @@ import Testing
 /// Random histories over several types with references, sharing, restoring, purging, drafts and awaited saves.
 @Suite("Histories of several types", .timeLimit(.minutes(minutesForSeeds)))
 struct TypesHistoryTests {
-  /// `BOTHY_TYPES_SEEDS` sets how many histories are run, or from which to which (`201-1000`), `BOTHY_TYPES_SEED` runs
-  /// one alone, `BOTHY_TYPES_HISTORY` replays a line.
+  /// The variables that choose histories.
+  ///
+  /// `BOTHY_TYPES_SEEDS` sets the number of histories or a range (`201-1000`), `BOTHY_TYPES_SEED` runs one alone, and
+  /// `BOTHY_TYPES_HISTORY` replays a line.
   static let environment = ProcessInfo.processInfo.environment
 
   static let seeds: [UInt64] = {
@@ -15,11 +17,11 @@ struct TypesHistoryTests {
     return Array(first...max(first, ends.last ?? 60))
   }()
 
-  /// How many failing seeds are shrunk and printed, and after how many it stops.
+  /// The number of failing seeds to shrink and print. `most` is the number of failures after which the test stops.
   private static let told = environment["BOTHY_TELL"].flatMap { Int($0) } ?? 1
   private static let most = environment["BOTHY_FAILURES"].flatMap { Int($0) } ?? 1
 
-  @Test("Devices agree with the server in the end, whatever was done to their records")
+  @Test("Devices agree with the server in the end, whatever happened to their records")
   func histories() async {
     var failed: [UInt64] = []
     var steps = 0
@@ -57,7 +59,7 @@ struct TypesHistoryTests {
   }
 
   @Test(
-    "A history in one line is the same when it is read again",
+    "A history survives encoding to one line and decoding",
     .enabled(if: environment["BOTHY_TYPES_HISTORY"] == nil), arguments: [1, 2, 3] as [UInt64])
   func line(seed: UInt64) throws {
     let history = TypesGenerator.history(seed: seed)

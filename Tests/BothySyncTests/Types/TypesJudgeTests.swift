@@ -7,7 +7,7 @@ struct TypesJudgeTests {
   private static let insertion = TypesHistory.Step.write(
     0, .init(what: .insert, record: memo, content: ["title": .text("a")]))
 
-  /// What is found of two devices when they come to no rest after the steps.
+  /// Returns the kinds of problems of two devices right after the steps, without a calm phase.
   private func kinds(after steps: [TypesHistory.Step]) async throws -> Set<TypesProblem.Kind> {
     let devices = [TypesHistory.Device](repeating: .init(policy: .fieldMerge), count: 2)
     let runner = try TypesRunner(TypesHistory(seed: 1, devices: devices, steps: steps))
@@ -16,23 +16,23 @@ struct TypesJudgeTests {
     return Set(runner.problems.map(\.kind))
   }
 
-  @Test("Nothing is found where all is sent and heard")
+  @Test("No problem is found if all changes are sent and received")
   func even() async throws {
     #expect(try await kinds(after: [Self.insertion, .sync(0, []), .sync(1, [])]) == [])
   }
 
   @Test("A record that was not sent is found")
   func unsent() async throws {
-    // A record without a version is its device's own; that it is pending is told.
+    // A record without a version may be its device's own, but its pending change is reported.
     #expect(try await kinds(after: [Self.insertion]) == [.pending])
   }
 
-  @Test("A record that was not heard of is found")
+  @Test("A record that was not received is found")
   func unheard() async throws {
     #expect(try await kinds(after: [Self.insertion, .sync(0, [])]) == [.absent])
   }
 
-  @Test("A change that was not heard of is found in each of its parts")
+  @Test("A change that was not received is found in each of its parts")
   func unheardChange() async throws {
     let found = try await kinds(after: [
       Self.insertion, .sync(0, []), .sync(1, []),
@@ -51,7 +51,7 @@ struct TypesJudgeTests {
     #expect(Set(runner.problems.map(\.kind)) == [.stuck])
   }
 
-  @Test("A failing history is shrunk to the step that makes it fail")
+  @Test("A failing history is shrunk to the step that causes the failure")
   func shrinking() async {
     var history = TypesGenerator.history(seed: 3)
     history.steps.insert(.crash(1, at: 77), at: 12)

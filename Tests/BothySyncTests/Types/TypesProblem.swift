@@ -1,6 +1,6 @@
-/// One thing that is wrong at the end of a history, or on the way.
+/// One problem at the end of a history, or on the way.
 struct TypesProblem: Sendable, Hashable, CustomStringConvertible {
-  /// What a smaller history must show, too, to fail in the same way.
+  /// The kind of problem. A smaller history must show the same kind to count as the same failure.
   enum Kind: String, Sendable {
     case threw, refused, stuck, fetched
     case pending, absent, differing, version, container, metadata, sharing, diagnosis, receipt

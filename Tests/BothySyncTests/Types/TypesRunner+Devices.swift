@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 import BothyTesting
 
-/// What people decide, and what becomes of devices.
+/// The decisions of users, and the restarts and subscriptions of devices.
 extension TypesRunner {
   func purge(_ index: Int, _ name: TypesName, _ pending: Bool) throws {
     let result = try store(index).purge(name.record, includingPending: pending)
@@ -49,7 +49,8 @@ extension TypesRunner {
     count("follow")
   }
 
-  /// Reads a type from the server. A device that has always followed everything has then what it was given, no more.
+  /// Fetches a type from the server. A device that has always subscribed to everything must then have exactly the
+  /// result.
   func fetch(_ index: Int, _ kind: TypesKind) async throws {
     let query = AnyQuery(kind.type)
     let found = try await store(index).fetch(query, options: RequestOptions(fetchPolicy: .networkOnly))

@@ -2,10 +2,11 @@ import BothyStore
 import BothySync
 import BothyTesting
 
-/// Calm, and the looks at what is left.
+/// The calm phase at the end, and the checks after it.
 extension TypesRunner {
-  /// Brings everything to rest: networks work, policies answer, all is followed, drafts are released, and what is
-  /// refused again and again is undone.
+  /// Ends all disturbances and syncs: networks work, policies decide, and drafts are released.
+  ///
+  /// Every device subscribes to everything, and changes that are rejected repeatedly are reverted.
   func calm() async throws {
     note("the end")
     for own in settings { own.calm() }
@@ -15,7 +16,7 @@ extension TypesRunner {
     }
   }
 
-  /// Complains of what is not the same everywhere, of what is pending, and of what was not decided.
+  /// Reports differences between devices and server, pending changes, and receipts without a result.
   func judge() async throws {
     try await judgeSnapshot()
     let server = try await world.serverRecords()
@@ -45,7 +46,7 @@ extension TypesRunner {
     for (name, device) in all.devices.sorted(by: { $0.key < $1.key }) {
       var snapshot = all
       snapshot.devices = [name: device]
-      // What was accepted as it is and never sent stays on its device alone.
+      // A record that was accepted locally and never sent stays on its device alone.
       let own = device.records.keys.filter { device.versions[$0] == nil }.map { "\($0) is \(name)'s only" }
       for text in snapshot.unevenness where !own.contains(where: text.hasPrefix) {
         let kind: TypesProblem.Kind =
@@ -79,7 +80,7 @@ extension TypesRunner {
     }
   }
 
-  /// Asks each receipt again: nothing is pending, so each write was decided.
+  /// Checks that each receipt has a result. No change is pending, so each write was decided.
   private func judgeReceipts(_ index: Int) async throws {
     guard try store(index).outbox().isEmpty else { return }
     for receipt in receipts[index] {

@@ -1,7 +1,7 @@
 import BothyStore
 import BothySync
 
-/// What people do to records.
+/// The changes of users to records.
 extension TypesRunner {
   func write(_ index: Int, _ acts: [TypesHistory.Act], _ delivery: Delivery) throws {
     let held = held[index]
@@ -45,7 +45,7 @@ extension TypesRunner {
     receipts[index].append(try await store(index).save(record, options: options))
   }
 
-  /// The record as it is here with the content on top; nil where there is none.
+  /// Returns the local record with the content applied, or nil if it doesn't exist.
   private func changed(_ index: Int, _ name: TypesName, _ content: [String: TypesValue]) throws -> AnyRecord?
   {
     try store(index).store.read { transaction in
@@ -73,7 +73,7 @@ extension TypesRunner {
 }
 
 extension TypesHistory.Act {
-  /// Does it, if there is anything to do it to. Returns whether there was.
+  /// Performs the act if its record allows it. Returns true if it did.
   ///
   /// - Parameter held: the values that were read long ago.
   func perform(in transaction: WriteTransaction, _ held: [RecordID: AnyRecord]) throws -> Bool {

@@ -3,12 +3,12 @@ import BothySync
 import BothySyncService
 import BothyTesting
 
-/// Carries out a history on devices and a server in this process, then brings calm and looks at what is left.
+/// Runs a history on devices and a server in this process, then a calm phase, and checks the result.
 final class TypesRunner {
   let history: TypesHistory
   let world: SimulatedWorld
   let settings: [TypesDevice]
-  /// What happened, by name, so that a test can tell whether a kind of step ever did anything.
+  /// The number of events by name, so that a test can check that each kind of step had an effect.
   private(set) var happened: [String: Int] = [:]
   private(set) var log: [String] = []
   private(set) var problems: [TypesProblem] = []
@@ -16,7 +16,7 @@ final class TypesRunner {
   var held: [[RecordID: AnyRecord]]
   /// The receipts whose store is still open, by device.
   var receipts: [[SaveReceipt]]
-  /// The devices that have followed less than everything.
+  /// The devices that have ever subscribed to less than everything.
   var strayed: Set<Int> = []
 
   init(_ history: TypesHistory) throws {
@@ -45,7 +45,7 @@ final class TypesRunner {
   func device(_ index: Int) -> SimulatedDevice { world.devices[index] }
   func store(_ index: Int) -> SyncedStore { world.devices[index].store }
 
-  /// Returns what is wrong; nothing is.
+  /// Runs the history and returns the problems, or an empty array.
   func run() async throws -> [TypesProblem] {
     try await takeSteps()
     guard problems.isEmpty else { return problems }
@@ -64,7 +64,7 @@ final class TypesRunner {
     }
   }
 
-  /// Has the faults happen to the requests that `body` makes.
+  /// Applies the faults to the requests that `body` makes.
   private func with(
     _ faults: [TypesHistory.Fault], _ index: Int, _ body: () async throws -> Void
   ) async throws {

@@ -20,7 +20,7 @@ enum TypesSchema {
     ])
 }
 
-/// One of the types, called as its records are: `memo` for `memo3`.
+/// One of the types, named by the prefix of its records' ids: `memo` for `memo3`.
 enum TypesKind: String, Codable, Sendable, CaseIterable {
   case tag, memo, line
 
@@ -33,7 +33,7 @@ enum TypesKind: String, Codable, Sendable, CaseIterable {
   }
 }
 
-/// A record's id, which tells its type: `memo3`.
+/// A record's id, which contains its type: `memo3`.
 struct TypesName: RawRepresentable, Codable, Sendable, Hashable, CustomStringConvertible {
   var rawValue: String
 
@@ -42,7 +42,7 @@ struct TypesName: RawRepresentable, Codable, Sendable, Hashable, CustomStringCon
   var record: RecordID { RecordID(type: kind.type, id: rawValue) }
 }
 
-/// What an act sets a field to.
+/// The value that an act gives to a field.
 enum TypesValue: Codable, Sendable, Equatable {
   case empty
   case text(String)
@@ -50,7 +50,7 @@ enum TypesValue: Codable, Sendable, Equatable {
   case one(TypesName)
   case all([TypesName])
 
-  /// As the store takes it; nil for a reference to a record that is not here.
+  /// Returns the value for the store, or nil for a reference to a record that isn't on the device.
   func field(in transaction: ReadTransaction) throws -> FieldValue? {
     switch self {
     case .empty: .null
@@ -64,7 +64,7 @@ enum TypesValue: Codable, Sendable, Equatable {
 }
 
 extension [String: TypesValue] {
-  /// The fields as the store takes them, without references to what is not here.
+  /// Returns the fields for the store, without references to records that aren't on the device.
   func fields(in transaction: ReadTransaction) throws -> [String: FieldValue] {
     try compactMapValues { try $0.field(in: transaction) }
   }

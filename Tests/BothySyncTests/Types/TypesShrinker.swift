@@ -1,15 +1,15 @@
 /// Makes a history that fails smaller, as long as it fails in the same way.
 struct TypesShrinker {
-  /// Plays a history and returns what is wrong.
+  /// Runs a history and returns the problems.
   typealias Play = (TypesHistory) async -> [TypesProblem]
 
   private let play: Play
   private let way: TypesProblem.Kind
   private var best: TypesHistory
-  /// How many histories may still be played.
+  /// The number of histories that may still run.
   private var left: Int
 
-  /// The problems of a history; what is thrown is one too.
+  /// Returns the problems of a history. A thrown error is a problem too.
   static func problems(
     of history: TypesHistory, telling happened: ([String: Int]) -> Void = { _ in }
   ) async -> [TypesProblem] {
@@ -33,7 +33,7 @@ struct TypesShrinker {
     return shrinker.best
   }
 
-  /// Takes a candidate that fails as the history does. Returns whether it did.
+  /// Accepts a candidate that fails like the history. Returns true if it does.
   private mutating func take(_ candidate: TypesHistory) async -> Bool {
     guard left > 0 else { return false }
     left -= 1
@@ -87,7 +87,7 @@ struct TypesShrinker {
 }
 
 extension TypesHistory.Device {
-  /// The device with the usual settings, and with some of them.
+  /// The device with all default settings, and with some of them.
   fileprivate var simpler: [Self] {
     var usual = self
     usual.batch = 500
@@ -101,7 +101,7 @@ extension TypesHistory.Device {
 }
 
 extension TypesHistory.Step {
-  /// The step with less in it.
+  /// Variants of the step with less in it.
   fileprivate var simpler: [Self] {
     switch self {
     case .write(let device, let act): return act.simpler.map { .write(device, $0) }
@@ -119,7 +119,7 @@ extension TypesHistory.Step {
     }
   }
 
-  /// A transaction without one of its acts, or with a simpler one.
+  /// Returns the transaction without one of its acts, or with a simpler one.
   private static func simpler(_ device: Int, _ acts: [TypesHistory.Act]) -> [Self] {
     var steps: [Self] = acts.count == 1 ? acts.map { .write(device, $0) } : []
     for index in acts.indices {

@@ -1,8 +1,8 @@
 import BothyStore
 import BothySync
 
-/// Bothy's public calls. A store whose type is synced carries an outbox entry for each write, as it does in an
-/// app; nothing is sent.
+/// Returns a session of Bothy's public calls. If the type is synced, each write adds an outbox entry, as in an app. The
+/// session sends nothing.
 @inline(__always)
 func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
   _ data: Dataset, _ path: String, _ type: Plain.Type, _ indexedType: Indexed.Type
@@ -48,7 +48,7 @@ func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
     close: { try store.close() })
 }
 
-/// A server that is never there.
+/// A server that is never reachable.
 struct NoRemote: RemoteStorage {
   private var unreachable: RemoteError { RemoteError(.unreachable, "There is no server.") }
 

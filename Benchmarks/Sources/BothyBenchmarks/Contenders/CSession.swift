@@ -2,7 +2,7 @@ import Bars
 import CFloor
 import Foundation
 
-/// Hand-written C: the work is in `CFloor`; rows are handed over as C structs made beforehand.
+/// Returns a session of hand-written C. The work is in `CFloor`, and rows are passed as C structs made beforehand.
 func cSession(_ data: Dataset, _ path: String) throws -> Session {
   guard let store = floor_open(path) else { throw BenchmarkError("The C floor can't open \(path).") }
   let items = CItems(data.items)
@@ -27,7 +27,7 @@ func cSession(_ data: Dataset, _ path: String) throws -> Session {
     close: { floor_close(store) })
 }
 
-/// Rows as C structs, with the memory behind them.
+/// Rows as C structs, with the memory that they point to.
 private final class CItems {
   let items: UnsafeMutableBufferPointer<floor_item>
   private var texts: [UnsafeMutablePointer<CChar>] = []

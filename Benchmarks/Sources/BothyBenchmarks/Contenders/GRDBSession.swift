@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// GRDB's Codable records on a pool, in the way its documentation shows. Dates are stored as numbers, which is
-/// faster than the default text.
+/// Returns a session of GRDB's Codable records on a pool, like its documentation shows. Dates are stored as numbers,
+/// which is faster than the default text.
 func grdbSession(_ data: Dataset, _ path: String) throws -> Session {
   var configuration = Configuration()
   configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -8192") }

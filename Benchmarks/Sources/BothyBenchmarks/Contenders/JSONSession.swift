@@ -1,8 +1,8 @@
 import Foundation
 import GRDBSQLite
 
-/// A JSON document per row: Foundation's coders, SQLite's C API, `json_extract` for questions, an index on an
-/// expression.
+/// Returns a session with a JSON document per row. It uses Foundation's coders, SQLite's C API, `json_extract` for
+/// queries, and an index on an expression.
 func jsonSession(_ data: Dataset, _ path: String) throws -> Session {
   let connection = try Connection(
     path,

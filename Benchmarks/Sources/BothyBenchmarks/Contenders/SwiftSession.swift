@@ -1,7 +1,8 @@
 import Foundation
 import GRDBSQLite
 
-/// Hand-written Swift on SQLite's C API: kept statements, binds and column reads by hand.
+/// Returns a session of hand-written Swift on SQLite's C API, with reused statements, and with binds and column reads
+/// by hand.
 func swiftSession(_ data: Dataset, _ path: String) throws -> Session {
   let columns = """
     (id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL, price REAL NOT NULL,

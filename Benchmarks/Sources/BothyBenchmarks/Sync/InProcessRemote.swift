@@ -3,8 +3,8 @@ import BothySync
 import BothySyncService
 import Foundation
 
-/// The server's rule and its ledger in this process, with every request and answer written and read as JSON, as
-/// HTTP would: all of a sync but the sockets.
+/// The sync service and its storage in this process. Every request and response is written and read as JSON, like over
+/// HTTP: all of a sync but the sockets.
 struct InProcessRemote: RemoteStorage {
   let authority: Authority
   let principal = Principal("bench")

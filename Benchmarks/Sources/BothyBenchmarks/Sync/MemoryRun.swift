@@ -3,8 +3,8 @@ import BothyStore
 import BothySync
 import Foundation
 
-/// How much memory a first pull of a million rows takes on the device: the server's pages are made as they are
-/// asked for by a remote that keeps nothing, so what is measured is the device's side.
+/// The memory that a first pull of a million rows takes on the device. The remote makes the server's pages on request
+/// and keeps nothing, so only the device's side is measured.
 struct MemoryRun {
   let rows: Int
   let folder: String
@@ -22,7 +22,7 @@ struct MemoryRun {
       unit: "MB")
   }
 
-  /// The most memory that the process has had, as the system counts it.
+  /// The peak memory of the process, as the system counts it.
   private static var peakMegabytes: Double {
     var usage = rusage()
     #if canImport(Glibc)
@@ -35,7 +35,7 @@ struct MemoryRun {
   }
 }
 
-/// A server with rows that are made up as they are asked for.
+/// A server whose rows are made on request.
 private struct EndlessRemote: RemoteStorage {
   let rows: Int
 

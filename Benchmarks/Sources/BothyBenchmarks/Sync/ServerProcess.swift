@@ -6,12 +6,12 @@ import BothySyncService
 import Foundation
 import Logging
 
-/// This program once more, as a server in a process of its own.
+/// A second process of this program that runs as a server.
 final class ServerProcess {
   let remote: BothyRemote
   private let process = Process()
 
-  /// Starts the server on a free port and returns when it listens.
+  /// Starts the server on a free port, and returns when it listens.
   init(_ path: String) throws {
     let output = Pipe()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -38,7 +38,7 @@ final class ServerProcess {
     process.waitUntilExit()
   }
 
-  /// What the other process does: serves the ledger at `path`, says where, and goes on until it is terminated.
+  /// Serves the storage at `path`, prints its address, and runs until it is terminated. The other process calls it.
   static func serve(_ path: String) async throws {
     var logger = Logger(label: "bench.server")
     logger.logLevel = .error

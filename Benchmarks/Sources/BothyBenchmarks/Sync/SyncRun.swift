@@ -3,9 +3,11 @@ import BothyStore
 import BothySync
 import Foundation
 
-/// A first push of all rows from one device, then a first pull of them into another device's store, whose table
-/// has an index: over HTTP on loopback with the server in a process beside this one, and, to tell what HTTP
-/// costs, with both ends in this process and the wire's JSON between them.
+/// A first push of all rows from one device, then a first pull of them into another device's store, whose table has an
+/// index.
+///
+/// It runs over HTTP on loopback with the server in a second process. To show the cost of HTTP, it also runs with both
+/// ends in this process and the wire's JSON between them.
 struct SyncRun {
   let data: Dataset
   let repetitions: Int

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A body as it comes: in memory, and from some size on in a file too if it could be continued.
+/// A body during its download, in memory. From some size on it is also in a file, if its download can be resumed.
 struct BodyBuffer {
   private(set) var bytes: Data
   private var partial: PartialBody?
@@ -20,7 +20,7 @@ struct BodyBuffer {
 
   var isOverLimit: Bool { bytes.count > limit }
 
-  /// Makes room for what was announced, as far as one dares to believe it.
+  /// Reserves memory for the announced length, up to a safe limit.
   mutating func expect(_ count: Int) { bytes.reserveCapacity(min(count, 1 << 24)) }
 
   mutating func append(_ piece: Data) {
@@ -39,14 +39,16 @@ struct BodyBuffer {
     return whole
   }
 
-  /// The body broke off: what can be continued of it. If it is not worth keeping, nothing stays on disk either.
+  /// Ends a body that broke off. Returns the part that can be continued, if `keeping` is true.
+  ///
+  /// If nothing is kept, the file is deleted too.
   mutating func breakOff(keeping: Bool) -> PartialBody? {
     if keeping { writer?.flush() } else { remove() }
     writer = nil
     return keeping && !bytes.isEmpty ? whole() : nil
   }
 
-  /// The body is whole.
+  /// Ends a whole body.
   mutating func finish() {
     writer = nil
     remove()

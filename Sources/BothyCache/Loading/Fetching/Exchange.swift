@@ -1,25 +1,25 @@
 internal import HTTPTypes
 
-/// What is carried from one request for a resource to the next.
+/// The state that is carried from one request for a resource to the next.
 struct Exchange: Sendable {
   let order: FetchOrder
   let origins: [Origin]
-  /// What there is of a body that broke off.
+  /// The available part of a body that broke off.
   var partial: PartialBody?
   var requests = 0
 
-  /// How one request ended.
+  /// The end of one request.
   enum Ending: Sendable {
     case answer(FetchedAnswer)
     case redirect(String)
-    /// The server does not continue what is there: ask for all of it.
+    /// The server does not continue the available part, so request the whole body.
     case startOver
     case failure(LoadFailure)
   }
 }
 
 extension Fetcher {
-  /// Asks one host, and whom it sends to.
+  /// Sends a request to one host, and to the targets of its redirects.
   func perform(
     _ exchange: inout Exchange, at place: Int, for flight: Flight
   ) async -> Result<FetchedAnswer, LoadFailure> {
@@ -68,7 +68,7 @@ extension Fetcher {
     }
   }
 
-  /// One request as it goes out.
+  /// One request as it is sent.
   struct Request: Sendable {
     var url: String
     var fields: HTTPFields
@@ -76,7 +76,7 @@ extension Fetcher {
     var isMultiplexed = false
   }
 
-  /// Sends one request and watches that it keeps moving.
+  /// Sends one request and watches for inactivity.
   private func send(
     _ request: inout Request, _ exchange: inout Exchange, for flight: Flight
   ) async -> Exchange.Ending {

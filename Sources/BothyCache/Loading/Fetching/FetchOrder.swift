@@ -1,32 +1,32 @@
 package import Foundation
 package import HTTPTypes
 
-/// All that is to be known to fetch one resource: where it may come from, what to ask and what may come back.
+/// The description of one fetch: the addresses, the request, and the limits for its response.
 package struct FetchOrder: Sendable {
   package var method: HTTPRequest.Method = .get
-  /// The same resource at one or more hosts; the first is the main one.
+  /// The addresses of the resource at one or more hosts. The first is the main one.
   package var urls: [String]
-  /// A number that is always the same for this resource, which chooses its host; see `stableHash(_:)`.
+  /// A number that is always equal for this resource and chooses its host. See `stableHash(_:)`.
   package var spread: UInt64
-  /// How many of the hosts are used side by side; the others stand in when one fails.
+  /// The number of hosts that share the resources. The other hosts replace one that fails.
   package var parallelHosts = Int.max
-  /// The fields to send, conditions among them.
+  /// The fields to send, including conditions.
   package var fields: HTTPFields
   package var body = Data()
-  /// Fields that only the host that was asked first may see, besides `Authorization` and `Cookie`.
+  /// Fields for the first host only, besides `Authorization` and `Cookie`. Redirects to another host do not send them.
   package var secretFields: Set<HTTPField.Name> = []
-  /// The most bytes of a body; more is `.tooLarge`.
+  /// The largest number of bytes of a body. A longer body is `.tooLarge`.
   package var bodyLimit = 64 << 20
-  /// What the bytes look like: a body of another media type is not read to its end. Nil for any.
+  /// The expected content, or `nil` for any. A body of another media type is not read to its end.
   package var expectation: ContentExpectation?
   package var limits = HostLimits()
-  /// Who shares the rate of the limits: a source with all its hosts; nil for each host on its own.
+  /// The name of the group that shares a rate limit: a source with all its hosts. `nil` gives each host its own.
   package var rateGroup: String?
   package var retry = RetryRules()
-  /// The longest until the head of an answer, and the longest without a byte of its body.
+  /// The longest time until the head of a response, and the longest time without a byte of its body.
   package var timeout: Duration = .seconds(20)
   package var followsRedirects = true
-  /// Whether the request must say who asks: everywhere except at the app's own server.
+  /// True if the request must identify the app. False only for the app's own server.
   package var requiresUserAgent = true
 
   package init(_ urls: [String], spread: UInt64 = 0, fields: HTTPFields = [:]) {
@@ -35,33 +35,33 @@ package struct FetchOrder: Sendable {
     self.fields = fields
   }
 
-  /// The same number for the same text on every machine, in every run (FNV-1a, 64 bits).
+  /// Returns the hash of a text (FNV-1a, 64 bits), equal on every machine and in every run.
   package static func stableHash(_ text: String) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return hash
   }
 
-  /// Whether it may be sent again without doing anything twice.
+  /// True if repeating the request has no further effect.
   var isSafe: Bool { method == .get || method == .head }
 }
 
-/// A complete answer of the network, whatever its status: with 304 among them if the order had conditions.
+/// A complete response from the network, whatever its status. A 304 is possible if the order had conditions.
 package struct FetchedAnswer: Sendable {
   package var status: Int
   package var fields: HTTPFields
-  /// Whole, with content codings undone.
+  /// The whole body, without content coding.
   package var body: Data
-  /// Where it came from, after redirects.
+  /// The address of the response, after redirects.
   package var url: String
-  /// When the request was sent that brought it, and when its head came; milliseconds since 1970.
+  /// The time at which the request was sent and the time at which its head came, in milliseconds since 1970.
   package var requestedAt: Int64
   package var receivedAt: Int64
-  /// How many requests went out for it, redirects and failures among them.
+  /// The number of requests that were sent for it, including redirects and failures.
   package var requests: Int
-  /// Whether the body was put together from more than one request.
+  /// True if the body was joined from several requests.
   package var wasResumed: Bool
-  /// Whether nothing but the end of the connection says that the body is whole.
+  /// True if only the end of the connection marks the end of the body.
   package var endsByClosing: Bool
 
   package init(

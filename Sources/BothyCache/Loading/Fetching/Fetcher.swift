@@ -1,8 +1,10 @@
 import BothyCore
 internal import HTTPTypes
 
-/// Brings complete answers from the network: keeps to the limits of hosts, follows redirects, asks again, goes on where
-/// a body broke off. It decides nothing about freshness and stores no answer.
+/// Fetches complete responses from the network.
+///
+/// It respects the limits of hosts, follows redirects, repeats failed requests and resumes bodies that broke off. It
+/// does not decide on freshness and does not store responses.
 package final class Fetcher: Sendable {
   let loader: any ResourceLoader
   let clock: LoadClock
@@ -11,9 +13,9 @@ package final class Fetcher: Sendable {
   private let random: @Sendable () -> Double
 
   /// - Parameters:
-  ///   - totalRequests: requests at the same time to all hosts together.
-  ///   - partials: where the beginnings of large bodies are kept; nil to keep them in memory only.
-  ///   - random: numbers from 0 to 1 for waits.
+  ///   - totalRequests: the number of simultaneous requests to all hosts together.
+  ///   - partials: the store for the beginnings of large bodies, or `nil` to keep them in memory only.
+  ///   - random: returns numbers from 0 to 1 for waits.
   package init(
     _ loader: any ResourceLoader, clock: LoadClock = LoadClock(), totalRequests: Int = 16,
     partials: PartialFiles? = nil, random: @escaping @Sendable () -> Double = { Double.random(in: 0...1) }
@@ -27,21 +29,21 @@ package final class Fetcher: Sendable {
     gate = HostGate(rules, clock: clock, random: random)
   }
 
-  /// Switches the network off: whatever waits or comes fails with `.suspended` at once, requests under way end.
+  /// Switches the network off. Waiting and new requests fail with `.suspended` at once, and running requests complete.
   package func suspend() { gate.setSuspended(true) }
   package func resume() { gate.setSuspended(false) }
   package var isSuspended: Bool { gate.isSuspended }
 
-  /// The network came back, or is another one: hosts that were taken to be down are asked again at once.
+  /// Reports that the network came back or changed. Hosts that count as down are tried again at once.
   package func networkChanged() { gate.forgive() }
 
-  /// How many requests are under way, and how many wait for their turn.
+  /// The number of running requests and the number of waiting ones.
   package var load: (running: Int, waiting: Int) { gate.counts }
 
-  /// Fetches what is ordered; to be called as the work of a flight.
+  /// Fetches an order. Call it as the work of an in-flight request.
   ///
-  /// Returns every complete answer, whatever its status, also one that still is an error after all attempts.
-  /// - Throws: when no complete answer came or none may be used; then nothing of it is kept.
+  /// Returns every complete response, whatever its status. After all attempts the status may still be an error.
+  /// - Throws: `LoadFailure` if no complete or usable response came. Nothing of it is kept.
   package func fetch(_ order: FetchOrder, for flight: Flight) async throws(LoadFailure) -> FetchedAnswer {
     let origins = try Self.checked(order)
     var plan = RetryPlan(order.retry, places: gate.arrange(origins, order), isSafe: order.isSafe)
@@ -50,9 +52,9 @@ package final class Fetcher: Sendable {
     var told: Result<FetchedAnswer, LoadFailure>?
     while true {
       let result = await perform(&exchange, at: place, for: flight)
-      // What still came whole is the answer: whoever called it off may store it.
+      // A complete response is returned even after a cancellation, so that the caller may store it.
       if Task.isCancelled, case .failure = result { throw .cancelled }
-      // That a host is not to be asked says less than what another one answered.
+      // A refusal to use one host says less than the response of another host.
       if told == nil || !Self.isRefusal(result) { told = result }
       switch plan.next(after: Self.outcome(result), random: random()) {
       case .finish: return try (told ?? result).get()
@@ -64,7 +66,7 @@ package final class Fetcher: Sendable {
     }
   }
 
-  /// The hosts of an order that can be carried out.
+  /// Returns the hosts of an order. Throws if the order is invalid.
   private static func checked(_ order: FetchOrder) throws(LoadFailure) -> [Origin] {
     let origins = order.urls.compactMap { Origin($0) }
     guard !origins.isEmpty, origins.count == order.urls.count else {

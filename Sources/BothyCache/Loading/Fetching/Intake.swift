@@ -1,19 +1,19 @@
 internal import Foundation
 internal import HTTPTypes
 
-/// Takes in the answer to one request, and whatever is there of its body when it breaks off.
+/// Reads the response to one request. If its body breaks off, keeps the part that came.
 struct Intake {
   let order: FetchOrder
   let request: Fetcher.Request
   let pulse: Pulse
   let flight: Flight
-  /// Before: what is to be continued. After: what came, if it broke off and can be continued.
+  /// Before the request, the part to continue. After it, the part that came, if it broke off and can be continued.
   var partial: PartialBody?
   var isMultiplexed = false
 
   init(_ exchange: Exchange, _ request: Fetcher.Request, pulse: Pulse, flight: Flight) {
     order = exchange.order
-    // A part that the caller itself asks for is none to be continued.
+    // A part that the caller itself requests can't be continued.
     partial = exchange.order.fields[.range] == nil ? exchange.partial : nil
     self.request = request
     self.pulse = pulse
@@ -57,7 +57,7 @@ extension Fetcher {
       }
       if begun != nil, response.status == 200 { partials?.remove(order.urls[0]) }
       var answer = try await collect(response, &intake, continuing: nil, total: nil)
-      // An error says nothing of what is there already.
+      // An error response does not concern the part that came earlier.
       if response.status != 200 { intake.partial = begun }
       (answer.requestedAt, answer.receivedAt) = (requestedAt, receivedAt)
       return .answer(answer)
@@ -66,7 +66,7 @@ extension Fetcher {
     }
   }
 
-  /// Reads a short body to its end, so that the connection can be used again.
+  /// Reads a short body to its end, so that the connection can be reused.
   private func drain(_ response: ResourceResponse) async {
     var count = 0
     do {
@@ -75,11 +75,11 @@ extension Fetcher {
         if count > 1 << 16 { return }
       }
     } catch {
-      // The redirect is known; what else was said does not matter.
+      // The redirect is known, so the rest of the response does not matter.
     }
   }
 
-  /// Reads the body to its end. What came when it breaks off is left in the intake, if it can be continued.
+  /// Reads the body to its end. If it breaks off and can be continued, the part that came is left in `intake`.
   private func collect(
     _ response: ResourceResponse, _ intake: inout Intake, continuing begun: PartialBody?, total: Int64?
   ) async throws(LoadFailure) -> FetchedAnswer {
@@ -87,7 +87,7 @@ extension Fetcher {
     var body = BodyBuffer(
       begun ?? PartialBody(url: url, response, isGet: order.method == .get), begun?.bytes ?? Data(),
       files: partials, limit: order.bodyLimit)
-    // From here on the intake's partial is what this answer leaves.
+    // From here on, the intake's partial body comes from this response.
     intake.partial = nil
     let isBodiless = order.method == .head || response.status == 204 || response.status == 304
     let said = response.wasCoded ? nil : response.announcedLength
@@ -102,7 +102,7 @@ extension Fetcher {
         intake.pulse.beat()
         intake.flight.report(LoadProgress(received: Int64(body.bytes.count), expected: expected))
       }
-      // A stream that is read by a cancelled task ends early without a word.
+      // The stream of a cancelled task ends early without an error.
       if Task.isCancelled, expected != Int64(body.bytes.count) { throw LoadFailure.cancelled }
       if let expected, expected != Int64(body.bytes.count) {
         throw LoadFailure(
@@ -131,7 +131,7 @@ extension Fetcher {
     )
   }
 
-  /// Whether the first bytes show that this is something else: then the rest need not come.
+  /// Returns a failure if the first bytes show another kind of content, so that the rest need not be read.
   private func mismatch(_ order: FetchOrder, _ response: ResourceResponse, _ piece: Data) -> LoadFailure? {
     guard response.status == 200, let expectation = order.expectation,
       case .mediaType(let type)? = expectation.mismatch(fields: response.fields, body: piece)

@@ -1,15 +1,15 @@
 package import Foundation
 package import HTTPTypes
 
-/// The beginning of a body that broke off, and what is needed to ask for the rest of it.
+/// The beginning of a body that broke off, and the data to request the rest of it.
 ///
-/// Only with a strong validator is it certain that the rest belongs to the same bytes, and only where no content coding
-/// was undone do both sides count the same bytes.
+/// Only a strong validator guarantees that the rest belongs to the same bytes. Both sides count the same bytes only if
+/// no content coding was undone.
 package struct PartialBody: Sendable, Hashable {
   package var url: String
   /// A strong entity tag.
   package var validator: String
-  /// How many bytes there are in all; nil when the server did not say.
+  /// The length of the whole body, or `nil` if the server did not report it.
   package var total: Int64?
   package var fields: HTTPFields
   package var bytes: Data
@@ -22,7 +22,7 @@ package struct PartialBody: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Nil when the rest of this answer could not be asked for.
+  /// Returns `nil` if the rest of this response can't be requested.
   init?(url: String, _ response: ResourceResponse, isGet: Bool) {
     guard isGet, response.status == 200, !response.wasCoded, response.fields[.contentEncoding] == nil,
       let tag = response.fields[.eTag], tag.hasPrefix("\""), tag.count > 2,
@@ -33,7 +33,9 @@ package struct PartialBody: Sendable, Hashable {
       fields: response.fields, bytes: Data())
   }
 
-  /// The fields of a request for the rest. Conditions go: what is asked is whether *these* bytes are still right.
+  /// Returns the fields of a request for the rest.
+  ///
+  /// The caller's conditions are removed, because the request must check that *these* bytes are still current.
   func asking(_ fields: HTTPFields) -> HTTPFields {
     var fields = fields
     fields[.ifNoneMatch] = nil
@@ -44,7 +46,7 @@ package struct PartialBody: Sendable, Hashable {
     return fields
   }
 
-  /// How many bytes there are in all by a 206 that continues these bytes exactly; nil when it does not.
+  /// Returns the length of the whole body if a 206 continues these bytes exactly, else `nil`.
   func total(continuedBy response: ResourceResponse) -> Int64? {
     guard response.status == 206, !response.wasCoded, response.fields[.contentEncoding] == nil,
       response.fields[.eTag].map({ $0 == validator }) ?? true,
@@ -55,7 +57,7 @@ package struct PartialBody: Sendable, Hashable {
     return total
   }
 
-  /// The fields of the whole answer: those of its beginning, with what the 206 says anew.
+  /// Returns the fields of the whole response: those of its beginning, updated with those of the 206.
   func fields(continuedBy answer: HTTPFields, total: Int64) -> HTTPFields {
     let ofThePart: Set<HTTPField.Name> = [.contentRange, .contentLength]
     let news = answer.filter { !ofThePart.contains($0.name) }
@@ -67,7 +69,7 @@ package struct PartialBody: Sendable, Hashable {
   }
 }
 
-/// `bytes 100-199/1000` (RFC 9110 §14.4).
+/// The value of a field such as `bytes 100-199/1000` (RFC 9110 §14.4).
 struct ContentRange: Hashable {
   var first: Int64
   var last: Int64
@@ -92,7 +94,7 @@ struct ContentRange: Hashable {
 }
 
 extension ResourceResponse {
-  /// What `Content-Length` says, where that is a length.
+  /// The value of `Content-Length`, or `nil` if it isn't a length.
   var announcedLength: Int64? {
     fields[.contentLength].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
   }

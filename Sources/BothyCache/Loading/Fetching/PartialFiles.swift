@@ -3,14 +3,14 @@ internal import Crypto
 package import Foundation
 internal import HTTPTypes
 
-/// Keeps the beginnings of large bodies on disk while they come, so that also a killed process can go on where it was.
+/// Stores the beginnings of large bodies on disk during the download, so that even a killed process can resume them.
 ///
-/// Each is one file of frames, each frame with its length and checksum: the first one says what it is, the others are
-/// the bytes. What is read back is the longest run of whole frames, so that a file torn by a crash or a loss of power is
-/// only shorter. Files that nobody came back for go after a day.
+/// Each is one file of frames, and each frame has its length and checksum. The first frame describes the resource, and
+/// the others are its bytes. A read returns the longest run of whole frames, so a file torn by a crash or a power loss
+/// is only shorter. Files that are not resumed are deleted after a day.
 package struct PartialFiles: Sendable {
   private let directory: URL
-  /// Bodies are kept from this many bytes on; smaller ones are fetched anew.
+  /// The size in bytes from which bodies are stored. Smaller ones are downloaded again.
   let threshold: Int
   private let lifetime: TimeInterval = 24 * 3600
 
@@ -20,7 +20,7 @@ package struct PartialFiles: Sendable {
   }
 
   private struct Head: Codable {
-    /// A hash of the address: addresses may carry secrets, which belong in no file.
+    /// A hash of the address. The address itself may contain secrets, which must not be in a file.
     var resource: String
     var validator: String
     var total: Int64?
@@ -35,9 +35,9 @@ package struct PartialFiles: Sendable {
     SHA256.hash(data: Data(url.utf8)).hexadecimal
   }
 
-  /// What is there of the address; nil when there is nothing that can be continued.
+  /// Returns the stored beginning of the body at an address, or `nil` if it can't be continued.
   package func read(_ url: String) -> PartialBody? {
-    // What cannot be read is not there: then everything is fetched.
+    // An unreadable file counts as missing. The whole body is then fetched.
     let file = file(url)
     guard FileManager.default.fileExists(atPath: file.path), let data = try? Data(contentsOf: file) else {
       return nil
@@ -56,7 +56,7 @@ package struct PartialFiles: Sendable {
     return PartialBody(url: url, validator: head.validator, total: head.total, fields: fields, bytes: bytes)
   }
 
-  /// Begins the file anew with what there is; nil when it cannot be written or another process is writing it.
+  /// Recreates the file with the available bytes. Returns `nil` if it isn't writable or another process writes it.
   func begin(_ partial: PartialBody) -> Writer? {
     do {
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -75,22 +75,22 @@ package struct PartialFiles: Sendable {
       writer.flush()
       return writer.isBroken ? nil : writer
     } catch {
-      // Without the file a broken download begins anew; the download itself goes on.
+      // Without the file, a broken download starts from the beginning. The download itself continues.
       return nil
     }
   }
 
   package func remove(_ url: String) {
-    // It may not be there; if it cannot be removed, it goes with its time.
+    // The file may be missing. If its removal fails, `sweep` deletes it later.
     try? FileManager.default.removeItem(at: file(url))
   }
 
-  /// Removes what nobody came back for. To be called at start-up.
+  /// Deletes files that were not resumed. Call it at start-up.
   ///
-  /// - Returns: how many files went.
+  /// - Returns: the number of deleted files.
   @discardableResult
   package func sweep(now: Date) -> Int {
-    // No folder: nothing to remove.
+    // Without the folder, no files exist.
     let files = try? FileManager.default.contentsOfDirectory(
       at: directory, includingPropertiesForKeys: [.contentModificationDateKey])
     var removed = 0
@@ -103,7 +103,7 @@ package struct PartialFiles: Sendable {
     return removed
   }
 
-  /// Whether the file begins as one of these does.
+  /// True if the file begins with a valid first frame.
   private func read(_ file: URL) -> Bool {
     guard let handle = try? FileHandle(forReadingFrom: file), let start = try? handle.read(upToCount: 1 << 16)
     else { return false }
@@ -111,7 +111,7 @@ package struct PartialFiles: Sendable {
     return frames.next().map { (try? JSONDecoder().decode(Head.self, from: $0)) != nil } ?? false
   }
 
-  /// Appends bytes in frames of some size. Belongs to one download; an error only ends the writing.
+  /// Appends bytes in frames of a certain size. Belongs to one download. An error only ends the writing.
   final class Writer {
     private let handle: FileHandle
     private var pending = Data()
@@ -136,7 +136,7 @@ package struct PartialFiles: Sendable {
     }
   }
 
-  /// Goes through frames: four bytes of length, eight of checksum, the bytes.
+  /// Reads frames: four bytes of length, eight of checksum, then the bytes.
   private struct Frames {
     private let data: Data
     private var place: Data.Index

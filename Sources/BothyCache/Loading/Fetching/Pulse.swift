@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Tells when nothing has come for too long.
+/// Detects when no bytes have arrived for too long.
 final class Pulse: Sendable {
   private let last: Mutex<Duration>
   private let clock: LoadClock
@@ -10,7 +10,7 @@ final class Pulse: Sendable {
     last = Mutex(clock.uptime())
   }
 
-  /// Something came.
+  /// Records an arrival.
   func beat() {
     let now = clock.uptime()
     last.withLock { $0 = now }

@@ -1,21 +1,21 @@
 internal import Foundation
 internal import HTTPTypes
 
-/// Where a redirect leads and what may be told there, as a pure rule.
+/// The rules for following a redirect, and for the fields that may be sent there, as pure functions.
 ///
-/// Any other host may be followed to; the body then counts as that of the address that was asked for. From https nothing
-/// leads to http.
+/// A redirect may lead to any other host, and the body counts as that of the requested address. A redirect from https
+/// to http is refused.
 enum RedirectRule {
   static let limit = 10
 
   enum Step: Equatable {
-    /// It is no redirect, or none that is to be followed: it is the answer.
+    /// The response isn't a redirect, or not one to follow, so deliver it.
     case deliver
     case follow(String)
     case refuse(LoadFailure)
   }
 
-  /// - Parameter hops: how many redirects were followed already.
+  /// - Parameter hops: the number of redirects that were already followed.
   static func step(from url: String, status: Int, fields: HTTPFields, hops: Int) -> Step {
     guard AnswerKind(status: status) == .redirect, let location = fields[.location] else { return .deliver }
     guard hops < limit else {
@@ -40,7 +40,7 @@ enum RedirectRule {
     return .follow(text)
   }
 
-  /// The fields to send on: without secrets where another server reads them.
+  /// Returns the fields to send to the next address, without secrets if it is another server.
   static func fields(
     _ fields: HTTPFields, from: Origin, to: Origin, secrets: Set<HTTPField.Name>
   ) -> HTTPFields {

@@ -1,7 +1,8 @@
-/// What to do after each request for one resource, as a pure rule: ask the next host at once, the same ones later, or
-/// leave it at what came.
+/// The next step after each request for one resource, as a pure rule.
+///
+/// The step is to try the next host at once, to try a host again later, or to finish with the last response.
 struct RetryPlan {
-  /// What a request came to.
+  /// The outcome of a request.
   enum Outcome: Hashable {
     case answer(status: Int, retryAfter: Duration?)
     case failure(LoadFailure.Reason)
@@ -9,7 +10,7 @@ struct RetryPlan {
 
   enum Step: Equatable {
     case finish
-    /// Ask the host at this place after this time.
+    /// Send a request to the host at this place after this time.
     case send(place: Int, after: Duration)
   }
 
@@ -18,23 +19,24 @@ struct RetryPlan {
   private let isSafe: Bool
   private(set) var sent = 1
 
-  /// - Parameter places: the hosts in the order in which to ask them, none twice.
+  /// - Parameter places: the hosts in the order of use, each once.
   init(_ rules: RetryRules, places: [Int], isSafe: Bool) {
     self.rules = rules
     self.places = places
     self.isSafe = isSafe
   }
 
-  /// The host to begin with.
+  /// The first host.
   var first: Int { places.first ?? 0 }
 
-  /// - Parameter random: from 0 to 1.
+  /// Returns the next step.
+  /// - Parameter random: a number from 0 to 1.
   mutating func next(after outcome: Outcome, random: Double) -> Step {
     guard isSafe, Self.mayPass(outcome), sent < max(rules.attempts, places.count) else { return .finish }
     let place = places[sent % places.count]
     let isNewHost = sent < places.count
     if case .answer(429, _) = outcome {
-      // The source as a whole wants less: its other hosts are not a way around that.
+      // The source as a whole demands fewer requests, so its other hosts can't replace this one.
       return wait(for: outcome, sendTo: places[(sent - 1) % places.count], random)
     }
     if case .failure(.notBefore) = outcome, !isNewHost { return .finish }
@@ -56,7 +58,7 @@ struct RetryPlan {
     return .send(place: place, after: delay)
   }
 
-  /// Whether the same request may come to something else another time.
+  /// True if the same request may later have another outcome.
   static func mayPass(_ outcome: Outcome) -> Bool {
     switch outcome {
     case .answer(let status, _): AnswerKind(status: status) == .retry
@@ -68,7 +70,7 @@ struct RetryPlan {
     }
   }
 
-  /// What the host is to be told of it.
+  /// Returns the outcome in terms of the host.
   static func verdict(_ outcome: Outcome, isMultiplexed: Bool) -> GateTable.Verdict {
     switch outcome {
     case .answer(429, let wait): .throttled(wait)

@@ -1,13 +1,14 @@
-/// How often a resource is asked for before its failure is told, and how long is waited in between.
+/// The number of attempts to load a resource before it fails, and the waits between them.
 package struct RetryRules: Sendable, Hashable {
-  /// Requests in all, when each comes to an error that may pass. Each host of a source is asked once at least.
+  /// The total of requests, if each ends in a temporary error. Each host of a source is tried at least once.
   package var attempts: Int
-  /// The bound of the wait before the second request. It doubles with each further one; the wait is a random part of
-  /// it (full jitter).
+  /// The bound of the wait before the second request. It doubles with each further request.
+  ///
+  /// The wait is a random part of the bound (full jitter).
   package var first: Duration
   /// The highest bound.
   package var limit: Duration
-  /// The longest a caller waits for a host that asked to be left alone (`Retry-After`) or is taken to be down.
+  /// The longest time that a caller waits for a host that requested a pause (`Retry-After`) or counts as down.
   package var patience: Duration
 
   package init(
@@ -20,10 +21,10 @@ package struct RetryRules: Sendable, Hashable {
     self.patience = patience
   }
 
-  /// One request, no waiting: for whoever has something to show meanwhile, and for proxies.
+  /// One request and no waiting, for callers that can show something else, and for proxies.
   package static let once = RetryRules(attempts: 1, patience: .zero)
 
-  /// The wait after the given number of failures; `random` from 0 to 1.
+  /// Returns the wait after the given number of failures. `random` is from 0 to 1.
   func delay(afterFailures failures: Int, random: Double) -> Duration {
     min(limit, first * (1 << min(max(failures - 1, 0), 20))) * min(max(random, 0), 1)
   }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// One load under way, as the work that loads sees it: how urgent it is by now, and where to tell of progress.
+/// One running load as its work sees it: its current priority and the receivers of its progress.
 package final class Flight: Sendable {
   private struct State {
     var priority: LoadPriority
@@ -13,7 +13,7 @@ package final class Flight: Sendable {
 
   package init(_ priority: LoadPriority = .normal) { state = Mutex(State(priority: priority)) }
 
-  /// The highest priority of those who wait.
+  /// The highest priority of all waiting callers.
   package var priority: LoadPriority { state.withLock { $0.priority } }
 
   package func set(_ priority: LoadPriority) {
@@ -25,10 +25,10 @@ package final class Flight: Sendable {
     listener?(priority)
   }
 
-  /// Tells of each change of the priority, one listener at a time.
+  /// Sets the listener for changes of the priority. Only one listener exists at a time.
   func listen(_ listener: (@Sendable (LoadPriority) -> Void)?) { state.withLock { $0.listener = listener } }
 
-  /// Tells everybody who asked how far the load is.
+  /// Reports the progress of the load to all callers that requested it.
   package func report(_ progress: LoadProgress) {
     let watchers = state.withLock { state in
       state.progress = progress
@@ -48,11 +48,11 @@ package final class Flight: Sendable {
   func unwatch(_ id: Int) { state.withLock { _ = $0.watchers.removeValue(forKey: id) } }
 }
 
-/// How far a load is.
+/// The progress of a load.
 public struct LoadProgress: Sendable, Hashable {
-  /// How many bytes of the body have come, those of an earlier, broken attempt included.
+  /// The number of bytes of the body that have come, including those of an earlier, broken attempt.
   public var received: Int64
-  /// How many bytes there will be; nil when the server did not say.
+  /// The length of the whole body, or `nil` if the server did not report it.
   public var expected: Int64?
 
   package init(received: Int64, expected: Int64? = nil) {

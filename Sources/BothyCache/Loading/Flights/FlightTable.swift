@@ -1,7 +1,8 @@
-/// Who waits for which load, as a pure table: at most one load for each key, whatever comes and goes.
+/// The callers that wait for each load, as a pure table with at most one load for each key.
 ///
-/// A load that everybody left is called off but keeps its place until it has ended: whoever comes meanwhile gets its
-/// result if it still had one, else starts the next. So there are never two requests for one key.
+/// A load without callers is cancelled but keeps its place until it has ended. A caller that joins in that time
+/// receives its result if it still had one, else starts the next load. Two requests for one key never run at the same
+/// time.
 struct FlightTable<Key: Hashable & Sendable>: ~Copyable {
   private struct Entry {
     var flight: Int
@@ -15,33 +16,33 @@ struct FlightTable<Key: Hashable & Sendable>: ~Copyable {
   private var nextFlight = 0
 
   enum Joining: Equatable {
-    /// The caller is the first: its work is to be started.
+    /// The caller is the first, and its work must be started.
     case start(flight: Int)
-    /// A load is under way, which has this priority from now on.
+    /// A load is running and now has this priority.
     case join(flight: Int, LoadPriority)
-    /// A load that was called off is still ending: its result, or a new load, comes after it.
+    /// A cancelled load is still ending. Its result or a new load follows it.
     case queue(behind: Int)
   }
 
   enum Leaving: Equatable {
     case nothing
-    /// Others still wait; the load has this priority now.
+    /// Other callers still wait, and the load now has this priority.
     case settle(flight: Int, LoadPriority)
-    /// Nobody waits any more.
+    /// No caller waits for the load, so cancel it.
     case callOff(flight: Int)
   }
 
   enum Landing: Equatable {
-    /// The result is for these waiters; none of them is left in the table.
+    /// The result is for these callers, which are no longer in the table.
     case deliver([Int])
-    /// The load had been called off and came to nothing, but others wait by now: one of them starts the next.
+    /// The load was cancelled and has no result, but other callers wait now. One of them starts the next load.
     case restart(flight: Int, LoadPriority, waiters: [Int])
     case nothing
   }
 
   var flightCount: Int { entries.count }
 
-  /// How many wait for the key; 0 when nothing is under way.
+  /// Returns the number of callers that wait for the key, or 0 if no load is running.
   func waiterCount(_ key: Key) -> Int { entries[key]?.waiters.count ?? 0 }
 
   mutating func join(_ key: Key, waiter: Int, _ priority: LoadPriority) -> Joining {
@@ -65,7 +66,7 @@ struct FlightTable<Key: Hashable & Sendable>: ~Copyable {
     return .callOff(flight: entry.flight)
   }
 
-  /// A load has ended. `cameToNothing`: it ended because it was called off.
+  /// Ends a load. `cameToNothing` is true if it ended because it was cancelled.
   mutating func land(_ key: Key, flight: Int, cameToNothing: Bool) -> Landing {
     guard let entry = entries[key], entry.flight == flight else { return .nothing }
     guard entry.isCalledOff, cameToNothing, let priority = entry.priority else {

@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// The loads under way: any number of callers for one key share one load and each gets its result, once.
+/// The running loads. All callers for one key share one load, and each receives its result once.
 ///
-/// The load belongs to this table and not to the caller who came first. A caller that is cancelled gets its
-/// cancellation at once and hurts nobody; when the last one leaves, the load is cancelled. Fetches, revalidations and
-/// prefetches of a key go through the same table, so that they meet.
+/// A load belongs to this table and not to its first caller. A cancelled caller receives its cancellation at once,
+/// without effect on other callers. When the last caller leaves, the load is cancelled. Fetches, revalidations and
+/// prefetches of a key all use this table, so that they share requests.
 package final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   package typealias Work = @Sendable (Flight) async throws(LoadFailure) -> Value
   private typealias Continuation = CheckedContinuation<Result<Value, LoadFailure>, Never>
@@ -20,7 +20,7 @@ package final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable
     var table = FlightTable<Key>()
     var waiters: [Int: Waiter] = [:]
     var flights: [Int: (flight: Flight, task: Task<Void, Never>)] = [:]
-    /// Waiters that were cancelled before they had joined.
+    /// Callers that were cancelled before they joined.
     var gone: Set<Int> = []
     var nextWaiter = 0
   }
@@ -29,18 +29,18 @@ package final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
   package init() {}
 
-  /// How many loads are under way.
+  /// The number of running loads.
   package var count: Int { state.withLock { $0.table.flightCount } }
 
-  /// How many wait for the key.
+  /// Returns the number of callers that wait for the key.
   package func waiterCount(_ key: Key) -> Int { state.withLock { $0.table.waiterCount(key) } }
 
-  /// The result of the load of this key: of the one under way, else of `work`, which runs in a task of its own.
+  /// Returns the result of the key's running load, or runs `work` in a task of its own.
   ///
   /// - Parameters:
-  ///   - priority: raises that of a load under way; sinks again when this caller leaves.
+  ///   - priority: raises the priority of a running load, until this caller leaves.
   ///   - progress: called from the load's task.
-  /// - Throws: what the work throws; `.cancelled` when the calling task is cancelled.
+  /// - Throws: the error of the work, or `.cancelled` if the calling task is cancelled.
   package func value(
     for key: Key, priority: LoadPriority = .normal, progress: (@Sendable (LoadProgress) -> Void)? = nil,
     _ work: @escaping Work
@@ -75,7 +75,7 @@ package final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable
       }
     }
     if isGone { waiter.continuation.resume(returning: .failure(.cancelled)) }
-    // Outside the lock: whoever watches may come back here.
+    // This runs outside the lock, because the progress closure may call this table.
     if let joined, let progress = waiter.progress { joined.watch(id, progress) }
   }
 
@@ -94,12 +94,12 @@ package final class Flights<Key: Hashable & Sendable, Value: Sendable>: Sendable
       case .callOff(let flight): return (waiter, state.flights[flight]?.task)
       }
     }
-    // Outside the lock: cancelling runs the handlers of whatever the load waits for.
+    // This runs outside the lock, because cancelling runs the cancellation handlers of the load.
     task?.cancel()
     waiter?.continuation.resume(returning: .failure(.cancelled))
   }
 
-  /// Starts the work of a waiter for all who wait for the key.
+  /// Starts the work of one caller for all callers that wait for the key.
   private func start(
     _ number: Int, _ waiter: Waiter, _ priority: LoadPriority, _ ids: [Int], _ state: inout State
   ) {

@@ -1,10 +1,11 @@
-/// Which of a source's hosts to ask for a resource, as a pure rule.
+/// The choice between a source's hosts for a resource, as a pure rule.
 ///
-/// A resource always goes to the same host while all are well, so that whatever caches on the way sees each address
-/// once. Which host brought the bytes is never part of a key.
+/// While all hosts are well, a resource always uses the same host, so that caches on the way see each address once. The
+/// host of the bytes is never part of a key.
 enum AliasChoice {
-  /// The hosts' places in the order in which to ask them. The first `parallel` share the resources by `spread`; the
-  /// others stand in. Those to be avoided come last.
+  /// Returns the places of the hosts in the order of use. The hosts to avoid come last.
+  ///
+  /// The first `parallel` hosts share the resources by `spread`. The other hosts replace one that fails.
   static func arrange(
     count: Int, parallel: Int, spread: UInt64, isToBeAvoided: (Int) -> Bool
   ) -> [Int] {

@@ -1,8 +1,10 @@
-/// Whether a host is taken to be down. After some failures in a row it is left alone for a while, then one request at
-/// a time tries whether it is back.
+/// A circuit breaker, which decides if a host counts as down.
+///
+/// After some failures in a row the host receives no requests for a while. Then one request at a time probes it.
 struct Circuit: Sendable {
   struct Rules: Sendable {
-    /// Failures in a row after which a host counts as down, and the same when another host can stand in.
+    /// Failures in a row after which a host counts as down. `thresholdWithAlias` applies if another host can replace
+    /// it.
     var threshold = 5
     var thresholdWithAlias = 1
     var first: Duration = .seconds(1)
@@ -16,17 +18,18 @@ struct Circuit: Sendable {
   private(set) var openUntil: Duration?
   var isProbing = false
 
-  /// Whether only a probe may go, now or later.
+  /// True if only a probe may be sent, now or later.
   var isDown: Bool { openUntil != nil }
 
   mutating func succeed() { self = Circuit() }
 
-  /// - Parameter random: from 0 to 1. The pause is between half and all of a bound that doubles up to the limit.
+  /// Records a failure. The pause is between half of a bound and all of it. The bound doubles up to the limit.
+  /// - Parameter random: a number from 0 to 1.
   mutating func fail(_ rules: Rules, hasAlias: Bool, now: Duration, random: Double) {
     failures += 1
     isProbing = false
     guard isDown || failures >= (hasAlias ? rules.thresholdWithAlias : rules.threshold) else { return }
-    // Failures of requests that were under way when the host went down add nothing.
+    // Failures of requests that were running when the host became unavailable do not count.
     if let openUntil, now < openUntil { return }
     let bound = min(rules.limit, rules.first * (1 << min(trips, 20)))
     trips += 1

@@ -1,43 +1,45 @@
-/// Who may send a request and when, as a pure table: limits for each host and in all, the more urgent first, hosts that
-/// asked for a pause or are down left alone.
+/// The order and the times at which requests may be sent, as a pure table.
+///
+/// It enforces limits for each host and for all hosts together. More urgent requests are first. A host that requested a
+/// pause or is down receives no requests.
 struct GateTable: ~Copyable {
   struct Rules: Sendable {
-    /// Requests at the same time in all.
+    /// The number of simultaneous requests in all.
     var total = 16
     var circuit = Circuit.Rules()
-    /// The longest a `Retry-After` is obeyed.
+    /// The longest `Retry-After` that is obeyed.
     var longestHold: Duration = .seconds(3600)
 
     init() {}
   }
 
-  /// A request that wants to be sent.
+  /// A request that waits to be sent.
   struct Asking: Sendable {
     var ticket: Int
     var origin: Origin
     var limits: HostLimits
     var rateGroup: String?
     var priority: LoadPriority
-    /// It waits no longer than until then for a host that is not to be asked.
+    /// The time until which it waits for a host that is paused or down.
     var latest: Duration
     var hasAlias: Bool
   }
 
-  /// What a request that was let through came to, as far as its host is concerned.
+  /// The outcome of an admitted request in terms of its host.
   enum Verdict: Sendable, Hashable {
     case answered(isMultiplexed: Bool)
-    /// The host asked for a pause; nil when it did not say how long.
+    /// The host requested a pause, for `nil` without a length.
     case throttled(Duration?)
     case failed
-    /// Nothing was learned: the request was called off.
+    /// The request was cancelled, so its host's state is unknown.
     case abandoned
   }
 
-  /// What may happen now.
+  /// The requests that are admitted or refused now.
   struct Passage {
     var admitted: [Int] = []
     var refused: [(ticket: Int, failure: LoadFailure)] = []
-    /// When to look again, if nothing else happens before.
+    /// The time of the next check, if nothing else happens before.
     var wakeAt: Duration?
   }
 
@@ -63,7 +65,7 @@ struct GateTable: ~Copyable {
   private let rules: Rules
   private var hosts: [Origin: Host] = [:]
   private var buckets: [String: TokenBucket] = [:]
-  /// The most urgent first, then in the order they came.
+  /// The waiting requests, ordered by urgency and then by arrival.
   private var waiting: [Asking] = []
   private var running: [Int: Running] = [:]
   var isSuspended = false
@@ -86,7 +88,7 @@ struct GateTable: ~Copyable {
     waiting.insert(asking, at: place)
   }
 
-  /// False when it no longer waits.
+  /// Removes a waiting request. Returns false if it no longer waits.
   mutating func withdraw(_ ticket: Int) -> Bool {
     guard let place = waiting.firstIndex(where: { $0.ticket == ticket }) else { return false }
     waiting.remove(at: place)
@@ -100,7 +102,7 @@ struct GateTable: ~Copyable {
     insert(asking)
   }
 
-  /// Lets through whoever may go now, and turns away who would have to wait longer than it wants to.
+  /// Admits the requests that may be sent now, and refuses those whose wait exceeds their limit.
   mutating func pass(_ now: Duration) -> Passage {
     var passage = Passage()
     var kept: [Asking] = []
@@ -130,7 +132,7 @@ struct GateTable: ~Copyable {
       return .wait(until: earliest)
     }
     if host.circuit.isDown, host.circuit.isProbing { return .wait(until: nil) }
-    // Work for later leaves the last free place to what somebody may want now.
+    // A prefetch leaves the last free place to requests of readers.
     let reserve = asking.priority.isPrefetch ? 1 : 0
     guard running.count < max(1, rules.total - reserve), host.running < max(1, host.limits.perHost - reserve)
     else {
@@ -159,7 +161,7 @@ struct GateTable: ~Copyable {
     if isProbe { hosts[asking.origin]?.circuit.isProbing = true }
   }
 
-  /// A request that was let through has ended. `random` from 0 to 1.
+  /// Ends an admitted request. `random` is from 0 to 1.
   mutating func done(_ ticket: Int, _ verdict: Verdict, now: Duration, random: Double) {
     guard let ended = running.removeValue(forKey: ticket), var host = hosts[ended.origin] else { return }
     host.running -= 1
@@ -179,12 +181,12 @@ struct GateTable: ~Copyable {
     hosts[ended.origin] = host
   }
 
-  /// The network came back or is another one: what was down may be up. Pauses that hosts asked for stay.
+  /// Forgets that hosts are down, because the network came back or changed. Requested pauses stay.
   mutating func forgive() {
     for origin in hosts.keys { hosts[origin]?.circuit.succeed() }
   }
 
-  /// Whether a request would now have to wait because the host is down or wants a pause.
+  /// True if a request must now wait because the host is down or requested a pause.
   func isToBeAvoided(_ origin: Origin, _ now: Duration) -> Bool {
     guard let host = hosts[origin] else { return false }
     if host.heldUntil > now { return true }

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Lets requests through to their hosts by the rules of `GateTable`, which it keeps and wakes.
+/// Admits requests to their hosts by the rules of `GateTable`, which it owns and wakes.
 ///
-/// All methods may be called from any thread. Who waits is let through as soon as it may, the more urgent first.
+/// All methods may be called from any thread. A waiting request is admitted as soon as possible, the most urgent first.
 package final class HostGate: Sendable {
   private typealias Continuation = CheckedContinuation<LoadFailure?, Never>
 
@@ -26,7 +26,7 @@ package final class HostGate: Sendable {
 
   deinit { state.withLock { $0.timer?.task.cancel() } }
 
-  /// Waits until a request may go to the host. Whoever got a ticket returns it with `leave`.
+  /// Waits until a request may be sent to the host. The caller returns the ticket with `leave`.
   func enter(
     _ origin: Origin, _ order: FetchOrder, hasAlias: Bool, for flight: Flight
   ) async throws(LoadFailure) -> Int {
@@ -118,7 +118,8 @@ package final class HostGate: Sendable {
 
   // MARK: - Switches and looks
 
-  /// While suspended, who waits and who comes is turned away at once; what is under way ends.
+  /// Suspends or resumes the network. While suspended, waiting and new requests fail at once, and running ones
+  /// complete.
   func setSuspended(_ isSuspended: Bool) {
     state.withLock { $0.table.isSuspended = isSuspended }
     pass()
@@ -126,7 +127,7 @@ package final class HostGate: Sendable {
 
   var isSuspended: Bool { state.withLock { $0.table.isSuspended } }
 
-  /// The network came back or is another one.
+  /// Forgets that hosts are down, because the network came back or changed.
   func forgive() {
     state.withLock { $0.table.forgive() }
     pass()
@@ -136,7 +137,7 @@ package final class HostGate: Sendable {
     state.withLock { ($0.table.runningCount, $0.table.waitingCount) }
   }
 
-  /// The places of an order's hosts, best first.
+  /// Returns the places of an order's hosts, best first.
   func arrange(_ origins: [Origin], _ order: FetchOrder) -> [Int] {
     guard origins.count > 1 else { return Array(origins.indices) }
     let now = clock.uptime()

@@ -1,10 +1,10 @@
-/// What the hosts of a source may be burdened with. Where sources share a host, the stricter number holds for all.
+/// The load that the hosts of a source may receive. If sources share a host, the stricter number applies to all.
 package struct HostLimits: Sendable, Hashable {
-  /// Requests at the same time to one host.
+  /// The number of simultaneous requests to one host.
   package var perHost: Int
-  /// Requests a second, over time; nil for no limit.
+  /// The number of requests a second, on average, or `nil` for no limit.
   package var ratePerSecond: Double?
-  /// How many requests may go out at once after a quiet time, when there is a rate.
+  /// The number of requests that may be sent at once after a quiet time, if a rate is set.
   package var burst: Int
 
   package init(perHost: Int = 6, ratePerSecond: Double? = nil, burst: Int = 10) {

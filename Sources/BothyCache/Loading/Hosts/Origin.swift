@@ -1,10 +1,10 @@
-/// A server as limits and secrets know it: scheme, host and port.
+/// A server, for limits and secrets: its scheme, host and port.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
   let scheme: String
-  /// In lower case, with the port unless it is the scheme's own.
+  /// The host in lower case, with the port unless it is the scheme's default.
   let authority: String
 
-  /// Nil for what is no address of a web server.
+  /// Returns `nil` for a text that isn't the address of a web server.
   package init?(_ url: String) {
     guard let colon = url.firstRange(of: "://") else { return nil }
     let scheme = url[..<colon.lowerBound].lowercased()
@@ -23,6 +23,6 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension String {
-  /// The address as it may be shown: without a query, which may hold secrets.
+  /// The address for display, without its query and fragment, which may contain secrets.
   var shownAddress: String { String(prefix { $0 != "?" && $0 != "#" }) }
 }

@@ -1,4 +1,6 @@
-/// A limit of requests over time that allows bursts: tokens come at a rate, up to a number, and each request takes one.
+/// A limit of requests over time that allows bursts (a token bucket).
+///
+/// Tokens come at a rate, up to a number, and each request takes one.
 struct TokenBucket: Sendable {
   private let rate: Double
   private let burst: Double
@@ -12,7 +14,7 @@ struct TokenBucket: Sendable {
     filledAt = now
   }
 
-  /// When the next token is there; now if there is one already.
+  /// Returns the time of the next available token, which is now if one is available.
   func next(_ now: Duration) -> Duration {
     let present = level(now)
     return present >= 1 ? now : now + .seconds(min((1 - present) / rate, 1e9))
@@ -23,7 +25,7 @@ struct TokenBucket: Sendable {
     filledAt = max(filledAt, now)
   }
 
-  // A token that is there but for rounding is there.
+  // The small addend prevents that rounding hides an available token.
   private func level(_ now: Duration) -> Double {
     min(burst, tokens + max(0, (now - filledAt) / .seconds(1)) * rate + 1e-6)
   }

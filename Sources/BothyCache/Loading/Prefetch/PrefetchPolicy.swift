@@ -1,18 +1,19 @@
-/// When and how much is loaded that nobody has asked for yet.
+/// The conditions and the amount of prefetching.
 public struct PrefetchPolicy: Sendable, Hashable {
-  /// Whether anything is prefetched.
+  /// True if prefetching is on.
   public var isEnabled: Bool
-  /// Also where bytes may cost money, or the user asked for restraint.
+  /// True if prefetching also runs where bytes may cost money or the user asked for restraint.
   public var onMeteredNetworks: Bool
-  /// Also when the device saves power.
+  /// True if prefetching also runs while the device saves power.
   public var inLowPowerMode: Bool
-  /// Loads at the same time.
+  /// The number of simultaneous loads.
   public var concurrentLoads: Int
-  /// How many wishes are remembered. Older ones give way to newer ones.
+  /// The number of items to remember. Newer items replace older ones.
   public var remembered: Int
 
-  /// Two loads at a time and 256 wishes, on free networks and full power alone, unless told otherwise. Neither number
-  /// is less than one.
+  /// Creates a policy. By default it has two loads at a time and 256 items, on free networks and full power alone.
+  ///
+  /// Both numbers are at least one.
   public init(
     isEnabled: Bool = true, onMeteredNetworks: Bool = false, inLowPowerMode: Bool = false,
     concurrentLoads: Int = 2, remembered: Int = 256
@@ -24,23 +25,23 @@ public struct PrefetchPolicy: Sendable, Hashable {
     self.remembered = max(1, remembered)
   }
 
-  /// Why nothing is prefetched at present.
+  /// The reason why prefetching does not run at present.
   public enum Obstacle: Sendable, Hashable {
-    /// The policy says so.
+    /// The policy forbids it.
     case switchedOff
-    /// There is no network.
+    /// The device is offline.
     case offline
-    /// Bytes may cost money, and the policy does not allow that.
+    /// Bytes may cost money, and the policy forbids that.
     case metered
     /// The user asked for restraint, and the policy does not override that.
     case constrained
-    /// The device saves power, and the policy heeds that.
+    /// The device saves power, and the policy respects that.
     case lowPower
     /// `pause` was called.
     case paused
   }
 
-  /// What stands in the way under these conditions; nil when nothing does.
+  /// Returns the obstacle under these conditions, or `nil` if prefetching may run.
   public func obstacle(_ network: NetworkConditions) -> Obstacle? {
     if !isEnabled { return .switchedOff }
     if !network.isOnline { return .offline }

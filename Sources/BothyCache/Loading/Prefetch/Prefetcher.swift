@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// Works off wishes for later, few at a time and only while the policy lets it: the newest wishes first, in the order in
-/// which the caller gave them, which knows what was looked at lately.
+/// Loads items ahead of time, few at a time and only while the policy allows it.
 ///
-/// It loads by a closure, which takes part in the flights of the cache at the priority `.prefetch`: so whatever
-/// somebody asks for goes before it, and who asks for something that is being prefetched joins it.
+/// The newest items are first, in the caller's order, because the caller knows what the user looked at last. It loads
+/// by a closure, which uses the cache's in-flight requests at the priority `.prefetch`. Requests of readers run before
+/// it, and a reader of an item that is being prefetched joins its request.
 package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
   private struct State {
     var policy: PrefetchPolicy
     var network = NetworkConditions()
     var isPaused = false
-    /// The next one first.
+    /// The waiting items, the next one first.
     var wishes: [Item] = []
     var running: [Item: Task<Void, Never>] = [:]
     var idlers: [CheckedContinuation<Void, Never>] = []
@@ -18,12 +18,12 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
     var obstacle: PrefetchPolicy.Obstacle? { isPaused ? .paused : policy.obstacle(network) }
   }
 
-  /// What became of wishes.
+  /// The outcome of a call to `want`.
   package struct Acceptance: Sendable, Hashable {
     package var accepted = 0
-    /// Wishes of sources that forbid it.
+    /// The number of items whose sources forbid prefetching.
     package var forbidden = 0
-    /// Older wishes that gave way.
+    /// The number of older items that were replaced.
     package var dropped = 0
   }
 
@@ -32,8 +32,8 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
   private let load: @Sendable (Item) async -> Void
 
   /// - Parameters:
-  ///   - isAllowed: whether the item's source lets itself be loaded in bulk.
-  ///   - load: loads one; its failure is nobody's.
+  ///   - isAllowed: true if the item's source allows bulk downloads.
+  ///   - load: loads one item. Its failures are ignored.
   package init(
     _ policy: PrefetchPolicy = PrefetchPolicy(), isAllowed: @escaping @Sendable (Item) -> Bool,
     load: @escaping @Sendable (Item) async -> Void
@@ -47,7 +47,7 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
     for task in state.withLock({ $0.running }).values { task.cancel() }
   }
 
-  /// Wishes, the most wanted first. They go before older wishes; one that is there already moves up.
+  /// Adds items, the most important first. They precede older items, and an item that already waits moves up.
   @discardableResult
   package func want(_ items: [Item]) -> Acceptance {
     var acceptance = Acceptance()
@@ -66,7 +66,7 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
     return acceptance
   }
 
-  /// Forgets all wishes and stops what is under way.
+  /// Forgets all waiting items and cancels running loads.
   package func cancelAll() {
     let running = state.withLock { state in
       state.wishes = []
@@ -76,23 +76,24 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
     go()
   }
 
-  /// Starts nothing new until resumed. What is under way ends.
+  /// Stops starting loads until `resume`. Running loads complete.
   package func pause() { change { $0.isPaused = true } }
   package func resume() { change { $0.isPaused = false } }
 
-  /// - Parameter network: asked for under the lock, so that of two tellers the later one is believed.
+  /// Sets the network's conditions.
+  /// - Parameter network: evaluated under the lock, so that the later of two calls wins.
   package func setNetwork(_ network: @autoclosure () -> NetworkConditions) {
     change { $0.network = network() }
   }
   package func setPolicy(_ policy: PrefetchPolicy) { change { $0.policy = policy } }
 
-  /// Why nothing is started at present; nil when nothing stands in the way.
+  /// The reason why no load starts at present, or `nil` if loads may start.
   package var obstacle: PrefetchPolicy.Obstacle? { state.withLock { $0.obstacle } }
 
-  /// How many wishes wait, and how many are being loaded.
+  /// The number of waiting items and the number of running loads.
   package var counts: (waiting: Int, running: Int) { state.withLock { ($0.wishes.count, $0.running.count) } }
 
-  /// Returns when nothing is under way and nothing can be started.
+  /// Returns when no load is running and none can start.
   package func idle() async {
     await withCheckedContinuation { continuation in
       let isIdle = state.withLock { state in
@@ -109,7 +110,7 @@ package final class Prefetcher<Item: Hashable & Sendable>: Sendable {
     go()
   }
 
-  /// Starts what may start.
+  /// Starts all loads that may start.
   private func go() {
     let idlers = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       while state.obstacle == nil, state.running.count < state.policy.concurrentLoads, !state.wishes.isEmpty {

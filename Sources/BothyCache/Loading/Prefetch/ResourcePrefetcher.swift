@@ -1,25 +1,25 @@
-/// Loads into a cache what will probably be wanted soon, when nothing else is to be done.
+/// Loads resources into a cache before they are needed, while it has no other work.
 ///
 ///     let ahead = ResourcePrefetcher(cache)
 ///     ahead.want(tilesAround(position, moving: heading))      // the most likely first; again with each move
 ///
-/// It stands back behind whatever somebody asks for, never takes a host's last free connection, and what it is loading
-/// when somebody asks for it becomes that reader's load. Resources that are stored and fresh cost no request. Sources
-/// that do not allow bulk downloads are left alone.
+/// Requests of readers run before it, and it never takes a host's last free connection. A reader of a resource that is
+/// being prefetched joins its load. Resources that are stored and fresh cost no request. Sources that do not allow bulk
+/// downloads are ignored.
 public final class ResourcePrefetcher: Sendable {
   private let prefetcher: Prefetcher<ResourceKey>
   private let cache: ResourceCache
   private let listener: Int
 
-  /// Nothing is loaded until there is a wish. Keeps the cache open in memory, but not its network if that is suspended.
+  /// Creates a prefetcher. Loads nothing until `want` is called.
   ///
-  /// Follows what the cache's loader says of the network: with URLSession on Apple's platforms nothing else is to be
-  /// done for the policy to hold.
+  /// It keeps the cache open in memory, but does not use its network while that is suspended. It follows the conditions
+  /// that the cache's loader reports. With URLSession on Apple's platforms, the policy needs no further code.
   public init(_ cache: ResourceCache, policy: PrefetchPolicy = PrefetchPolicy()) {
     prefetcher = Prefetcher(policy) {
       cache.source($0.source)?.allowsBulkDownload ?? false
     } load: { key in
-      // A prefetch that fails is the next reader's to try; the cache has counted it.
+      // A failed prefetch is left to the next reader. The cache has counted it.
       if !cache.isNetworkSuspended { _ = try? await cache.value(key, priority: .prefetch) }
     }
     self.cache = cache
@@ -30,33 +30,35 @@ public final class ResourcePrefetcher: Sendable {
 
   deinit { cache.network.unlisten(listener) }
 
-  /// What is wanted soon, the most wanted first. Goes before earlier wishes; the oldest beyond the policy's number are
-  /// forgotten.
+  /// Adds resources that are needed soon, the most important first.
   ///
-  /// - Returns: how many of these will be loaded: not those of sources that forbid it.
+  /// They precede earlier ones. The oldest beyond the policy's number are forgotten.
+  ///
+  /// - Returns: the number of these resources that will be loaded, without those whose sources forbid it.
   @discardableResult
   public func want(_ keys: [ResourceKey]) -> Int { prefetcher.want(keys).accepted }
 
-  /// Forgets all wishes and calls off what is being loaded, unless a reader waits for it.
+  /// Forgets all waiting resources and cancels running loads, unless a reader waits for them.
   public func cancelAll() { prefetcher.cancelAll() }
 
-  /// Begins nothing new until resumed.
+  /// Stops starting loads until `resume`.
   public func pause() { prefetcher.pause() }
-  /// Begins again with what is still wished for, the newest wishes first.
+  /// Starts loads of the waiting resources again, the newest first.
   public func resume() { prefetcher.resume() }
 
-  /// Tells of the network where the cache's loader knows nothing of it; holds until that says something. Wishes wait for
-  /// a better one.
+  /// Sets the network's conditions, for loaders that do not report them. A report of the loader replaces them.
+  ///
+  /// Waiting resources stay until the conditions allow their loads.
   public func setNetwork(_ conditions: NetworkConditions) { prefetcher.setNetwork(conditions) }
-  /// Takes another policy from now on; what is being loaded goes on.
+  /// Sets another policy. Running loads complete.
   public func setPolicy(_ policy: PrefetchPolicy) { prefetcher.setPolicy(policy) }
 
-  /// Why nothing is begun at present; nil when nothing stands in the way.
+  /// The reason why no load starts at present, or `nil` if loads may start.
   public var obstacle: PrefetchPolicy.Obstacle? { prefetcher.obstacle }
 
-  /// How many wishes wait.
+  /// The number of waiting resources.
   public var waiting: Int { prefetcher.counts.waiting }
 
-  /// Returns when everything wished for is loaded or nothing can be begun.
+  /// Returns when all resources are loaded or no load can start.
   public func idle() async { await prefetcher.idle() }
 }

@@ -1,14 +1,15 @@
 internal import BothyStore
 internal import GRDB
 
-/// Resources that came with the app in one file, as `SQLiteBlobStore.export(to:)` writes it. Never written: no lock, no
-/// log and no file beside it, so it may lie in a folder that only allows reading.
+/// Resources that came with the app in one file, as `SQLiteBlobStore.export(to:)` writes it.
+///
+/// The file is never written. It needs no lock, no log and no file beside it, so its folder may be read-only.
 public final class BundledFile: BlobReader {
   private let index: IndexFile
   private let files: EntryFolder
   private let sources: SourceBook
 
-  /// Throws `StoreError`: `.newerFile` and `.notADatabase` for a file that this version can't read.
+  /// Opens the file. Throws `StoreError`, with `.newerFile` or `.notADatabase` if this version can't read it.
   public init(_ path: String) throws {
     files = EntryFolder(path + "-large")
     sources = SourceBook(folder: files.tree)
@@ -26,7 +27,7 @@ public final class BundledFile: BlobReader {
     }
   }
 
-  /// One look-up. Nil when there is nothing, or it is damaged.
+  /// Returns the entry with one look-up, or `nil` if it is missing or damaged.
   public func entry(_ key: ResourceKey) throws -> CacheEntry? {
     let source = sources.source(key.source)
     switch try index.look({ try RowReader.entry(key, source, by: $0) }) {

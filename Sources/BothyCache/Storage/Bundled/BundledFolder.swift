@@ -3,9 +3,9 @@ internal import HTTPTypes
 
 /// Resources that came with the app as plain files: `{folder}/{source}/{path}`. Never written.
 ///
-/// What a `FileBlobStore` wrote into `{folder}/tiledb` is found as well, with all that was known of it. A plain file
-/// counts as an answer 200 that came when the file says, or at `receivedAt`; how long it is fresh is for the source's
-/// rule to say.
+/// Entries that a `FileBlobStore` wrote into `{folder}/tiledb` are found as well, with their metadata. A plain file
+/// counts as a response with status 200. The time of its arrival is that of the file, or `receivedAt`. The source's
+/// rule decides on its lifetime.
 public struct BundledFolder: BlobReader {
   private let folder: String
   private let fileExtension: String
@@ -14,10 +14,11 @@ public struct BundledFolder: BlobReader {
   private let files: EntryFolder
   private let sources: SourceBook
 
+  /// Opens the folder.
   /// - Parameters:
-  ///   - fileExtension: what the names of the files have behind the path, without the dot.
-  ///   - receivedAt: the age of everything in it, in milliseconds since 1970; nil for the dates of the files.
-  ///   - contentType: what the files are, for the field `Content-Type`.
+  ///   - fileExtension: the extension of the files after the path, without the dot.
+  ///   - receivedAt: the time of arrival of all files, in milliseconds since 1970, or `nil` for the dates of the files.
+  ///   - contentType: the value of the field `Content-Type` for the files.
   public init(
     _ folder: String, fileExtension: String? = nil, receivedAt: Int64? = nil, contentType: String? = nil
   ) {
@@ -29,7 +30,7 @@ public struct BundledFolder: BlobReader {
     sources = SourceBook(folder: files.tree)
   }
 
-  /// At most two opens. Nil when there is nothing, or it is damaged.
+  /// Returns the entry after opening at most two files, or `nil` if it is missing or damaged.
   public func entry(_ key: ResourceKey) throws -> CacheEntry? {
     if let path = plainPath(key), let content = try FileBytes.whole(path) {
       let metadata = metadata(path)
@@ -56,15 +57,15 @@ public struct BundledFolder: BlobReader {
       validatedAt: time, freshness: FreshnessTerms(lifetime: 0))
   }
 
-  /// When a file was last written, in milliseconds since 1970; 0 for one that is gone.
+  /// Returns the time of a file's last write in milliseconds since 1970, or 0 if it is gone.
   private static func modified(_ path: [UInt8]) -> Int64 {
-    // Gone: no attributes.
+    // A missing file has no attributes.
     let attributes = try? FileManager.default.attributesOfItem(atPath: path.pathText)
     let date = attributes?[.modificationDate] as? Date
     return date.map { Int64(($0.timeIntervalSince1970 * 1000).rounded()) } ?? 0
   }
 
-  /// The path of a plain file, closed by a zero; nil for a key that would not stay in the folder.
+  /// Returns the path of a plain file, closed by a zero, or `nil` for a key that leads out of the folder.
   private func plainPath(_ key: ResourceKey) -> [UInt8]? {
     let components = [key.source.name[...]] + key.path.split(separator: "/", omittingEmptySubsequences: false)
     let areSafe = components.allSatisfy { component in

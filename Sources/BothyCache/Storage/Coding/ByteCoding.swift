@@ -1,4 +1,4 @@
-/// Numbers and texts as bytes, little-endian, and back: what the stored forms are made of.
+/// Writes numbers and texts as little-endian bytes, for the stored forms.
 struct ByteWriter {
   var bytes: [UInt8] = []
 
@@ -12,7 +12,7 @@ struct ByteWriter {
   }
 }
 
-/// Reads what `ByteWriter` wrote. Past the end everything is nil.
+/// Reads the output of `ByteWriter`. Past the end every value is `nil`.
 struct ByteReader {
   private let bytes: UnsafeRawBufferPointer
   private(set) var offset = 0

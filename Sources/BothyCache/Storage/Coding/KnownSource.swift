@@ -1,17 +1,19 @@
 internal import Foundation
 internal import Synchronization
 
-/// What a store has worked out once for a source: the bytes and the hash of its name, and the folder of its files.
+/// The computed values of a source in a store: the bytes and the hash of its name, and the folder of its files.
 struct KnownSource: Sendable {
   let id: SourceID
-  /// UTF-8 of the name in composed form, so that equal texts are equal bytes.
+  /// The UTF-8 of the name in composed form, so that equal texts have equal bytes.
   let name: [UInt8]
   let hash: UInt64
-  /// Path of the folder with a slash behind it; empty where there are no files.
+  /// The path of the folder with a slash at the end, or empty without files.
   let folder: [UInt8]
 
-  /// The number of a key in this source: the same in every process, and different for different keys but for one in
-  /// 2^62. The two lowest bits are the variant, so that those of one key lie side by side.
+  /// Returns the number of a key in this source, which is equal in every process.
+  ///
+  /// The probability that two keys have an equal number is one in 2^62. The two lowest bits are the variant, so the
+  /// variants of a key are adjacent.
   func number(of key: ResourceKey) -> Int64 {
     let number =
       switch key.name {
@@ -22,21 +24,22 @@ struct KnownSource: Sendable {
     return Int64(bitPattern: number & ~Self.variantBits | UInt64(key.variant) & Self.variantBits)
   }
 
-  /// The number of the same key's variant 0.
+  /// Returns the number of the key's variant 0.
   static func base(_ number: Int64) -> Int64 { number & ~Int64(variantBits) }
   static func variant(_ number: Int64) -> UInt8 { UInt8(truncatingIfNeeded: number & Int64(variantBits)) }
   private static let variantBits: UInt64 = 3
 
-  /// What the checksums of metadata cover besides: the bytes and the source that they belong to.
+  /// Returns the seed for checksums of metadata, which covers the bytes and the source that it belongs to.
   func seed(_ bodyChecksum: UInt64) -> UInt64 { hash ^ bodyChecksum }
 }
 
-/// The sources that a store has met.
+/// The sources that a store has used.
 final class SourceBook: Sendable {
   private let folder: String?
   private let known = Mutex<[SourceID: KnownSource]>([:])
 
-  /// - Parameter folder: where the folders of sources lie; nil where there are no files.
+  /// Creates an empty book.
+  /// - Parameter folder: the folder of the sources' folders, or `nil` without files.
   init(folder: String?) { self.folder = folder }
 
   func source(_ id: SourceID) -> KnownSource {

@@ -1,5 +1,4 @@
-/// What is known of an entry as it lies on disk, closed by a checksum that also covers which bytes and which source
-/// it belongs to.
+/// The form of an entry's metadata on disk, closed by a checksum, which also covers its bytes and its source.
 enum MetadataCoding {
   private static let version: UInt8 = 1
 
@@ -10,7 +9,8 @@ enum MetadataCoding {
     static let valueType = Present(rawValue: 4)
   }
 
-  /// - Parameter seed: the same as for `decode`: what the checksum covers besides the bytes themselves.
+  /// Encodes metadata.
+  /// - Parameter seed: the value that the checksum covers besides the metadata, equal to that of `decode`.
   static func encode(_ metadata: EntryMetadata, seed: UInt64) -> [UInt8] {
     var present: Present = []
     if metadata.freshness.createdAt != nil { present.insert(.createdAt) }
@@ -43,7 +43,7 @@ enum MetadataCoding {
     return writer.bytes
   }
 
-  /// Nil when the bytes are not what was encoded.
+  /// Decodes metadata. Returns `nil` if the bytes differ from the encoded ones.
   static func decode(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> EntryMetadata? {
     guard bytes.count > 8 else { return nil }
     let content = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count - 8)])

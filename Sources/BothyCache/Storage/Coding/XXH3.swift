@@ -1,7 +1,9 @@
-/// XXH3 in its form of 64 bits and without a seed, of the xxHash specification (github.com/Cyan4973/xxHash,
-/// doc/xxhash_spec.md, version 0.2.0), for more than 240 bytes: half of XXH64's time. It finds damage, as XXH64 does.
+/// XXH3 with 64 bits and without a seed, for inputs of more than 240 bytes, in half of XXH64's time.
+///
+/// It follows the xxHash specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md, version 0.2.0). Like XXH64, it
+/// detects damage, but does not withstand an attacker.
 package enum XXH3 {
-  /// Shorter inputs have forms of their own in the specification.
+  /// The shortest input. Shorter ones have forms of their own in the specification.
   package static let shortest = 241
   private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
   private static let prime32: UInt64 = 0x9E37_79B1
@@ -11,7 +13,7 @@ package enum XXH3 {
   ]
   private typealias Pair = SIMD2<UInt64>
 
-  /// Eight sums, two by two.
+  /// Eight sums, in pairs.
   private struct Sums {
     var a: Pair
     var b: Pair
@@ -59,7 +61,8 @@ package enum XXH3 {
     }
   }
 
-  /// - Parameter bytes: at least `shortest`.
+  /// Returns the hash.
+  /// - Parameter bytes: at least `shortest` bytes.
   package static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     precondition(bytes.count >= shortest, "XXH3 is here for long inputs alone")
     return secret.withUnsafeBytes { secret in
@@ -67,7 +70,7 @@ package enum XXH3 {
       var sums = Sums(
         a: Pair(start[0], start[1]), b: Pair(start[2], start[3]), c: Pair(start[4], start[5]),
         d: Pair(start[6], start[7]))
-      // Blocks of 16 stripes; what is left of the last one; and the last stripe, which may overlap.
+      // The input has blocks of 16 stripes, the rest of the last block, and the last stripe, which may overlap.
       let last = bytes.count - 1
       var stripe = 0
       while (stripe + 1) * 64 <= last {
@@ -81,7 +84,7 @@ package enum XXH3 {
     }
   }
 
-  /// The secret that the specification gives for hashes without one.
+  /// The specification's secret for hashes without one.
   private static let secret: [UInt8] = [
     0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c,
     0xde, 0xd4, 0x6d, 0xe9, 0x83, 0x90, 0x97, 0xdb, 0x72, 0x40, 0xa4, 0xa4, 0xb7, 0xb3, 0x67, 0x1f,
@@ -99,7 +102,7 @@ package enum XXH3 {
 }
 
 extension UnsafeRawPointer {
-  /// Two numbers, low byte first as the specification has it.
+  /// Two numbers, low byte first as in the specification.
   @inline(__always)
   fileprivate var pair: SIMD2<UInt64> {
     let pair = loadUnaligned(as: SIMD2<UInt64>.self)

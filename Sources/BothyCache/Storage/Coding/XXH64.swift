@@ -1,6 +1,6 @@
 /// XXH64, the 64-bit hash of the xxHash specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md, version 0.2.0).
 ///
-/// It finds damage, it does not withstand an attacker: whoever may write the files may write the checksums.
+/// It detects damage, but does not withstand an attacker, who can write the checksums along with the files.
 package enum XXH64 {
   private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
   private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
@@ -35,7 +35,7 @@ package enum XXH64 {
     return finish(hash &+ UInt64(bytes.count), bytes, from: offset)
   }
 
-  /// The bytes that do not fill a stripe of 32, and the last mixing.
+  /// Hashes the bytes that do not fill a stripe of 32, and mixes the result.
   private static func finish(_ start: UInt64, _ bytes: UnsafeRawBufferPointer, from start32: Int) -> UInt64 {
     var hash = start
     var offset = start32

@@ -35,7 +35,7 @@ extension IndexedStore {
     try reading(isLocked: isLocked) { try $0.look { try RowReader.entry(key, source, by: $0) } } ?? .nothing
   }
 
-  /// Reads an entry and checks it; a damaged one is removed.
+  /// Reads an entry and checks it. Removes a damaged one.
   func check(_ key: ResourceKey) throws -> RowReader.Place<CacheEntry> {
     let source = sources.source(key.source)
     var place = largestRow == nil ? RowReader.Place<CacheEntry>.inFile : try inRow(key, source)
@@ -52,8 +52,10 @@ extension IndexedStore {
     return place
   }
 
-  /// What there is of an entry whose row names a file that is not there, when nobody writes: its file has just been
-  /// given its name, or its row is bytes now, or the writer was killed; then the row goes.
+  /// Reads an entry under the lock after its row named a missing file.
+  ///
+  /// In the meantime the file may have received its name, or the row may have the bytes now. If the writer was killed,
+  /// the row is deleted.
   private func settled(_ key: ResourceKey, _ source: KnownSource) throws -> RowReader.Place<CacheEntry> {
     do {
       return try lock.writing {
@@ -72,7 +74,7 @@ extension IndexedStore {
     }
   }
 
-  /// Removes a damaged entry, if it still is one now that nobody else writes, and tells of it.
+  /// Reports a damaged entry, and removes it if it is still damaged under the lock.
   private func discard(_ key: ResourceKey, _ source: KnownSource) throws {
     options.onEvent?(.damaged(key))
     do {
@@ -95,7 +97,7 @@ extension IndexedStore {
         }
       }
     } catch let error as StoreError where [.busy, .diskFull].contains(error.code) {
-      // It stays for the next who meets it; nobody is given it.
+      // The entry stays until the next read finds it. No read returns it.
     }
   }
 
@@ -187,14 +189,14 @@ extension IndexedStore {
     } ?? 0
   }
 
-  /// One entry on a page: its row, its key, and its metadata when they lie in the row.
+  /// One entry on a page: its row, its key, and its metadata if the row has it.
   struct Listed {
     var row: EntryRow
     var key: ResourceKey
     var metadata: EntryMetadata?
   }
 
-  /// Up to 256 entries whose numbers follow `last`, in the order of their numbers.
+  /// Returns up to 256 entries whose numbers follow `last`, ordered by number.
   func page(after last: Int64?, _ source: SourceID?, isLocked: Bool = false) throws -> [Listed] {
     let wanted = source.map { sources.source($0).name }
     return try read(isLocked: isLocked) { database in

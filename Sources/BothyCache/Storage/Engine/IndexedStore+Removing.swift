@@ -62,7 +62,7 @@ extension IndexedStore {
     }
   }
 
-  /// Gives pages that hold nothing back to the file system.
+  /// Returns empty pages to the file system.
   func shrink() throws {
     try lock.writing { try maintain("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)") }
   }
@@ -80,7 +80,7 @@ extension IndexedStore {
     }
   }
 
-  /// Evicts what is too much, a part at a time. The lock is to be held.
+  /// Evicts entries beyond the limits, a part at a time. Call it with the lock held.
   private func evictSurplus() throws -> [ResourceKey] {
     var evicted: [ResourceKey] = []
     while true {

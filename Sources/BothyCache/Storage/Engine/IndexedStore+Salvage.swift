@@ -2,10 +2,11 @@ internal import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// Taking over what only an index knew, when another takes its place.
+/// The transfer of pins, which only an index has, into its replacement.
 extension IndexedStore {
-  /// Puts the pins of the file that was put away last into a new index, as far as they can be read: what somebody wanted
-  /// kept is not evicted because a file was damaged or is of another format. The lock is to be held.
+  /// Copies the readable pins of the last quarantined file into a new index. Call it with the lock held.
+  ///
+  /// Pinned entries are therefore not evicted because a file was damaged or has another format.
   func salvagePins(into index: IndexFile) throws {
     guard let place = lastPutAway() else { return }
     for part in Self.pins(ofFile: place).parts(of: 512) {
@@ -20,7 +21,7 @@ extension IndexedStore {
   private func lastPutAway() -> String? {
     let folder = (indexPath as NSString).deletingLastPathComponent
     let start = (indexPath as NSString).lastPathComponent + ".corrupt-"
-    // Unreadable: nothing to take over.
+    // An unreadable folder has no pins to copy.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.filter { $0.hasPrefix(start) && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.max()
       .map { "\(folder)/\($0)" }
@@ -47,7 +48,7 @@ extension IndexedStore {
       }
       try queue.close()
     } catch {
-      // Damaged from here on: what was read until then counts, holders put back the rest.
+      // The file is damaged from here on. The pins read so far count, and holders restore the rest.
     }
     return found
   }

@@ -3,7 +3,7 @@ internal import Foundation
 internal import GRDB
 
 extension IndexedStore {
-  /// An entry made ready outside the lock.
+  /// An entry that was prepared outside the lock.
   struct Prepared {
     var key: ResourceKey
     var source: KnownSource
@@ -11,10 +11,10 @@ extension IndexedStore {
     var body: Data
     var metadata: EntryMetadata
     var checksum: UInt64
-    /// The metadata's stored form for a row; what is written behind the body for a file.
+    /// The metadata's stored form for a row, or the bytes after the body for a file.
     var tail: [UInt8]
     var isInRow: Bool
-    /// What it is counted with.
+    /// The bytes that the entry counts.
     var bytes: Int64
   }
 
@@ -55,16 +55,17 @@ extension IndexedStore {
       bytes: isInRow ? rowBytes(entry.body.count, tail.count) : Self.fileBytes(entry.body.count + tail.count))
   }
 
-  /// A file takes whole blocks, and a row in the index.
+  /// Returns the bytes that a file counts: whole blocks, and a row in the index.
   static func fileBytes(_ size: Int) -> Int64 { Int64((size + 4095) / 4096 * 4096 + 256) }
 
-  /// A body that does not share its page takes whole pages.
+  /// Returns the bytes that a row counts. A body that does not share its page takes whole pages.
   func rowBytes(_ size: Int, _ metadata: Int) -> Int64 {
     let body = size + 32
     return Int64((body > pageSize / 2 ? (body + pageSize - 1) / pageSize * pageSize : body) + metadata + 160)
   }
 
-  /// Parts that are one transaction each: what a part adds has to have room beside what the limits allow.
+  /// Splits entries into parts of one transaction each. The bytes of a part must fit beside those that the limits
+  /// allow.
   private func chunks(_ entries: [Prepared]) -> [ArraySlice<Prepared>] {
     let limits = limits
     let most = limits.bytes.map { min(1 << 20, IndexTransaction.reserve($0) / 4) } ?? 1 << 20
@@ -111,7 +112,7 @@ extension IndexedStore {
       report.evicted += relieve(failed.reduce(0) { $0 + $1.bytes })
       for entry in failed where try !isWritten(entry) {
         do { try restore(entry) } catch let error where DiskError.isDiskFull(error) {
-          // The row stays and counts what is not there; the metadata is the file's, which is still the old one.
+          // The row stays and counts a missing file. The metadata is that of the file, which is still the old one.
         }
         refused.insert(entry.key)
       }
@@ -123,9 +124,11 @@ extension IndexedStore {
     for key in outcome.tooLarge { report.refused[key] = .tooLarge }
   }
 
-  /// Decides where replaced entries go, so that a crash leaves the old one or the new one. What lies in a file stays in
-  /// a file. What lies in a row and has outgrown it is written to its file here, before the row tells of that; until
-  /// then the file is noted as loose. Returns the entries and the numbers of those that are written.
+  /// Decides on the places of replaced entries, so that a crash leaves the old one or the new one.
+  ///
+  /// An entry in a file stays in a file. An entry that has outgrown its row is written to its file here, before the row
+  /// names that file. Until then the file is recorded as loose. Returns the entries and the numbers of the written
+  /// ones.
   private func settlePlaces(_ entries: ArraySlice<Prepared>) throws -> (ArraySlice<Prepared>, Set<Int64>) {
     guard largestRow != nil else { return (entries, []) }
     let places = try read(isLocked: true) { database in
@@ -153,7 +156,7 @@ extension IndexedStore {
     return (settled, Set(outgrown.map(\.number)))
   }
 
-  /// Removes the files that were noted as loose and that no row tells of. The lock is to be held.
+  /// Removes recorded loose files that no row names. Call it with the lock held.
   func sweepLoose() throws {
     try write { transaction in
       for key in try transaction.takeLoose() {
@@ -164,7 +167,7 @@ extension IndexedStore {
     }
   }
 
-  /// Writes an entry's file. False when the disk is full.
+  /// Writes an entry's file. Returns false if the disk is full.
   private func isWritten(_ entry: Prepared) throws -> Bool {
     do {
       try options.checkDisk(indexPath)
@@ -175,8 +178,10 @@ extension IndexedStore {
     }
   }
 
-  /// Throws what a full disk throws while there still is room to go on with: rows go into the log first and from there
-  /// into the file, and a log that fills the disk could not be emptied any more, nor anything be evicted.
+  /// Throws the error of a full disk while some space is left.
+  ///
+  /// Rows are written to the log first and from there into the file. If the log filled the disk, it could not be
+  /// emptied and entries could not be evicted.
   private func checkRoom(_ bytes: Int64) throws {
     guard largestRow != nil else { return }
     var system = statvfs()
@@ -190,18 +195,18 @@ extension IndexedStore {
     }
   }
 
-  /// Frees room on a full disk by what the limits would let go next. Returns what went.
+  /// Evicts the next entries by the limits' order to free space on a full disk. Returns the evicted keys.
   private func relieve(_ bytes: Int64) -> [ResourceKey] {
-    // The log may be what fills the disk. When it cannot be emptied, evicting may still help.
+    // The log may be what fills the disk. If it can't be emptied, evicting may still help.
     try? maintain("PRAGMA wal_checkpoint(TRUNCATE)")
     for _ in 0..<2 {
-      // Files go before the commit: when that fails for want of room, the second attempt finds some.
+      // Files are deleted before the commit. If it fails for lack of space, the second attempt finds some.
       if let evicted = try? write({ try $0.evict(bytes: bytes * 2, keeping: []) }) { return evicted }
     }
     return []
   }
 
-  /// Makes the row of an entry whose file could not be written tell of the file that is there instead, or go.
+  /// Repairs the row of an entry whose file could not be written. It then names the existing file or is deleted.
   private func restore(_ entry: Prepared) throws {
     let path = files.path(entry.key, entry.source)
     let there = try files.describe(path, sources)

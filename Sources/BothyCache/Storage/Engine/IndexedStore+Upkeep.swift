@@ -2,7 +2,7 @@ internal import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// Work that nobody waits for: looking at everything, counting anew, clearing away.
+/// Maintenance: verification of all entries, recomputing of the totals, garbage collection.
 extension IndexedStore {
   func verify(progress: (Int) -> Void) throws -> VerifyReport {
     var report = VerifyReport()
@@ -23,7 +23,7 @@ extension IndexedStore {
     }
   }
 
-  /// Removes the row of an entry whose file never got its name.
+  /// Deletes the row of an entry whose file never received its name.
   private func forgetMissingFile(_ listed: Listed) throws {
     guard listed.row.body == nil else { return }
     try lock.writing {
@@ -81,7 +81,7 @@ extension IndexedStore {
     }
   }
 
-  /// Makes the row say what the file says. False when no row names the file. The lock is to be held.
+  /// Updates the row from the file. Returns false if no row names the file. Call it with the lock held.
   private func reconcile(_ file: EntryFolder.Description, at path: [UInt8]) throws -> Bool {
     let source = sources.source(file.key.source)
     guard files.path(file.key, source) == path else { return false }
@@ -96,7 +96,7 @@ extension IndexedStore {
     }
   }
 
-  /// Adds up what is stored, and removes bodies that no entry has.
+  /// Recomputes the totals, and deletes bodies without an entry.
   private func recount() throws {
     try lock.writing {
       let folders = try files.forEachFile { _ in }
@@ -137,7 +137,7 @@ extension IndexedStore {
     }
   }
 
-  /// Fills an index that is new from the files that are there; bodies in rows went with the old one.
+  /// Fills a new index from the existing files. Bodies in rows were lost with the old index.
   func fill(_ index: IndexFile) throws {
     let isComplete = try index.write { database in
       try Int64.fetchOne(database, sql: "SELECT complete FROM state") == 1
@@ -180,7 +180,7 @@ extension IndexedStore {
 }
 
 extension IndexTransaction {
-  /// Takes the totals from the rows.
+  /// Recomputes the totals from the rows.
   func recount(folders: Int64) throws {
     let sums = try PreparedStatement(
       "SELECT coalesce(sum(count - pinnedCount), 0), coalesce(sum(bytes - pinnedBytes), 0) FROM source",

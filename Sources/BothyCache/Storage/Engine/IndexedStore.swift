@@ -3,32 +3,32 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// What both stores are made of: an index in SQLite, bodies in its rows or in files of their own, one lock for all who
-/// write.
+/// The engine of both stores: an index in SQLite, bodies in its rows or in files, and one lock for all writers.
 ///
-/// The index is true after a kill at any point, and with any number of processes, because
-/// 1. every change of what is stored happens while the lock is held, which the system takes back from the dead;
-/// 2. rows and totals change in one transaction;
-/// 3. a file that goes, or gets smaller, does so before the commit that forgets it, and one that comes or grows gets its
-///    name after the commit that counts it. What a crash leaves is counted too high, never too low, until the entry is
-///    evicted or written again, or garbage is collected.
+/// The index is correct after a kill at any point and with any number of processes, for three reasons.
+/// 1. Every change of entries happens while the lock is held, which the system releases when a process ends.
+/// 2. Rows and totals change in one transaction.
+/// 3. A file is deleted or gets smaller before the commit that counts the change. A file is created or grows after that
+///    commit. A crash therefore leaves too high a count, never too low a one, until the entry is evicted or written
+///    again, or until garbage is collected.
 final class IndexedStore: Sendable {
   let sources: SourceBook
   let files: EntryFolder
   let lock: FolderLock
   let options: BlobStoreOptions
-  /// Bodies up to this size lie in rows; nil when all lie in files.
+  /// The largest size of bodies that are stored in rows, or `nil` if all are in files.
   let largestRow: Int?
   let indexPath: String
   private let currentLimits: Mutex<BlobStoreLimits>
   private let index = Mutex<IndexFile?>(nil)
   let pageSize: Int
-  /// Whether an index was put away since the store was opened.
+  /// True if an index was quarantined since the store was opened.
   private let wasReplaced = Atomic(false)
 
+  /// Opens the store.
   /// - Parameters:
-  ///   - folder: where files of entries lie.
-  ///   - indexPath, lockPath: in folders that exist.
+  ///   - folder: the folder of entries' files.
+  ///   - indexPath, lockPath: paths in existing folders.
   init(
     folder: String, indexPath: String, lockPath: String, largestRow: Int?, pageSize: Int,
     options: BlobStoreOptions
@@ -46,8 +46,8 @@ final class IndexedStore: Sendable {
       try reopen(nil)
       if largestRow != nil, try !opened().isReadOnly { try sweepLoose() }
     }
-    // After a loss holders get the time to pin again, and on a full disk nothing can be counted: the limits hold from the
-    // next write on.
+    // After a loss, holders have time to pin again, and on a full disk nothing can be counted. The limits are enforced
+    // from the next write on.
     if wasReplaced.load(ordering: .relaxed) { return }
     if try opened().isReadOnly { return }
     do { try apply(options.limits) } catch let error where DiskError.isDiskFull(error) { return }
@@ -74,20 +74,20 @@ final class IndexedStore: Sendable {
 
   // MARK: the index
 
-  /// Reads the index. A damaged one is begun anew, and the answer is nil.
+  /// Reads the index. If it is damaged, recreates it and returns `nil`.
   ///
-  /// - Parameter isLocked: whether the caller holds the lock.
+  /// - Parameter isLocked: true if the caller holds the lock.
   func read<Result>(isLocked: Bool = false, _ body: (Database) throws -> Result?) throws -> Result? {
     try reading(isLocked: isLocked) { try $0.read(body) }
   }
 
-  /// The same for what goes about the reading in its own way.
+  /// Like `read(isLocked:_:)`, but passes the index file instead of a database.
   func reading<Result>(isLocked: Bool, _ body: (IndexFile) throws -> Result?) throws -> Result? {
     let index = try opened()
     do {
       return try body(index)
     } catch let error as DatabaseError where Self.isDamage(error) {
-      // Seen without its log the file may look damaged that is not.
+      // A file that is read without its log may only appear damaged.
       if index.isReadOnly { return nil }
       if isLocked {
         try reopen(index, because: "\(error)")
@@ -100,7 +100,7 @@ final class IndexedStore: Sendable {
     }
   }
 
-  /// Runs one transaction. The lock is to be held. A damaged index is begun anew, once.
+  /// Runs one transaction. Call it with the lock held. A damaged index is recreated once.
   func write<Result>(_ body: (IndexTransaction) throws -> Result) throws -> Result {
     var index = try opened()
     if index.isReadOnly || !index.isCurrent {
@@ -133,12 +133,12 @@ final class IndexedStore: Sendable {
     }
   }
 
-  /// Runs statements on the index that stand outside transactions.
+  /// Runs statements on the index outside transactions.
   func maintain(_ sql: String) throws {
     do { try opened().maintain(sql) } catch { throw sentence(error) }
   }
 
-  /// The value of a pragma that is a number.
+  /// Returns the value of a pragma that is a number.
   func number(_ pragma: String) throws -> Int64 {
     do {
       return try opened().read { try Int64.fetchOne($0, sql: "PRAGMA \(pragma)") } ?? 0
@@ -153,16 +153,16 @@ final class IndexedStore: Sendable {
     error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
   }
 
-  /// Opens the index, makes it if need be, puts one away that is of no use. The lock is to be held.
+  /// Opens the index. Creates it if needed, and quarantines an unusable one. Call it with the lock held.
   ///
   /// - Parameters:
-  ///   - old: the one that was open; nothing happens when somebody else has opened another since.
-  ///   - damage: why the old one is of no use.
+  ///   - old: the index that was open. Does nothing if another thread has opened a new one since.
+  ///   - damage: the reason why the old index is unusable.
   private func reopen(_ old: IndexFile?, because damage: String? = nil) throws {
     if let old {
       guard index.withLock({ $0 === old }) else { return }
       if damage != nil && old.isCurrent { try putAway(damage ?? "") }
-      // Its readers may still be at work; it closes when the last has let go of it.
+      // Its readers may still run. It closes when the last one releases it.
     }
     do {
       let fresh = try prepared()
@@ -172,21 +172,23 @@ final class IndexedStore: Sendable {
       let fresh = try prepared()
       index.withLock { $0 = fresh }
     } catch {
-      // What is stored is read on where nothing can be written; the next write tries again.
+      // If nothing can be written, entries are still read. The next write tries again.
       guard old == nil, let kept = asItLies(error) else { throw sentence(error) }
       index.withLock { $0 = kept }
     }
   }
 
-  /// The index for reading alone, without its log and locks: on a full disk or one that may not be written SQLite can't
-  /// make what it needs beside the file. Nil when there is no index of this format, or it failed for another reason.
+  /// Opens the index read-only, without its log and locks, or returns `nil`.
+  ///
+  /// On a full or read-only disk, SQLite can't create the files that it needs beside the index. Returns `nil` if the
+  /// file isn't an index of this format, or if it failed for another reason.
   private func asItLies(_ error: any Error) -> IndexFile? {
     let codes: [ResultCode] = [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY]
     guard let failure = error as? DatabaseError, codes.contains(failure.resultCode),
       FileBytes.size(indexPath) ?? 0 > 0, (try? IndexSchema.foreignness(ofFile: indexPath)) == .some(nil),
       let kept = try? IndexFile(immutable: indexPath)
     else { return nil }
-    // One whose tables can't be read is of no use.
+    // A file whose tables are unreadable is unusable.
     guard (try? kept.read { try IndexSchema.verdict($0) }) == .known else { return nil }
     return kept
   }
@@ -220,24 +222,24 @@ final class IndexedStore: Sendable {
     return max(16, Int(bytes) / pageSize)
   }
 
-  /// Renames a file that is of no use, in the place of one that was put away before, and tells of it.
+  /// Quarantines an unusable file under a new name, replacing an earlier quarantined one, and reports it.
   private func putAway(_ reason: String) throws {
     let place = "\(indexPath).corrupt-\(Int64(Date().timeIntervalSince1970 * 1000))"
     _ = removePutAway()
     guard rename(indexPath, place) == 0 else { throw DiskError.last(indexPath) }
-    // What was written last is in the log, which goes with its file.
+    // The log has the last writes, so it is moved with its file.
     if rename(indexPath + "-wal", place + "-wal") != 0 { unlink(indexPath + "-wal") }
     unlink(indexPath + "-shm")
     wasReplaced.store(true, ordering: .relaxed)
     options.onEvent?(.recreated(file: indexPath, movedTo: place, reason: reason))
   }
 
-  /// Removes what was put away before.
+  /// Deletes quarantined files.
   func removePutAway() -> (files: Int, bytes: Int64) {
     let folder = (indexPath as NSString).deletingLastPathComponent
     let name = (indexPath as NSString).lastPathComponent
     var removed = (files: 0, bytes: Int64(0))
-    // Unreadable: nothing to clear.
+    // An unreadable folder has no files to delete.
     for other in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     where other.hasPrefix(name + ".corrupt-") {
       removed.bytes += FileBytes.size("\(folder)/\(other)") ?? 0
@@ -248,7 +250,7 @@ final class IndexedStore: Sendable {
 }
 
 extension BlobStoreOptions {
-  /// Throws what a full disk throws when the test kit says that it is full.
+  /// Throws the error of a full disk if the test kit simulates one.
   func checkDisk(_ path: String) throws {
     if let isDiskFull, isDiskFull() { throw DiskError.make(ENOSPC, path) }
   }

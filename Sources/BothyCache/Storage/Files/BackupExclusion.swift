@@ -1,5 +1,5 @@
 #if !canImport(Darwin)
-  /// This system keeps no marks of what to back up; see `CacheFolder.tag`.
+  /// A placeholder, because this system has no marks for backups. See `CacheFolder.tag`.
   enum BackupExclusion {
     static func set(_ path: String) {}
   }

@@ -1,10 +1,11 @@
 internal import BothyStore
 internal import Foundation
 
-/// Where a cache lies unless it is told otherwise, and the marks that keep it out of backups.
+/// The default folder of a cache, and the marks that exclude it from backups.
 public enum CacheFolder {
-  /// The system's folder for caches, and in it one for the name: `~/Library/Caches` on Apple platforms,
-  /// `$XDG_CACHE_HOME` or `~/.cache` on Linux. The system may empty it when it needs the room.
+  /// Returns a folder in the system's folder for caches, which the system may empty when it needs space.
+  ///
+  /// It is `~/Library/Caches` on Apple platforms, and `$XDG_CACHE_HOME` or `~/.cache` on Linux.
   ///
   /// - Parameter name: a file name, best the app's identifier.
   public static func standard(_ name: String) -> String {
@@ -14,26 +15,26 @@ public enum CacheFolder {
     return base + "/" + name
   }
 
-  /// What programs for backups look for (bford.info/cachedir): the folder's content can be made again.
+  /// The mark for backup programs (bford.info/cachedir). It says that the folder's content can be recreated.
   static let tag = """
     Signature: 8a477f597d28d172789f06886806bc55
     # This folder is a cache of Bothy; it may be removed, and need not be backed up.
 
     """
 
-  /// Marks a folder that is a cache's alone.
+  /// Marks a folder that only a cache uses.
   static func mark(_ folder: String) throws {
     let path = folder + "/CACHEDIR.TAG"
     if FileBytes.size(path) == nil {
       do { try FileBytes.write(Array(path.utf8) + [0], Data(tag.utf8), []) } catch let error as StoreError
         where [.diskFull, .database].contains(error.code)
       {
-        // Another process made it just now, or there is no room: the mark is a courtesy.
+        // Another process just created it, or the disk is full. The mark is a courtesy.
       }
     }
     exclude(folder)
   }
 
-  /// Keeps a file or folder out of the system's own backups, where it can be told that.
+  /// Excludes a file or folder from the system's own backups, where that is possible.
   static func exclude(_ path: String) { BackupExclusion.set(path) }
 }

@@ -1,9 +1,9 @@
 internal import BothyStore
 internal import Foundation
 
-/// The one place where the cache's failed system calls become sentences.
+/// Turns the cache's failed system calls into errors with messages.
 enum DiskError {
-  /// The error of the last system call. To be asked at once after it.
+  /// Returns the error of the last system call. Call it directly after that.
   static func last(_ path: String) -> StoreError { make(errno, path) }
 
   static func make(_ code: Int32, _ path: String) -> StoreError {

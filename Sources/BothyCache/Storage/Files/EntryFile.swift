@@ -1,19 +1,22 @@
 internal import Foundation
 
-/// The form of an entry in a file of its own: the bytes, then what is known of them, then the key, then a trailer.
+/// The form of an entry in a file: the bytes, then the metadata, then the key, then a trailer.
 ///
-/// The bytes come first so that other programs can open the file as what it is. Every part is covered by a checksum,
-/// and the file alone is enough to know the entry again.
+/// The bytes come first, so that other programs can open the file. Every part is covered by a checksum, and the file
+/// alone is enough to restore the entry.
 ///
 /// | part | length |
 /// |---|---|
 /// | body | `bodyCount` |
 /// | metadata, closed by its checksum | `metadataCount` |
 /// | source, key | `sourceCount`, `nameCount` |
-/// | trailer: the counts, kind of the key (1 of a tile) and twice its variant, checksum of the body, checksum of what follows the metadata, mark | 48 |
+/// | trailer | 48 |
+///
+/// The trailer has the counts, the kind of the key (1 of a tile) plus twice its variant, the checksum of the body, the
+/// checksum of the parts after the metadata, and the mark.
 enum EntryFile {
   static let trailerSize = 48
-  /// The last digit is the version of the form.
+  /// The mark of the trailer. Its last digit is the version of the form.
   private static let mark = UInt64(littleEndian: 0x31_79_68_74_6F_62_00_0A)
 
   struct Trailer {
@@ -24,11 +27,11 @@ enum EntryFile {
     var isTile: Bool
     var variant: UInt8
     var bodyChecksum: UInt64
-    /// What lies behind the body.
+    /// The length of the parts after the body.
     var tailCount: Int { metadataCount + sourceCount + nameCount + trailerSize }
   }
 
-  /// What is written behind the body.
+  /// Returns the bytes that follow the body.
   static func tail(
     _ key: ResourceKey, _ source: KnownSource, _ metadata: EntryMetadata, _ body: Data, _ checksum: UInt64
   )
@@ -57,7 +60,7 @@ enum EntryFile {
     return writer.bytes
   }
 
-  /// The trailer of a file of `fileSize` bytes whose end is given; nil when it is damaged or of another form.
+  /// Returns the trailer from the end of a file of `fileSize` bytes, or `nil` if it is damaged or of another form.
   static func trailer(of end: UnsafeRawBufferPointer, fileSize: Int) -> Trailer? {
     guard end.count >= trailerSize else { return nil }
     var reader = ByteReader(UnsafeRawBufferPointer(rebasing: end[(end.count - trailerSize)...]))
@@ -79,7 +82,7 @@ enum EntryFile {
     return trailer
   }
 
-  /// Whether the end of a file, with the key and the source in it, belongs to the key.
+  /// True if the end of a file, with its key and source, belongs to the key.
   static func belongs(
     _ end: UnsafeRawBufferPointer, _ trailer: Trailer, to key: ResourceKey, _ source: KnownSource
   )
@@ -98,7 +101,7 @@ enum EntryFile {
     }
   }
 
-  /// The key that the end of a file names.
+  /// Returns the key in the end of a file.
   static func key(in end: UnsafeRawBufferPointer, _ trailer: Trailer) -> ResourceKey {
     let nameStart = end.count - trailerSize - trailer.nameCount
     let name = UnsafeRawBufferPointer(rebasing: end[nameStart..<(nameStart + trailer.nameCount)])
@@ -110,7 +113,7 @@ enum EntryFile {
     return ResourceKey(source, .path(String(decoding: name, as: UTF8.self)), variant: trailer.variant)
   }
 
-  /// What is known of the entry, from the end of its file; nil when that is damaged.
+  /// Returns the metadata in the end of a file, or `nil` if it is damaged.
   static func metadata(in end: UnsafeRawBufferPointer, _ trailer: Trailer, _ source: KnownSource)
     -> EntryMetadata?
   {

@@ -2,13 +2,13 @@ internal import BothyStore
 internal import Foundation
 internal import Synchronization
 
-/// Entries in files of their own, below one folder: where they lie, reading, writing, removing.
+/// Entries in files of their own, below one folder.
 ///
-/// A reader needs no lock: a file gets its name by a rename when it is whole, and an open file stays whole when its
-/// name is taken away. Writers hold the store's lock.
+/// A reader needs no lock, because a whole file receives its name by a rename, and an open file stays whole after its
+/// name is removed. Writers hold the store's lock.
 final class EntryFolder: Sendable {
   let root: String
-  /// Where the folders of the sources lie.
+  /// The folder of the sources' folders.
   let tree: String
   let incoming: String
   private let counter = Atomic<Int>(0)
@@ -18,7 +18,7 @@ final class EntryFolder: Sendable {
     case damaged
   }
 
-  /// What a file says of itself.
+  /// The description of an entry in its file.
   struct Description {
     var key: ResourceKey
     var metadata: EntryMetadata
@@ -33,7 +33,7 @@ final class EntryFolder: Sendable {
     incoming = root + "/incoming"
   }
 
-  /// The path of an entry's file as bytes, closed by a zero.
+  /// Returns the path of an entry's file as bytes, closed by a zero.
   func path(_ key: ResourceKey, _ source: KnownSource) -> [UInt8] {
     var path: [UInt8] = []
     path.reserveCapacity(source.folder.count + 64)
@@ -44,13 +44,13 @@ final class EntryFolder: Sendable {
     return path
   }
 
-  /// Makes the folders that are always there. Nothing where files are only for the few large entries.
+  /// Creates the permanent folders. Does nothing if files are only for the few large entries and none exist.
   func prepare(isUsed: Bool) throws {
     guard isUsed || FileBytes.size(root) != nil else { return }
     for folder in [tree, incoming] { try PrivateFolder.make(folder) }
   }
 
-  /// Removes all files of entries.
+  /// Deletes all files of entries.
   func removeAll() throws {
     guard FileBytes.size(tree) != nil else { return }
     try FileManager.default.removeItem(atPath: tree)
@@ -59,7 +59,9 @@ final class EntryFolder: Sendable {
 
   // MARK: reading
 
-  /// One open, one read, one close. Nil when there is no file, or the file is another key's.
+  /// Reads an entry with one open, one read and one close.
+  ///
+  /// Returns `nil` if the file is missing or belongs to another key.
   func read(_ key: ResourceKey, _ source: KnownSource) throws -> Finding? {
     guard let content = try FileBytes.whole(path(key, source)) else { return nil }
     guard let trailer = EntryFile.trailer(of: content.bytes, fileSize: content.bytes.count) else {
@@ -80,8 +82,7 @@ final class EntryFolder: Sendable {
     return .entry(CacheEntry(metadata: metadata, body: content.data(trailer.bodyCount)))
   }
 
-  /// What the file says of itself, from its end alone: the body is not looked at. Nil when there is no such file or it
-  /// is damaged.
+  /// Reads the description of a file from its end, without its body. Returns `nil` if it is missing or damaged.
   func describe(_ path: [UInt8], _ sources: SourceBook) throws -> Description? {
     guard let (end, size) = try FileBytes.end(path, 4096) else { return nil }
     defer { end.free() }
@@ -109,7 +110,7 @@ final class EntryFolder: Sendable {
 
   // MARK: writing
 
-  /// Makes the folders above the file that are missing and returns how many there were.
+  /// Creates the missing folders above the file, and returns their number.
   func makeFolders(above path: [UInt8]) throws -> Int {
     guard let slash = path.lastIndex(of: UInt8(ascii: "/")), slash > 0 else { return 0 }
     let folder = Array(path[..<slash]) + [0]
@@ -123,7 +124,7 @@ final class EntryFolder: Sendable {
     return try makeFolders(above: Array(folder.dropLast())) + makeFolders(above: path)
   }
 
-  /// Writes a whole file under another name and gives it its own: whoever reads sees the old or the new one.
+  /// Writes a whole file under another name and renames it, so that readers see the old or the new one.
   func write(_ path: [UInt8], _ body: Data, _ tail: [UInt8]) throws {
     let number = counter.add(1, ordering: .relaxed).newValue
     let temporary = Array("\(incoming)/\(getpid())-\(number)".utf8) + [0]
@@ -146,7 +147,7 @@ final class EntryFolder: Sendable {
     }
   }
 
-  /// Removes a file and the folders above it that are empty now. Returns how many folders went.
+  /// Deletes a file and the empty folders above it. Returns the number of deleted folders.
   func remove(_ path: [UInt8]) -> Int {
     guard path.withPath({ unlink($0) }) == 0 else { return 0 }
     var folders = 0
@@ -159,9 +160,9 @@ final class EntryFolder: Sendable {
     return folders
   }
 
-  /// Removes what was begun and never got its name. To be called with the lock held: then nobody is writing.
+  /// Deletes unfinished files that never received their names. Call it with the lock held, so that no write is running.
   func removeUnfinished() -> (files: Int, bytes: Int64) {
-    // No folder: nothing was begun.
+    // Without the folder, no file was begun.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: incoming)) ?? []
     var removed = (files: 0, bytes: Int64(0))
     for name in names {

@@ -1,7 +1,7 @@
 internal import BothyStore
 internal import Foundation
 
-/// The bytes of a file, or of its end, in memory of their own.
+/// The bytes of a file or of its end, in memory of their own.
 struct FileBytes {
   private let memory: UnsafeMutableRawPointer
   private let count: Int
@@ -10,7 +10,7 @@ struct FileBytes {
 
   func free() { Foundation.free(memory) }
 
-  /// The first bytes as `Data` that owns the memory; no copy.
+  /// Returns the first bytes as `Data`, which then owns the memory. Nothing is copied.
   func data(_ length: Int) -> Data {
     if length == 0 {
       free()
@@ -19,12 +19,12 @@ struct FileBytes {
     return Data(bytesNoCopy: memory, count: length, deallocator: .free)
   }
 
-  /// All of a file; nil when there is none.
+  /// Reads a whole file. Returns `nil` if it is missing.
   static func whole(_ path: [UInt8]) throws -> FileBytes? {
     try opened(path) { file, size in try read(path, file, from: 0, count: size) }
   }
 
-  /// The last `count` bytes of a file, or all of a shorter one, and its size.
+  /// Reads the last `count` bytes of a file, or all of a shorter one, with its size.
   static func end(_ path: [UInt8], _ count: Int) throws -> (FileBytes, size: Int)? {
     try opened(path) { file, size in
       let length = min(size, count)
@@ -32,7 +32,7 @@ struct FileBytes {
     }
   }
 
-  /// The first `count` bytes of a file, or all of a shorter one; nil when there is none.
+  /// Reads the first `count` bytes of a file, or all of a shorter one. Returns `nil` if it is missing.
   static func start(_ path: [UInt8], _ count: Int) throws -> FileBytes? {
     try opened(path) { file, size in try read(path, file, from: 0, count: min(size, count)) }
   }
@@ -74,7 +74,7 @@ struct FileBytes {
     return FileBytes(memory: memory, count: done)
   }
 
-  /// Makes a new file of two parts. It is not forced to the disk: what a loss of power leaves of it fails its checksum.
+  /// Creates a file of two parts. It isn't synced to the disk, because the checksum detects a loss of power.
   static func write(_ path: [UInt8], _ body: Data, _ tail: [UInt8]) throws {
     let file = path.withPath { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) }
     guard file >= 0 else { throw DiskError.last(path.pathText) }
@@ -118,6 +118,6 @@ extension [UInt8] {
     }
   }
 
-  /// The path as text, for sentences.
+  /// The path as a text, for messages.
   var pathText: String { String(decoding: prefix { $0 != 0 }, as: UTF8.self) }
 }

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The right to write in a folder: one writer at a time among all threads and processes.
 ///
-/// An advisory lock of the system (`flock`) on a file that is never removed. The system takes it back when a process
-/// ends, however it ends; what its holder left half done is therefore nobody's any more.
+/// It is an advisory lock of the system (`flock`) on a file that is never deleted. The system releases it when a
+/// process ends in any way. The next holder may then find unfinished work.
 final class FolderLock: Sendable {
   private let path: String
   private let timeout: Duration
@@ -21,9 +21,9 @@ final class FolderLock: Sendable {
 
   deinit { _ = Foundation.close(descriptor) }
 
-  /// Runs `body` when nobody else writes. Throws `.busy` when others write for longer than the timeout.
+  /// Runs `body` while no other thread or process writes. Throws `.busy` if the wait exceeds the timeout.
   func writing<Result>(_ body: () throws -> Result) throws -> Result {
-    // The result never leaves the thread; the lock only orders threads.
+    // The result never leaves the thread, because the lock only orders threads.
     try turn.withLock { _ in
       try acquire()
       defer { flock(descriptor, LOCK_UN) }
@@ -45,7 +45,7 @@ final class FolderLock: Sendable {
   }
 }
 
-/// Carries a result out of a lock on the thread that made it.
+/// Carries a result out of a lock, on the thread that created it.
 private struct UncheckedResult<Value>: @unchecked Sendable {
   let value: Value
 }

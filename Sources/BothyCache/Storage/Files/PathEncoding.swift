@@ -1,19 +1,21 @@
 internal import Crypto
 internal import Foundation
 
-/// Turns names and paths into paths of files that are safe on every file system.
+/// Encodes names and paths as file paths that are safe on every file system.
 ///
-/// Lower-case letters, digits and `-_.,=` stand for themselves, every other byte is `%` and two lower-case digits, a dot
-/// at the beginning of a component too. So nothing leaves its folder, and neither letter case nor Unicode
-/// normalisation can make two keys one. The last component ends in `%` (a tile's in `%t`), which no folder does: `a`
-/// and `a/b` can both be there; behind that stands the variant, unless it is 0. Components that would grow too long end
-/// in `%+` and a hash; what is too deep or too long as a whole is a hash.
+/// Lower-case letters, digits and `-_.,=` stay. Every other byte becomes `%` and two lower-case digits, and so does a
+/// dot at the beginning of a component. A path therefore can't leave its folder. Two keys never share a path because of
+/// letter case or Unicode normalisation.
+///
+/// The last component ends in `%` (for a tile in `%t`), and a folder never does, so `a` and `a/b` can both exist. The
+/// variant follows, unless it is 0. Components that are too long end in `%+` and a hash. A path that is too deep or too
+/// long as a whole becomes a hash.
 package enum PathEncoding {
   private static let longestComponent = 200
   private static let longestPath = 1500
   private static let deepest = 32
 
-  /// The folder of a source, from the UTF-8 of its name.
+  /// Returns the folder of a source, from the UTF-8 of its name.
   package static func folder(_ name: [UInt8]) -> [UInt8] {
     var output: [UInt8] = []
     for byte in name { append(byte, to: &output, componentStart: 0) }
@@ -72,7 +74,7 @@ package enum PathEncoding {
     }
   }
 
-  /// An empty component needs a name, a long one a shorter name.
+  /// Ends a component: an empty one gets a name, and a long one a shorter name.
   private static func close(
     component: Slice<UnsafeBufferPointer<UInt8>>, in output: inout [UInt8], from start: Int
   ) {

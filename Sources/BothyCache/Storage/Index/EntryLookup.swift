@@ -3,21 +3,22 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Synchronization
 
-/// A connection that does nothing but look entries up, with its one statement kept.
+/// A connection for look-ups of entries only, with one prepared statement.
 ///
-/// A queue and a table of statements, as GRDB's connections have them, cost a hit a quarter of its time; a lock and a
-/// pointer do here.
+/// GRDB's connections have a queue and a table of statements, which cost a quarter of the time of a hit. A lock and a
+/// pointer are enough here.
 final class EntryLookup: Sendable {
   private struct Connection {
     let database: OpaquePointer
-    /// Prepared by the first look-up, when the tables are there.
+    /// The statement, prepared by the first look-up, when the tables exist.
     var find: OpaquePointer?
   }
 
   private let path: String
   private let connection: Mutex<Connection?>
 
-  /// - Parameter path: of a file that is there, or its address (`file:`). It is opened for reading alone.
+  /// Opens a connection for reading only.
+  /// - Parameter path: the path of an existing file, or its address (`file:`).
   init(_ path: String, busyTimeout: Duration = .zero) throws {
     self.path = path
     var opened: OpaquePointer?
@@ -35,7 +36,7 @@ final class EntryLookup: Sendable {
 
   deinit { close() }
 
-  /// Runs the statement `RowReader.find` as its own snapshot; its parameter is bound by `body`.
+  /// Runs the statement `RowReader.find` as its own snapshot. `body` binds its parameter.
   func look<Result: Sendable>(_ body: (PreparedStatement) throws -> Result) throws -> Result {
     try connection.withLock { connection in
       let statement = PreparedStatement(kept: try Self.prepared(&connection, path))
@@ -59,7 +60,7 @@ final class EntryLookup: Sendable {
     return find
   }
 
-  /// Every later look-up throws.
+  /// Closes the connection. Every later look-up throws.
   func close() {
     connection.withLock { connection in
       sqlite3_finalize(connection?.find)

@@ -2,22 +2,22 @@ internal import BothyStore
 internal import GRDB
 internal import GRDBSQLite
 
-/// One entry as the index knows it.
+/// One entry in the index.
 struct EntryRow {
   var number: Int64
   /// The row of the source.
   var source: Int64
   var name: ResourceKey.Name
-  /// What it is counted with.
+  /// The bytes that the entry counts.
   var bytes: Int64
   var rank: Int64 = 0
   var used: Int64
   var received: Int64
   var isPinned: Bool
-  /// Of the body alone.
+  /// The size of the body alone.
   var size: Int64
   var checksum: UInt64
-  /// Nil when it lies in a file of its own.
+  /// The row of the body, or `nil` if the entry is in a file of its own.
   var body: Int64?
 
   static let columns = "id, source, name, bytes, rank, used, received, pinned, size, checksum, body"
@@ -55,7 +55,7 @@ struct EntryRow {
 }
 
 extension PreparedStatement {
-  /// A tile's key is a number, a path is text.
+  /// Returns the name in a column: a number for a tile, and a text for a path.
   func name(at column: Int32) -> ResourceKey.Name {
     if sqlite3_column_type(pointer, column) == SQLITE_INTEGER {
       return .tile(UInt64(bitPattern: int(at: column)))
@@ -70,7 +70,7 @@ extension PreparedStatement {
     }
   }
 
-  /// The bytes of a blob where they lie, good until the next step.
+  /// Returns the bytes of a blob without a copy. They are valid until the next step.
   func blob(at column: Int32) -> UnsafeRawBufferPointer {
     let start = sqlite3_column_blob(pointer, column)
     return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))

@@ -3,33 +3,33 @@ internal import Foundation
 internal import GRDB
 internal import Synchronization
 
-/// The open database of a store: one connection that writes, a few that read, a few that look entries up.
+/// The open database of a store: one connection that writes, and a few for reads and for look-ups of entries.
 ///
-/// Write-ahead log, `synchronous = NORMAL`: a killed process loses nothing, a loss of power may lose the last writes
-/// and never the file. Reading goes past the page cache, straight to the mapped file.
+/// It uses a write-ahead log and `synchronous = NORMAL`. A killed process loses nothing, and a loss of power may lose
+/// the last writes, but never the file. Reads bypass the page cache and use the mapped file.
 final class IndexFile: Sendable {
   let path: String
   private let writer: DatabaseQueue
   private let readers: [DatabaseQueue]
   private let lookups: [EntryLookup]
   private let turn = Atomic<Int>(0)
-  /// Whether it was opened for reading alone, as it lay there: see `init(immutable:)`.
+  /// True if the file was opened read-only, without its log and locks. See `init(immutable:)`.
   let isReadOnly: Bool
-  /// Which file this is, should another take its name.
+  /// The identity of the file, in case another file receives its name.
   private let identity: UInt64
 
   struct Settings: Sendable {
     var pageSize: Int
     var busyTimeout: Duration
-    /// How many pages the log may have before they go into the file.
+    /// The number of pages in the log before they are written into the file.
     var logPages: Int
-    /// How many entries are looked up at a time; 0 where none has its bytes in a row.
+    /// The number of simultaneous look-ups, or 0 if no entry has its bytes in a row.
     var lookups: Int
     static let readers = 2
     static let mappedBytes: Int64 = 1 << 40
   }
 
-  /// Opens or makes the file. Throws `DatabaseError` as SQLite does; the tables are the caller's affair.
+  /// Opens or creates the file. Throws `DatabaseError` like SQLite. The caller creates the tables.
   init(_ path: String, _ settings: Settings) throws {
     self.path = path
     SQLiteLibrary.prepare()
@@ -63,7 +63,7 @@ final class IndexFile: Sendable {
     identity = Self.identity(of: path)
   }
 
-  /// A file that nobody ever writes: no lock, no log, no file beside it.
+  /// Opens a file that is never written. It needs no lock, no log and no file beside it.
   init(immutable path: String) throws {
     self.path = path
     SQLiteLibrary.prepare()
@@ -87,7 +87,7 @@ final class IndexFile: Sendable {
     }
   }
 
-  /// Whether the path still names this file: another process may have put it away and begun a new one.
+  /// True if the path still names this file. Another process may have quarantined it and created a new one.
   var isCurrent: Bool { identity == Self.identity(of: path) }
 
   private static func identity(of path: String) -> UInt64 {
@@ -95,12 +95,12 @@ final class IndexFile: Sendable {
     return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
   }
 
-  /// Runs single statements; each is its own snapshot.
+  /// Runs single statements. Each is its own snapshot.
   func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
     try readers[next(of: readers.count)].inDatabase(body)
   }
 
-  /// Looks one entry up, with `RowReader.find`.
+  /// Looks up one entry with `RowReader.find`.
   func look<Result: Sendable>(_ body: (PreparedStatement) throws -> Result) throws -> Result {
     try lookups[next(of: lookups.count)].look(body)
   }
@@ -120,12 +120,12 @@ final class IndexFile: Sendable {
     return result
   }
 
-  /// Runs statements that stand outside transactions.
+  /// Runs statements outside transactions.
   func maintain(_ sql: String) throws {
     try writer.inDatabase { try $0.execute(sql: sql) }
   }
 
-  /// Makes a copy that is one file, with nothing of use left out and nothing else in it.
+  /// Writes a compact copy in a single file.
   func copy(to path: String) throws {
     try writer.inDatabase { try $0.execute(sql: "VACUUM INTO ?", arguments: [path]) }
   }

@@ -1,7 +1,7 @@
 internal import BothyStore
 internal import GRDB
 
-/// The tables of an index, and how its file is told from others.
+/// The tables of an index, and the recognition of its file.
 enum IndexSchema {
   /// "Bty" and a 1, in the header of the file.
   static let applicationID: Int64 = 0x4274_7931
@@ -10,7 +10,7 @@ enum IndexSchema {
   enum Verdict: Equatable {
     case new
     case known
-    /// Not to be used, for the reason given.
+    /// Not usable, for the given reason.
     case foreign(String)
   }
 
@@ -30,7 +30,7 @@ enum IndexSchema {
     return nil
   }
 
-  /// Why a file is of no use, by its header alone, so that it need not be opened; nil when that does not tell.
+  /// Returns the reason why a file is unusable, or `nil` if its header does not show one. The file isn't opened.
   static func foreignness(ofFile path: String) throws -> String? {
     guard let start = try FileBytes.start(Array(path.utf8) + [0], 100) else { return nil }
     defer { start.free() }
@@ -40,11 +40,14 @@ enum IndexSchema {
     return number(68) == 0 && number(60) == 0 ? nil : reason(number(68), number(60))
   }
 
-  /// `state` is one row: `rank` counts uses, `count` and `bytes` are of what is not pinned, `folders` of the files'
-  /// folders; `complete` is 0 while the index is being made from files that were there before it.
+  /// The tables of the index.
   ///
-  /// An entry's `id` is the hash of its key, with the variant in its two lowest bits; `pin` names variant 0. `body` is nil when its bytes and metadata lie in a file of their own.
-  /// `loose` names files that were written before the row that is to tell of them. `shared` names the bodies that more than one entry has, and how many.
+  /// `state` is one row. Its `rank` counts uses, and its `count` and `bytes` are those of entries that are not pinned.
+  /// `folders` is the number of the files' folders. `complete` is 0 while the index is being filled from older files.
+  ///
+  /// An entry's `id` is the hash of its key, with the variant in its two lowest bits, and `pin` names variant 0. `body`
+  /// is `nil` if its bytes and metadata are in a file of their own. `loose` names files that were written before the
+  /// row that will name them. `shared` names the bodies that several entries use, with the number of uses.
   static let tables = """
     CREATE TABLE state (
       id INTEGER PRIMARY KEY CHECK (id = 0), rank INTEGER NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 internal import BothyStore
 internal import GRDB
 
-/// Who holds what: an entry is pinned as long as anybody does.
+/// The pins of each holder. An entry is pinned as long as any holder has pinned it.
 extension IndexTransaction {
   func holder(_ name: String) throws -> Int64 {
     if let known = try knownHolder(name) { return known }
@@ -45,7 +45,7 @@ extension IndexTransaction {
     try end.run()
   }
 
-  /// Takes some of a holder's marks away. False when there were none.
+  /// Removes some of a holder's pins. Returns false if it had none.
   func unpinSome(_ count: Int64, of name: String) throws -> Bool {
     guard let holder = try knownHolder(name) else { return false }
     let select = try PreparedStatement("SELECT entry FROM pin WHERE holder = ?1 LIMIT ?2", in: database)

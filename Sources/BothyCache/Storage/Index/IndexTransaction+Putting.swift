@@ -2,13 +2,13 @@ internal import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// What a transaction did with what it was given.
+/// The result of a transaction for the entries to store.
 struct Outcome {
   var stored: [ResourceKey] = []
   var unchanged: Set<ResourceKey> = []
   var tooLarge: [ResourceKey] = []
   var evicted: [ResourceKey] = []
-  /// Counted, and to be written now.
+  /// Entries that are counted, whose files must be written now.
   var inFiles: [IndexedStore.Prepared] = []
   var inSmallerFiles: [IndexedStore.Prepared] = []
 }
@@ -30,7 +30,7 @@ extension IndexTransaction {
       } else {
         bytes += entry.bytes - (old?.bytes ?? 0)
         count += old == nil ? 1 : 0
-        // While a file is replaced, the old and the new one are there.
+        // While a file is replaced, the old and the new one both exist.
         if !entry.isInRow && old != nil { largest = max(largest, entry.bytes) }
         accepted.append((entry, old, false))
       }
@@ -39,7 +39,7 @@ extension IndexTransaction {
     outcome.evicted = try makeRoom(bytes: bytes + largest, count: count, keeping: kept)
     for (entry, old, isPinned) in accepted { try put(entry, old, isPinned, &outcome) }
     outcome.evicted += try holdFileSize(keeping: kept)
-    // Not before everything that goes is gone, which takes empty folders along.
+    // Folders are created after all deletions, because those delete empty folders.
     for entry in outcome.inFiles {
       folders += Int64(try files.makeFolders(above: files.path(entry.key, entry.source)))
     }
@@ -79,7 +79,7 @@ extension IndexTransaction {
     outcome.stored.append(entry.key)
   }
 
-  /// Replaces what is known of an entry in a row.
+  /// Replaces the metadata of an entry in a row.
   func replace(_ old: EntryRow, _ new: EntryRow, _ metadata: [UInt8]) throws {
     let update = try PreparedStatement(
       "UPDATE entry SET bytes = ?2, received = ?3, metadata = ?4 WHERE id = ?1", in: database)
@@ -92,7 +92,7 @@ extension IndexTransaction {
     tally(new, 1)
   }
 
-  /// Counts a file that is there.
+  /// Counts an existing file.
   func adopt(_ file: EntryFolder.Description) throws {
     let source = sources.source(file.key.source)
     let number = source.number(of: file.key)

@@ -1,27 +1,28 @@
 internal import BothyStore
 internal import GRDB
 
-/// Eviction: which entries go so that the limits hold.
+/// The eviction of entries, so that the limits are kept.
 extension IndexTransaction {
-  /// The most that an eviction removes beyond what a limit demands.
+  /// The largest number of entries that an eviction removes beyond the limit.
   static let extraWork = 64
 
-  /// The part of the limit that is kept for the log, for what a transaction adds before it is known, and for the
-  /// tables' own pages.
+  /// Returns the reserved part of the limit.
+  ///
+  /// It is for the log, for the additions of a transaction before they are known, and for the tables' own pages.
   static func reserve(_ limit: Int64) -> Int64 { min(limit / 8, 16 << 20) }
 
-  /// The most bytes that entries may be counted with.
+  /// The largest number of bytes that all entries may count.
   var byteLimit: Int64? {
     limits.bytes.map { max(0, $0 - Self.reserve($0) - folders * 4096) }
   }
 
-  /// The most bytes that one entry may be counted with.
+  /// The largest number of bytes that one entry may count.
   var largestEntry: Int64 {
     let limit = byteLimit ?? .max
     return min(limit, limits.largestEntry ?? limits.bytes.map { $0 / 10 } ?? .max)
   }
 
-  /// Removes entries until so much more has room, or so many are gone. Those of `kept` stay.
+  /// Removes entries until the additions fit, or `most` are removed. Entries in `kept` stay.
   func makeRoom(
     bytes added: Int64, count addedCount: Int64, keeping kept: Set<Int64> = [], atMost most: Int = .max
   )
@@ -49,7 +50,7 @@ extension IndexTransaction {
     return evicted
   }
 
-  /// Removes the entries that would go next, of at least so many bytes.
+  /// Removes the next entries in the order of eviction, with at least `needed` bytes. Entries in `kept` stay.
   func evict(bytes needed: Int64, keeping kept: Set<Int64>) throws -> [ResourceKey] {
     let goal = bytes - needed
     var evicted: [ResourceKey] = []
@@ -61,7 +62,7 @@ extension IndexTransaction {
     return evicted
   }
 
-  /// Keeps the file within the limit, whatever the pages hold: removes entries until the pages in use fit.
+  /// Removes entries until the pages in use fit the limit, whatever their fill is.
   func holdFileSize(keeping kept: Set<Int64>) throws -> [ResourceKey] {
     guard hasBodies, let limit = limits.bytes else { return [] }
     let pageSize = try pragma("page_size")
@@ -94,8 +95,7 @@ extension IndexTransaction {
     }
   }
 
-  /// Offers the entries that are not pinned, the one that goes first first, and removes each that is taken, until one
-  /// is refused.
+  /// Offers entries that are not pinned, in the order of eviction, and removes each accepted one, until one is refused.
   private func evict(keeping kept: Set<Int64>, _ takes: (EntryRow) throws -> Bool) throws {
     var last: Int64 = .min
     while true {

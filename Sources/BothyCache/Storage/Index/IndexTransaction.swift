@@ -2,11 +2,11 @@ internal import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// One write to the index: rows, and the totals that change with them in the same transaction.
+/// One write to the index: rows, and the totals, which change in one transaction.
 ///
-/// Files of entries that go are removed before the commit, those of entries that come get their names after it. So
-/// whatever a crash leaves, the index counts every file there is, and with no less than it takes; it may count one that
-/// is not there, and such an entry is simply not found.
+/// Files of removed entries are deleted before the commit, and those of new entries receive their names after it. After
+/// a crash, the index therefore counts every existing file with at least its size. It may count a missing file, and
+/// such an entry isn't found.
 final class IndexTransaction {
   let database: Database
   let sources: SourceBook
@@ -44,7 +44,7 @@ final class IndexTransaction {
     state.reset()
   }
 
-  /// Writes the totals. The last thing before the commit.
+  /// Writes the totals, directly before the commit.
   func finish() throws {
     for (source, change) in changes {
       let update = try PreparedStatement(
@@ -67,7 +67,7 @@ final class IndexTransaction {
     try state.run()
   }
 
-  /// Sets the totals of what is not pinned, whatever they were.
+  /// Sets the totals of entries that are not pinned.
   func setTotals(count: Int64, bytes: Int64) {
     self.count = count
     self.bytes = bytes
@@ -123,7 +123,7 @@ final class IndexTransaction {
     return try find.step() ? EntryRow(find) : nil
   }
 
-  /// The rows of all variants of a key.
+  /// Returns the rows of all variants of a key.
   func rows(ofAllVariants number: Int64) throws -> [EntryRow] {
     let find = try PreparedStatement(
       "SELECT \(EntryRow.columns) FROM entry WHERE id BETWEEN ?1 AND ?1 + 3", in: database)
@@ -134,7 +134,7 @@ final class IndexTransaction {
     return rows
   }
 
-  /// Whether anybody holds the key. All its variants are held with it.
+  /// True if any holder has pinned the key. All its variants are pinned together.
   func isWanted(_ number: Int64) throws -> Bool {
     guard hasPins else { return false }
     let find = try PreparedStatement("SELECT 1 FROM pin WHERE entry = ?1 LIMIT 1", in: database)
@@ -143,7 +143,7 @@ final class IndexTransaction {
     return try find.step()
   }
 
-  /// Adds a row that is not there.
+  /// Inserts a new row.
   func insert(_ row: EntryRow, _ metadata: [UInt8]?) throws {
     let insert = try PreparedStatement(
       "INSERT INTO entry (\(EntryRow.columns), metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
@@ -164,7 +164,7 @@ final class IndexTransaction {
     tally(row, 1)
   }
 
-  /// Removes a row, its body and its file.
+  /// Deletes a row, its body and its file.
   func delete(_ row: EntryRow, keepingBody: Bool = false, keepingFile: Bool = false) throws {
     let delete = try PreparedStatement("DELETE FROM entry WHERE id = ?1", in: database)
     delete.bind(row.number, at: 1)
@@ -178,7 +178,7 @@ final class IndexTransaction {
     }
   }
 
-  /// Counts a row in, or out.
+  /// Adds a row to the totals, or subtracts it.
   func tally(_ row: EntryRow, _ sign: Int64) {
     var change = changes[row.source] ?? StoreTotals()
     change.count += Int(sign)
@@ -195,7 +195,7 @@ final class IndexTransaction {
 
   // MARK: bodies
 
-  /// Finds or makes the row of a body.
+  /// Finds or inserts the row of a body.
   func body(_ data: Data, _ checksum: UInt64) throws -> Int64 {
     if data.count <= 4096, let known = try sameBody(data, checksum) {
       let share = try PreparedStatement(
@@ -212,7 +212,7 @@ final class IndexTransaction {
     return database.lastInsertedRowID
   }
 
-  /// A body of the same bytes, for small ones: those of empty tiles are the same by the thousand.
+  /// Finds a small body with equal bytes. Thousands of empty tiles have an equal body.
   private func sameBody(_ data: Data, _ checksum: UInt64) throws -> Int64? {
     let find = try PreparedStatement(
       "SELECT id, data FROM body WHERE checksum = ?1 AND size <= 4096", in: database)

@@ -2,18 +2,18 @@ internal import BothyStore
 internal import Foundation
 internal import GRDB
 
-/// Reads an entry out of the rows of an index, and checks it.
+/// Reads an entry from the rows of an index and checks it.
 enum RowReader {
-  /// Where an entry was found.
+  /// The place where an entry was found.
   enum Place<Content: Sendable>: Sendable {
     case here(Content)
-    /// In a file of its own.
+    /// The entry is in a file of its own.
     case inFile
     case damaged
     case nothing
   }
 
-  /// What `entry` reads.
+  /// The statement that `entry` runs.
   static let find = """
     SELECT e.name, e.body, e.checksum, e.metadata, b.data FROM entry e LEFT JOIN body b ON b.id = e.body
     WHERE e.id = ?1
@@ -33,7 +33,7 @@ enum RowReader {
     return .here(CacheEntry(metadata: metadata, body: Data(bytes)))
   }
 
-  /// Whether an entry's bytes lie in its row; nil when there is none.
+  /// Returns true if an entry's bytes are in its row, or `nil` if it is missing.
   static func isInRow(_ number: Int64, in database: Database) throws -> Bool? {
     let find = try PreparedStatement("SELECT body FROM entry WHERE id = ?1", in: database)
     find.bind(number, at: 1)

@@ -1,15 +1,15 @@
 public import BothyStore
 public import Foundation
 
-/// A place that a person keeps: a marker, the destination, or a location that is no place of the map.
+/// A place that a person saved: a marker, the destination, or a location that isn't a place of the map.
 public struct SavedPlace: Entity, Hashable {
-  /// What the person keeps it for.
+  /// The purpose of a saved place.
   public enum Kind: String, Sendable, Hashable, CaseIterable, FieldConvertible {
-    /// To come back to; there may be any number.
+    /// A place to return to. A person may have any number of markers.
     case marker
-    /// To go to; `UserPlaces.setDestination` keeps one at most.
+    /// The place to travel to. `UserPlaces.setDestination` stores at most one.
     case destination
-    /// A position that is no place of the map.
+    /// A position that isn't a place of the map.
     case location
   }
 
@@ -22,20 +22,20 @@ public struct SavedPlace: Entity, Hashable {
     ])
 
   public let id: String
-  /// What it is kept for.
+  /// The purpose of the place.
   public var kind: Kind
-  /// What the person calls it.
+  /// The name that the person chose.
   public var name: String
-  /// Where it is.
+  /// The position.
   public var position: Coordinate
-  /// The place of the map that it stands for, where there is one.
+  /// The key of the corresponding place of the map, or `nil`.
   public var feature: FeatureKey?
-  /// What the person wrote about it; nil where that is nothing.
+  /// The person's note, or `nil`.
   public var note: String?
-  /// When it was saved, in whole milliseconds; of one kind the older ones come first.
+  /// The time when it was saved, in whole milliseconds. Older places of one kind come first.
   public var createdAt: Date
 
-  /// A place to be saved by `UserPlaces.save`, under a new id and with the time of now, unless told otherwise.
+  /// Creates a place for `UserPlaces.save`, by default with a new id and the current time.
   public init(
     _ kind: Kind, _ name: String, at position: Coordinate, for feature: FeatureKey? = nil,
     note: String? = nil, createdAt: Date = Date(), id: String = UUIDv7.make()
@@ -68,14 +68,14 @@ public struct SavedPlace: Entity, Hashable {
     createdAt.encodeField(to: &fields)
   }
 
-  /// Markers, then the destination, then locations; the older first.
+  /// Orders markers first, then the destination, then locations, and each kind by age.
   static func precedes(_ left: SavedPlace, _ right: SavedPlace) -> Bool {
     let order = { (kind: Kind) in Kind.allCases.firstIndex(of: kind) ?? 0 }
     return (order(left.kind), left.createdAt, left.id) < (order(right.kind), right.createdAt, right.id)
   }
 }
 
-/// A place that a person has looked at, and when last.
+/// A place that a person selected, with the time of the last selection.
 public struct SelectedPlace: Entity, Hashable {
   public static let schema = TypeSchema(
     "SelectedPlace",
@@ -84,18 +84,19 @@ public struct SelectedPlace: Entity, Hashable {
       .field("selectedAt", Date.self, indexed: true),
     ])
 
-  /// That of the place of the map; of a mere position the position, so that each is there once.
+  /// The id of the place of the map, or the position, so that each place occurs once.
   public let id: String
-  /// What it was called when it was looked at.
+  /// The name at the time of selection.
   public var name: String
-  /// Where it is.
+  /// The position.
   public var position: Coordinate
-  /// The place of the map that it is; nil for a mere position.
+  /// The key of the place of the map, or `nil` for a position alone.
   public var feature: FeatureKey?
-  /// When it was looked at last, in whole milliseconds.
+  /// The time of the last selection, in whole milliseconds.
   public var selectedAt: Date
 
-  /// The same feature, or the same millionth of a degree, gives the same id: looked at again, it is not there twice.
+  /// Creates a selection. Equal features or positions equal to a millionth of a degree have equal ids, so that a second
+  /// selection adds no record.
   public init(_ name: String, at position: Coordinate, for feature: FeatureKey? = nil, selectedAt: Date) {
     let place = "\(Int64(clamping: position.latitude)),\(Int64(clamping: position.longitude))"
     id = feature.map { "\($0.layer.rawValue):\($0.id)" } ?? "at:\(place)"
@@ -122,14 +123,14 @@ public struct SelectedPlace: Entity, Hashable {
 }
 
 extension Int64 {
-  /// Degrees in millionths.
+  /// Converts degrees to millionths.
   fileprivate init(clamping degrees: Double) {
     self = degrees.isFinite ? Int64((Swift.min(Swift.max(degrees, -1000), 1000) * 1e6).rounded()) : 0
   }
 }
 
 extension FeatureKey: LosslessStringConvertible {
-  /// Reads what `description` says.
+  /// Parses the format of `description`.
   public init?(_ description: String) {
     let parts = description.split(separator: "/", maxSplits: 1)
     guard parts.count == 2, let layer = MapFeature.Layer(rawValue: String(parts[0])) else { return nil }

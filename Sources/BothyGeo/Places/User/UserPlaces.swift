@@ -1,45 +1,46 @@
 public import BothyStore
 public import Foundation
 
-/// What a person did with places: markers, a destination, what was looked at last. Kept in the app's store, which is
-/// never cleared by itself, and in none of the files of the map, which may be.
+/// The places of a person: markers, a destination, and recent selections.
+///
+/// They are in the app's store, which is never cleared automatically, and not in the files of the map, which may be.
 ///
 ///     let store = try Store(at: path, schema: Schema(types: UserPlaces.types))
 ///     let mine = UserPlaces(store)
 ///     try mine.noteSelected(cafe)
 ///     try mine.addMarker("Bench", at: position)
 ///
-/// The types can be synced like any others: give `types` to the schema of a `SyncedStore`. Every call is one transaction
-/// of the store, and blocks as its calls do.
+/// The types can be synced like others: pass `types` to the schema of a `SyncedStore`. Each call is one transaction of
+/// the store, and blocks like the store's calls.
 public struct UserPlaces: Sendable {
-  /// What the store's schema must declare.
+  /// The types that the store's schema must declare.
   public static let types = [SavedPlace.schema, SelectedPlace.schema]
 
-  /// How many of the places looked at are remembered.
+  /// The number of selections that are stored.
   public static let rememberedSelections = 50
   private static let destinationID = "destination"
 
   /// The store that has the records.
   public let store: Store
 
-  /// Keeps what a person does in `store`, whose schema declares `types`.
+  /// Creates a value that uses `store`, whose schema must declare `types`.
   public init(_ store: Store) { self.store = store }
 
-  /// Everything that was saved: markers, then the destination, then locations; the older first.
+  /// Returns all saved places: markers, then the destination, then locations. Older ones come first.
   public func saved() throws -> [SavedPlace] {
     try store.fetch(RecordQuery<SavedPlace>()).sorted(by: SavedPlace.precedes)
   }
 
-  /// The markers, the older first.
+  /// Returns the markers, the older first.
   public func markers() throws -> [SavedPlace] { try saved().filter { $0.kind == .marker } }
 
-  /// The place to go to; nil when there is none.
+  /// Returns the destination, or `nil`.
   public func destination() throws -> SavedPlace? { try store.fetch(SavedPlace.self, id: Self.destinationID) }
 
-  /// Saves a place, or what was changed of one. Throws `StoreError`.
+  /// Saves a new or changed place. Throws `StoreError`.
   public func save(_ place: SavedPlace) throws { try store.write { try $0.save(place) } }
 
-  /// Saves a marker under a new id, and returns it. Throws `StoreError`.
+  /// Saves a marker with a new id and returns it. Throws `StoreError`.
   @discardableResult
   public func addMarker(
     _ name: String, at position: Coordinate, for feature: FeatureKey? = nil, note: String? = nil,
@@ -50,7 +51,7 @@ public struct UserPlaces: Sendable {
     return marker
   }
 
-  /// The one destination, in place of the one before.
+  /// Saves the destination and replaces the earlier one.
   @discardableResult
   public func setDestination(
     _ name: String, at position: Coordinate, for feature: FeatureKey? = nil, createdAt: Date = Date()
@@ -61,23 +62,23 @@ public struct UserPlaces: Sendable {
     return place
   }
 
-  /// Takes the destination away; none is no error.
+  /// Deletes the destination, if it exists.
   public func clearDestination() throws { try remove(Self.destinationID) }
 
-  /// False when there was no such place.
+  /// Deletes a place. Returns false if it didn't exist.
   @discardableResult
   public func remove(_ id: String) throws -> Bool {
     try store.write { try $0.delete(SavedPlace.self, id: id) }
   }
 
-  /// Notes that a place of the map was looked at: the newest of those remembered, once.
+  /// Records that a place of the map was selected. It becomes the newest selection and occurs once.
   public func noteSelected(_ feature: MapFeature, at time: Date = Date()) throws {
     try noteSelected(
       SelectedPlace(
         feature.name ?? feature.nameTag ?? "", at: feature.center, for: feature.key, selectedAt: time))
   }
 
-  /// Notes that a place was looked at, and forgets the oldest beyond those remembered.
+  /// Records a selection, and deletes the oldest ones above the limit.
   public func noteSelected(_ place: SelectedPlace) throws {
     try store.write { transaction in
       try transaction.save(place)
@@ -88,16 +89,16 @@ public struct UserPlaces: Sendable {
     }
   }
 
-  /// The places looked at last, the newest first.
+  /// Returns the latest selections, the newest first.
   public func recentlySelected(_ count: Int = 5) throws -> [SelectedPlace] {
     try store.fetch(RecordQuery<SelectedPlace>().order { $0.selectedAt.descending }.limit(count))
   }
 
-  /// The tiles that markers and the destination lie in: what is wanted without a network too.
+  /// Returns the tiles that contain markers and the destination, which are needed without a network too.
   public func tiles(zoom: Int) throws -> Set<Tile> {
     var tiles: Set<Tile> = []
     for place in try saved() where place.kind != .location {
-      // One without a tile has no position on the map.
+      // A place without a tile has no position on the map.
       if let tile = try? Tile(containing: place.position, zoom: zoom) { tiles.insert(tile) }
     }
     return tiles

@@ -1,7 +1,7 @@
 import BothyStore
 import BothySync
 
-/// Keeps the last query's records, so that its further pages need not read the whole type again.
+/// The records of the last query, so that its further pages need not read the whole type again.
 actor KintoAnswerShelf {
   private struct Kept {
     var query: AnyQuery
@@ -9,12 +9,12 @@ actor KintoAnswerShelf {
     var records: [ServerRecord]
   }
 
-  /// Larger answers are read again for each page.
+  /// The largest kept result. A larger one is read again for each page.
   private static let limit = 20_000
 
   private var kept: Kept?
 
-  /// The records of the query, if they were kept and the type has not changed since. One round trip if they were.
+  /// Returns the records of the query if they are kept and the type has not changed since. Costs one request if so.
   func records(of query: AnyQuery, space: KintoSpace) async throws(RemoteError) -> [ServerRecord]? {
     guard let kept, kept.query == Self.whole(query) else { return nil }
     let request = KintoRequest(method: "GET", path: space.records(ofType: query.type) + "?_limit=1")

@@ -4,8 +4,10 @@ import Foundation
 import HTTPTypes
 import Logging
 
-/// Speaks Kinto's HTTP: signs in, batches, waits as long as the server asks for, and turns refusals of whole requests
-/// into `RemoteError`. Remembers the server's settings and when it may be asked again.
+/// A client of Kinto's HTTP interface.
+///
+/// It authenticates, sends batches, respects the pauses that the server requests, and turns refusals of whole requests
+/// into `RemoteError`. It remembers the server's settings and the end of a pause.
 actor KintoClient {
   private let base: String
   private let transport: any HTTPTransport
@@ -13,7 +15,7 @@ actor KintoClient {
   private let options: KintoOptions
   private let now: @Sendable () -> Int64
   private var settings: Settings?
-  /// When requests may be sent again, by the device's clock.
+  /// The time from which requests may be sent again, by the device's clock.
   private var pausedUntil: Int64 = 0
   private var lastAlert: String?
 
@@ -22,13 +24,13 @@ actor KintoClient {
     var isReadOnly: Bool
   }
 
-  /// What a request brought, and the server's clock when it did, in whole seconds.
+  /// The result of a request, and the server's time with it, in whole seconds.
   struct Reply<Value: Sendable>: Sendable {
     var value: Value
     var serverTime: Int64?
   }
 
-  /// More batches than this are never on their way at once.
+  /// The largest number of simultaneous batches.
   private static let parallelLimit = 4
 
   init(
@@ -37,7 +39,7 @@ actor KintoClient {
   ) {
     let root = url.hasSuffix("/") ? String(url.dropLast()) : url
     base = root.hasSuffix("/v1") ? root : root + "/v1"
-    // How long to wait is between Kinto and this client.
+    // This client handles the pauses that Kinto requests, so the transport does not wait.
     self.transport = GuardedTransport(
       transport: transport, patience: Patience(retries: 0), allowsHTTP: options.allowsHTTP)
     self.options = options
@@ -47,7 +49,7 @@ actor KintoClient {
 
   // MARK: waiting
 
-  /// Throws `.throttled` while the server wants to be left alone.
+  /// Throws `.throttled` during a pause that the server requested.
   func checkPause() throws(RemoteError) {
     let left = pausedUntil - now()
     guard left > 0 else { return }
@@ -67,7 +69,7 @@ actor KintoClient {
 
   // MARK: the server's settings
 
-  /// One round trip, once.
+  /// Returns the server's settings. The first call sends one request.
   func serverSettings() async throws(RemoteError) -> Settings {
     if let settings { return settings }
     let answer = try await send(KintoRequest(method: "GET", path: "/")).value
@@ -84,7 +86,7 @@ actor KintoClient {
 
   // MARK: sending
 
-  /// Sends one request. Throws for what says nothing about the data: no answer, 401, 410, 429 and 5xx.
+  /// Sends one request. Throws for failures that do not concern the data: a missing response, 401, 410, 429 and 5xx.
   func send(_ request: KintoRequest) async throws(RemoteError) -> Reply<KintoAnswer> {
     let token = try await BothyRemote.credentials { [tokens] in try await tokens.token() }
     var answer = try await transmit(request, token?.value)
@@ -119,7 +121,7 @@ actor KintoClient {
     var names: [String: String] = [:]
     for field in response.headers { names[field.name.canonicalName] = field.value }
     if response.body.isEmpty { return KintoAnswer(status: response.status, headers: names) }
-    if let json = try? JSONValue(parsing: response.body) {  // a gateway's page is no JSON
+    if let json = try? JSONValue(parsing: response.body) {  // a gateway's page isn't JSON
       return KintoAnswer(status: response.status, headers: names, body: json)
     }
     guard response.status >= 400 else {
@@ -129,9 +131,9 @@ actor KintoClient {
     return KintoAnswer(status: response.status, headers: names)
   }
 
-  /// Sends requests as one batch, at most as many as the server takes; answers in their order.
+  /// Sends requests as one batch, at most the server's limit. Returns the responses in their order.
   ///
-  /// An answer of 409 or 5xx to any of them undoes all on PostgreSQL, whatever the other answers say: it is thrown.
+  /// On PostgreSQL, a 409 or 5xx for one of them undoes all, whatever the other responses are, so it is thrown.
   func batch(_ requests: [KintoRequest]) async throws(RemoteError) -> Reply<[KintoAnswer]> {
     if requests.isEmpty { return Reply(value: [], serverTime: nil) }
     if requests.count == 1 {
@@ -156,13 +158,14 @@ actor KintoClient {
     return Reply(value: answers, serverTime: reply.serverTime)
   }
 
-  /// Why a batch was undone as a whole.
+  /// Returns the error for a batch that was undone as a whole.
   static func undone(_ answer: KintoAnswer) -> RemoteError {
     RemoteError(.serverError, answer.message, status: 409, code: "undone")
   }
 
-  /// Sends any number of requests that read, in batches, a few of them at once; answers in their order. The time is
-  /// that of the first answer.
+  /// Sends any number of reading requests in batches, a few of them at once. Returns the responses in their order.
+  ///
+  /// The time is the earliest of all responses.
   func read(_ requests: [KintoRequest]) async throws(RemoteError) -> Reply<[KintoAnswer]> {
     let limit = try await serverSettings().batchLimit
     let batches = stride(from: 0, to: requests.count, by: limit).map { start in

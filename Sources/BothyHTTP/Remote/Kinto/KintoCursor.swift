@@ -1,14 +1,14 @@
 import BothyStore
 import BothySync
 
-/// How far the collections of a scope are read, as the text that devices keep.
+/// The reading positions in the collections of a scope, with a text form that devices keep.
 struct KintoCursor: Equatable {
-  /// By the collection's id in Kinto.
+  /// The positions by the collection's id in Kinto.
   var feeds: [String: KintoFeed] = [:]
-  /// When it was read, by the device's clock.
+  /// The time of the read, by the device's clock.
   var readAt: Int64
 
-  /// Whether pages are missing.
+  /// True if pages are missing.
   var more: Bool { feeds.values.contains { $0.page != nil || $0.seen == nil } }
 
   var token: String {
@@ -18,9 +18,9 @@ struct KintoCursor: Equatable {
 
   init(readAt: Int64) { self.readAt = readAt }
 
-  /// Nil for a text that is none of ours: that of another server.
+  /// Returns `nil` for a text that isn't a cursor of this type, such as one of another server.
   init?(token: String) {
-    guard let json = try? JSONValue(parsing: Array(token.utf8)),  // not JSON: none of ours
+    guard let json = try? JSONValue(parsing: Array(token.utf8)),  // not JSON, so not a cursor of this type
       json["kinto"]?.intValue == 1, let readAt = json["at"]?.intValue, let feeds = json["feeds"]?.objectValue
     else { return nil }
     self.readAt = readAt
@@ -31,31 +31,31 @@ struct KintoCursor: Equatable {
   }
 }
 
-/// How far one collection is read. Pure: what to ask for next, and what an answer means.
+/// The reading position in one collection, as a pure value. It decides on the next request and interprets responses.
 ///
-/// Kinto's timestamps rise with every change of a collection and are unique in it, but on PostgreSQL they are given
-/// out before the commit: a change may appear behind one that was read already. So everything after `safe`, the
-/// newest timestamp that no open transaction can precede, is read once more when the overlap has passed.
+/// Kinto's timestamps rise with every change of a collection and are unique in it. On PostgreSQL they are assigned
+/// before the commit, so a change may appear behind one that was already read. Everything after `safe` is therefore
+/// read once more after the overlap. `safe` is the newest timestamp that no open transaction can precede.
 struct KintoFeed: Equatable {
-  /// Differs for a collection that was made anew.
+  /// The epoch of the collection, which changes when the collection is recreated.
   var epoch: String
-  /// Everything up to here was read; nil before the first listing is complete.
+  /// The timestamp up to which everything was read, or `nil` before the first listing is complete.
   var seen: Int64?
-  /// Nothing up to here can appear any more.
+  /// The timestamp up to which no further change can appear.
   var safe: Int64 = 0
-  /// When to read again from `safe`, by the device's clock.
+  /// The time to read again from `safe`, by the device's clock.
   var due: Int64 = 0
-  /// The timestamps between `safe` and `seen` that were told of; nil when they are too many to remember.
+  /// The reported timestamps between `safe` and `seen`, or `nil` if they are too many to remember.
   var told: Set<Int64>? = []
-  /// The listing that is not complete.
+  /// The incomplete listing.
   var page: Page?
 
   struct Page: Equatable {
-    /// The listing's `_since`; nil lists what there is, without tombstones.
+    /// The listing's `_since`. `nil` lists existing records, without tombstones.
     var since: Int64?
-    /// The collection's timestamp when it began.
+    /// The collection's timestamp at the start of the listing.
     var start: Int64
-    /// The server's time then.
+    /// The server's time at the start of the listing.
     var startedAt: Int64
     var token: String
   }
@@ -64,7 +64,8 @@ struct KintoFeed: Equatable {
 
   init(epoch: String) { self.epoch = epoch }
 
-  /// The `_since` of the next request. Reads again from `safe` when that is due, or when the device's clock went back.
+  /// Returns the `_since` of the next request. It is `safe` if a second read is due, or if the device's clock was set
+  /// back.
   func since(now: Int64, overlap: Int64) -> Int64? {
     if let page { return page.since }
     guard let seen else { return nil }
@@ -72,12 +73,12 @@ struct KintoFeed: Equatable {
       ? safe : seen
   }
 
-  /// Whether the collection's timestamp lies before what was read: the server went back to an older state.
+  /// True if the collection's timestamp is before the read ones, because the server returned to an older state.
   func wentBack(_ timestamp: Int64) -> Bool { seen.map { timestamp < $0 } ?? false }
 
-  /// Whether the change was not told of before; remembers it. To be asked for each change of a page before `take`.
+  /// Returns true if the change is new, and remembers it. Call it for each change of a page before `take`.
   ///
-  /// - Parameter horizon: nothing up to here can appear any more once the first listing is complete.
+  /// - Parameter horizon: the time up to which no change can appear after the first listing is complete.
   mutating func tells(_ timestamp: Int64, horizon: Int64?) -> Bool {
     let floor = seen == nil ? horizon ?? safe : safe
     guard told != nil, timestamp > floor else { return true }
@@ -86,13 +87,13 @@ struct KintoFeed: Equatable {
     return isNew
   }
 
-  /// Takes a page in. Listings rise by timestamp.
+  /// Applies a page. Listings are ordered by timestamp.
   ///
   /// - Parameters:
-  ///   - since: what `since(now:overlap:)` said.
-  ///   - timestamp: the collection's, in the answer's `ETag`.
+  ///   - since: the result of `since(now:overlap:)`.
+  ///   - timestamp: the collection's timestamp, from the response's `ETag`.
   ///   - last: the timestamp of the last change of the page.
-  ///   - serverTime: a lower bound of the server's clock when it answered; nil if it did not say.
+  ///   - serverTime: a lower bound of the server's time at its response, or `nil` if it is unknown.
   mutating func take(
     since: Int64?, timestamp: Int64, last: Int64?, next: String?, serverTime: Int64?, now: Int64,
     overlap: Int64
@@ -103,7 +104,8 @@ struct KintoFeed: Equatable {
       page = Page(since: since, start: start, startedAt: startedAt, token: next)
       return
     }
-    // A listing without `_since` lacks the tombstones of what was deleted while it was read: it holds up to its start.
+    // A listing without `_since` lacks tombstones of records that were deleted during the listing. It is complete up to
+    // its start.
     let reached = max(seen ?? 0, since == nil ? start : max(start, last ?? 0))
     page = nil
     seen = reached
@@ -121,7 +123,7 @@ extension KintoFeed {
     var members: [String: JSONValue] = ["epoch": .string(epoch), "safe": .int(safe)]
     if let seen { members["seen"] = .int(seen) }
     if due != 0 { members["due"] = .int(due) }
-    // As distances from `safe`, which are short.
+    // The timestamps are encoded as distances from `safe`, which are short.
     if let told { members["told"] = .array(told.sorted().map { .int($0.subtractingClamped(safe)) }) }
     guard let page else { return members }
     members["page"] = .object([

@@ -1,14 +1,14 @@
 import BothyStore
 import BothySync
 
-/// One request to Kinto, alone or within a batch. The path begins behind `/v1`.
+/// One request to Kinto, alone or in a batch. The path is relative to `/v1`.
 struct KintoRequest: Sendable, Hashable {
   var method: String
   var path: String
   var headers: [String: String] = [:]
   var body: JSONValue?
 
-  /// As a member of a batch.
+  /// The request as a member of a batch.
   var json: JSONValue {
     var members: [String: JSONValue] = ["method": .string(method), "path": .string(path)]
     if !headers.isEmpty { members["headers"] = .object(headers.mapValues { .string($0) }) }
@@ -17,7 +17,7 @@ struct KintoRequest: Sendable, Hashable {
   }
 }
 
-/// One answer of Kinto, alone or out of a batch. Names of headers are in small letters.
+/// One response of Kinto, alone or from a batch. Names of headers are in lower case.
 struct KintoAnswer: Sendable, Hashable {
   var status: Int
   var headers: [String: String]
@@ -29,7 +29,7 @@ struct KintoAnswer: Sendable, Hashable {
     self.body = body
   }
 
-  /// Reads a member of a batch's `responses`; nil for anything else.
+  /// Reads a member of a batch's `responses`. Returns `nil` for anything else.
   init?(_ json: JSONValue) {
     guard let status = json["status"]?.intValue else { return nil }
     var headers: [String: String] = [:]
@@ -41,16 +41,16 @@ struct KintoAnswer: Sendable, Hashable {
 
   var isSuccess: Bool { (200..<300).contains(status) }
 
-  /// The timestamp in the `ETag`: of the record, or of the whole collection for a listing.
+  /// The timestamp in the `ETag`, of the record, or of the whole collection for a listing.
   var timestamp: Int64? { headers["etag"].flatMap { Int64($0.filter { $0 != "\"" }) } }
 
-  /// The token of the next page, percent-encoded as it came; nil on the last page.
+  /// The token of the next page, percent-encoded as it came, or `nil` on the last page.
   var nextPage: String? {
     guard let query = headers["next-page"]?.split(separator: "?").last else { return nil }
     return query.split(separator: "&").first { $0.hasPrefix("_token=") }.map { String($0.dropFirst(7)) }
   }
 
-  /// Whether the answer, or any within it, is a 401: a batch itself needs no right.
+  /// True if the response, or any response in it, is a 401. A batch itself needs no permission.
   var isUnauthenticated: Bool {
     status == 401 || body["responses"]?.arrayValue?.contains { $0["status"]?.intValue == 401 } ?? false
   }
@@ -58,7 +58,7 @@ struct KintoAnswer: Sendable, Hashable {
   /// Kinto's number for the kind of error.
   var errno: Int64? { body["errno"]?.intValue }
 
-  /// Whether it was not the record that is missing but the collection or bucket around it.
+  /// True if the collection or bucket is missing, instead of the record.
   var lacksParent: Bool { status == 404 && errno == 111 || status == 403 && errno == 121 }
 
   var message: String {
@@ -70,10 +70,10 @@ struct KintoAnswer: Sendable, Hashable {
     RetryAfter.seconds(headers["retry-after"], date: headers["date"])
   }
 
-  /// The error that the answer is; nil for a success. 410 is the end of the service, not a missing record.
+  /// The error of the response, or `nil` for a success. 410 means the end of the service, not a missing record.
   var error: RemoteError? {
     if status == 410 {
-      // Text that is no JSON says nothing.
+      // A text that isn't JSON has no message.
       let alert = headers["alert"].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
       let reason = alert?["message"]?.stringValue ?? body["message"]?.stringValue ?? "The service has ended."
       return RemoteError(
@@ -85,7 +85,7 @@ struct KintoAnswer: Sendable, Hashable {
       status: status, message: message, retryAfter: retryAfter, code: errno.map { "kinto-\($0)" })
   }
 
-  /// The refusal of an operation that the answer is.
+  /// The rejection of an operation by this response.
   var rejection: Rejection {
     let code = status == 403 ? "forbidden" : status == 413 ? "tooLarge" : "invalid"
     let details = body["details"]?.arrayValue ?? []

@@ -1,12 +1,12 @@
-/// Names that Kinto takes for names that we have, and back.
+/// The encoding of names as ids of Kinto.
 ///
-/// Kinto's ids are letters, digits, `-` and `_`, the first a letter or digit. Every other byte of ours becomes `_` and two
-/// hexadecimal digits; a name that would begin with anything else gets `0__` before it, which no other name begins
-/// with, as `_` is always followed by two digits. UUIDs and plain words stay as they are. The encoding is one to one.
+/// Kinto's ids have letters, digits, `-` and `_`, and begin with a letter or digit. Every other byte of a name becomes
+/// `_` and two hexadecimal digits. A name with another first character gets the prefix `0__`. No other name begins with
+/// it, because `_` is always followed by two digits. UUIDs and plain words stay. The encoding is one to one.
 package enum KintoName {
   private static let mark = "0__"
 
-  /// The id of a space, type or record in Kinto.
+  /// Returns the id of a space, type or record in Kinto.
   package static func encode(_ name: String) -> String {
     var text = ""
     for byte in name.utf8 {
@@ -20,7 +20,7 @@ package enum KintoName {
     return text
   }
 
-  /// What `encode` made of a name; an id that it never makes, given by another client, stands for itself.
+  /// Returns the name that was encoded. An id of another client that `encode` never creates is returned unchanged.
   package static func decode(_ id: String) -> String {
     let decoded = decoded(id.hasPrefix(mark) ? id.dropFirst(mark.count) : id[...])
     guard let decoded, encode(decoded) == id else { return id }

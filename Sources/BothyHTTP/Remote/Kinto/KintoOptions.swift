@@ -1,32 +1,38 @@
 public import Logging
 
-/// How to sign in to a Kinto server.
+/// The authentication to a Kinto server.
 public enum KintoCredentials: Sendable {
-  /// As nobody: for buckets that anybody may use.
+  /// Without credentials, for buckets that are open to all users.
   case none
   /// Kinto's accounts, or its plain basic authentication.
   case basic(user: String, password: String)
-  /// A token of OpenID Connect or the like. The closure is asked again when the server answers 401.
+  /// A token of OpenID Connect or a similar protocol. The closure is called again after a 401.
   case bearer(@Sendable () async throws -> String?)
 }
 
-/// What may be set for a `KintoRemote`.
+/// The options of a `KintoRemote`.
 public struct KintoOptions: Sendable {
-  /// How long one request may take.
+  /// The longest time for one request.
   public var timeout: Duration = .seconds(60)
-  /// Whether an address without TLS may be used that is not this machine's own.
+  /// True if an address without TLS may be used that isn't on this machine.
   public var allowsHTTP = false
-  /// How long a transaction of the server may last. A change may be committed that much after the moment its
-  /// timestamp says; pulls read so far back again that none is missed. Kinto's memory backend needs none of it.
+  /// The longest duration of a transaction on the server.
+  ///
+  /// A change may be committed this long after its timestamp, so pulls read this far back again. Kinto's memory backend
+  /// does not need it.
   public var overlap: Duration = .seconds(10)
-  /// A device that has not pulled for longer starts over with a complete snapshot, because the server's administrator
-  /// may have purged tombstones, of which Kinto tells nobody. Nil trusts that nobody does.
+  /// The time without a pull after which a device starts over with a complete snapshot, or `nil` for never.
+  ///
+  /// The server's administrator may have purged tombstones, and Kinto does not report that. `nil` is safe only if
+  /// tombstones are never purged.
   public var snapshotAfter: Duration? = .seconds(30 * 86_400)
-  /// How often `SyncedStore.run()` looks for others' changes: Kinto itself sends no hints. Nil does not look.
+  /// The interval at which `SyncedStore.run()` checks for changes of other devices, or `nil` for none.
+  ///
+  /// Kinto itself sends no notifications.
   public var pollInterval: Duration?
-  /// Where the server's announcements of its end go.
+  /// The logger for the server's announcements of its end.
   public var logger = Logger(label: "bothy.kinto")
 
-  /// All as written above: 60 seconds for a request, TLS but for this machine, no looking for others' changes.
+  /// Creates options: 60 seconds for a request, TLS except on this machine, and no checks for other devices' changes.
   public init() {}
 }

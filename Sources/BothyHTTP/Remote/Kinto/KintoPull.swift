@@ -1,29 +1,30 @@
 import BothyStore
 import BothySync
 
-/// Reads what changed in a scope since a cursor: all collections of the bucket, each from where it was left.
+/// Reads the changes in a scope since a cursor: all collections of the bucket, each from its own position.
 ///
-/// Kinto has one order of changes for each collection and none over them, and its tombstones tell no container. So
-/// every scope reads the changes of all types, drops what is outside, and tells of all tombstones: a record is gone
-/// wherever it was.
+/// Kinto has one order of changes for each collection and none across collections, and its tombstones name no
+/// container. Every scope therefore reads the changes of all types and drops those outside. It reports all tombstones,
+/// because a deleted record is gone from every container.
 struct KintoPull: Sendable {
   let space: KintoSpace
-  /// The device's clock.
+  /// The time of the device's clock.
   let now: Int64
-  /// In milliseconds.
+  /// The overlap in milliseconds.
   let overlap: Int64
   let snapshotAfter: Int64?
 
   struct Result: Sendable {
     var page: SyncResponse.Page
-    /// Everything that was read, tombstones too, as it lies in Kinto.
+    /// All records that were read, including tombstones, in Kinto's form.
     var records: [RecordID: KintoRecord] = [:]
     var serverTime: Int64?
   }
 
+  /// Reads one page of changes.
   /// - Parameters:
-  ///   - limit: the most changes, but never less than one for each collection.
-  ///   - written: the versions of what the same exchange wrote; they are not told again.
+  ///   - limit: the largest number of changes, but at least one for each collection.
+  ///   - written: the versions that the same exchange wrote, which are not reported again.
   func read(
     _ pull: SyncRequest.Pull, limit: Int, leavingOut written: [RecordID: Int64]
   ) async throws(RemoteError) -> Result {
@@ -39,18 +40,18 @@ struct KintoPull: Sendable {
         .serverError, "The Kinto server lost its collections twice in a row.", code: "flushed")
     }
     result.page.reset = true
-    // A cursor that is too old is of the same history; of any other the collections were lost or put back.
+    // A cursor that is too old belongs to this history. For any other cursor, the collections were lost or restored.
     result.page.isOtherHistory = pull.cursor != nil && !(cursor.map(isStale) ?? false)
     return result
   }
 
-  /// Whether tombstones that the device has not read may be purged by now.
+  /// True if tombstones that the device has not read may have been purged.
   private func isStale(_ cursor: KintoCursor) -> Bool {
     guard let snapshotAfter else { return false }
     return now.subtractingClamped(cursor.readAt) > snapshotAfter
   }
 
-  /// Nil when the server's history is not the one that the cursor belongs to.
+  /// Returns `nil` if the cursor does not belong to the server's history.
   private func read(
     _ scope: PullScope, from old: KintoCursor, limit: Int, _ written: [RecordID: Int64],
     isSnapshot: Bool = false
@@ -96,7 +97,7 @@ struct KintoPull: Sendable {
   }
 }
 
-/// Gathers what the answers of one pull tell.
+/// Collects the changes in the responses of one pull.
 private struct Reading {
   let scope: PullScope
   let written: [RecordID: Int64]
@@ -107,7 +108,7 @@ private struct Reading {
   var departed: [RecordID] = []
   var records: [RecordID: KintoRecord] = [:]
 
-  /// False when the collection went back to an older state, or is gone.
+  /// Returns false if the collection returned to an older state or is gone.
   mutating func take(
     _ id: String, _ answer: KintoAnswer, into cursor: inout KintoCursor, serverTime: Int64?
   ) throws(RemoteError) -> Bool {
@@ -133,7 +134,7 @@ private struct Reading {
       if change.isDeleted || scope.contains(change.container) {
         changes.append(change)
       } else if record.hasMoved && !isSnapshot {
-        // Perhaps out of this scope; a device that never had it here takes no notice.
+        // The record may have left this scope. A device that never had it ignores this.
         departed.append(change.id)
       }
     }

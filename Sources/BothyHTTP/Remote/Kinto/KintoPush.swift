@@ -3,20 +3,20 @@ import BothySync
 
 /// Sends operations as conditional writes, in their order, in batches.
 ///
-/// Kinto knows no ids of operations. Each write leaves its operation's id in the record under the device's name, where
-/// it stays until the same device changes the record again: a repetition that finds it was applied before, whatever
-/// others did to the record since.
+/// Kinto has no ids of operations. Each write leaves its operation's id in the record under the device's name, until
+/// the same device changes the record again. A repetition that finds the id was applied before, even if other devices
+/// have changed the record since.
 struct KintoPush: Sendable {
   let space: KintoSpace
   let device: String
-  /// The device's clock, for edits that came without a time.
+  /// The time of the device's clock, for edits without a time.
   let now: Int64
 
   struct Result: Sendable {
     var outcomes: [Outcome] = []
-    /// What was written and the version it got, by operation.
+    /// The written records with their new versions, by operation.
     var written: [String: Written] = [:]
-    /// Why some operations have no outcome: they are in doubt.
+    /// The reason why some operations have no outcome. They are in doubt.
     var interruption: RemoteError?
     var serverTime: Int64?
   }
@@ -27,7 +27,7 @@ struct KintoPush: Sendable {
     var version: Int64
   }
 
-  /// Throws only when there is no outcome at all.
+  /// Sends the operations. Throws only if no operation has an outcome.
   func send(_ operations: [SyncOperation]) async throws(RemoteError) -> Result {
     let settings = try await space.client.serverSettings()
     guard !settings.isReadOnly else {
@@ -50,7 +50,7 @@ struct KintoPush: Sendable {
     return result
   }
 
-  /// What Kinto has no place for is refused rather than lost without a word.
+  /// Returns a rejection for an operation that Kinto can't store, so that it isn't lost without notice.
   private static func refusal(of operation: SyncOperation) -> Outcome? {
     if operation.group != nil {
       return Outcome(
@@ -79,7 +79,7 @@ struct KintoPush: Sendable {
   ) async throws(RemoteError) {
     let reply: KintoClient.Reply<[KintoAnswer]>
     do { reply = try await space.client.batch(chunk.map(request)) } catch {
-      // The whole batch was undone because of one: each goes alone, so that none suffers for another.
+      // The whole batch was undone because of one operation. Each is sent alone, so that only that one fails.
       guard error.errorClass == .serverError, chunk.count > 1 else { throw error }
       for operation in chunk { try await send([operation], &result) }
       return
@@ -100,7 +100,7 @@ struct KintoPush: Sendable {
     _ operation: SyncOperation, _ answer: KintoAnswer, _ result: inout Result
   ) throws(RemoteError) {
     if answer.status == 409 { throw KintoClient.undone(answer) }
-    // Nobody deleted a record whose collection is gone: the operation stays in doubt until a pull has looked.
+    // A missing collection does not mean that the record was deleted. The operation stays in doubt until a pull.
     if operation.kind != .insert && answer.lacksParent { return }
     let verdict = verdict(operation, answer)
     if case .applied(let version, _, _) = verdict, let version = Int64(version) {
@@ -111,7 +111,7 @@ struct KintoPush: Sendable {
 
   // MARK: one operation
 
-  /// A base that is no timestamp of Kinto's was given by another server: no version here can equal it.
+  /// Returns the condition for a base. A base of another server isn't a timestamp, and no version here equals it.
   private static func match(_ base: String?) -> [String: String] {
     let timestamp = base.flatMap { Int64($0) } ?? 1
     return ["If-Match": "\"\(max(1, timestamp))\""]
@@ -141,7 +141,7 @@ struct KintoPush: Sendable {
           Rejection(code: "badAnswer", message: "Kinto gave no timestamp for \(operation.record)."))
       }
       let modified = min(operation.modified ?? now, version)
-      // Only an insert is answered with the whole record.
+      // Only the response to an insert has the whole record.
       guard operation.kind == .insert, let stored = record?.serverRecord,
         stored.fields != FieldsDocument(operation.fields)
       else { return .applied(version: String(version), modified: modified, record: nil) }
@@ -154,9 +154,9 @@ struct KintoPush: Sendable {
       guard operation.kind != .delete, existing.operation(of: device) == operation.id else {
         return .conflict(current: current)
       }
-      // What others made of the record since is not what our change was made on. So unless it is just as it was sent,
-      // its version is told as one before, which matches nothing: the pull brings what is there, and the next change
-      // from here meets it as a conflict.
+      // Our change was not based on later changes of other devices. Unless the record is exactly as it was sent, its
+      // version is reported as one earlier, which matches nothing. The pull brings the current record, and the next
+      // change from this device conflicts with it.
       let isAsSent = operation.kind == .insert && current.fields == FieldsDocument(operation.fields)
       let version = isAsSent ? existing.version : existing.version.subtractingClamped(1)
       return .duplicate(version: String(version), modified: current.modified, record: nil)
@@ -167,9 +167,10 @@ struct KintoPush: Sendable {
 
   // MARK: what others did at the same moment
 
-  /// Kinto compares and writes in two steps, so two writers may both be told that they were first. A record that comes
-  /// back later than it was written and without our mark was written by one who had not seen ours: that is told as the
-  /// conflict it is.
+  /// Finds conflicts that Kinto missed, because it compares and writes in two steps.
+  ///
+  /// Two writers may both receive a success. If a record comes back with a later version and without this device's
+  /// mark, its writer had not seen this device's change. It is reported as a conflict.
   func verify(_ result: inout Result, against changes: [RecordID: KintoRecord]) {
     for index in result.outcomes.indices {
       let operation = result.outcomes[index].operation

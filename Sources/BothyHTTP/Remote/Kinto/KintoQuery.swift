@@ -1,27 +1,29 @@
 import BothyStore
 import BothySync
 
-/// Answers queries over one type. Kinto's filters are used where they select at least what the query does; what comes is
-/// then judged here, by the same rule as everywhere, so the answer is exact.
+/// Runs queries over one type.
 ///
-/// Kinto compares text by the collation of its database, lets records without a field pass order comparisons, and knows
-/// no text search, places or `or`: of those all records of the type are read. Its order is not used either.
+/// Kinto's filters are used only if they select at least the records of the query. The result is then checked here by
+/// the usual rules, so it is exact. Kinto compares text by the collation of its database, and lets records without a
+/// field pass order comparisons. It has no text search, places or `or`, so such queries read all records of the type.
+/// Its order isn't used either.
 struct KintoQuery: Sendable {
   let space: KintoSpace
   let schema: StoreSchema?
 
   private static let pageSize = 1000
-  /// More ids than this are not asked for one by one.
+  /// The largest number of ids that are requested one by one.
   private static let idLimit = 2000
 
-  /// An answer with no regard to limit and offset.
+  /// A result without regard to limit and offset.
   struct Answer: Sendable {
     var records: [ServerRecord]
-    /// The collection's timestamp when it was begun; nil where ids were asked for, or nothing is there.
+    /// The collection's timestamp at the start of the read. `nil` if ids were requested, or if the collection is
+    /// missing.
     var stamp: Int64?
   }
 
-  /// The records that the query selects, in its order.
+  /// Returns the records of the query, in its order.
   func answer(_ query: AnyQuery) async throws(RemoteError) -> Answer {
     let judge = try Judge(query, schema)
     var found: [(AnyRecord, ServerRecord)] = []
@@ -49,14 +51,14 @@ struct KintoQuery: Sendable {
     return Answer(records: try judge.order(found), stamp: stamp)
   }
 
-  /// The number of records. One round trip for all of a type, otherwise as `answer`.
+  /// Returns the number of records. Costs one request for all of a type, otherwise as much as `answer`.
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     guard query.filter == .all, query.container == nil else { return try await answer(query).records.count }
     let answer = try await space.client.send(
       KintoRequest(method: "HEAD", path: space.records(ofType: query.type))
     ).value
     if answer.status == 403 || answer.status == 404 {
-      return try await self.answer(query).records.count  // an answer to HEAD does not say what is missing
+      return try await self.answer(query).records.count  // a response to HEAD does not name the missing part
     }
     if let error = answer.error { throw error }
     guard let total = answer.headers["total-objects"].flatMap({ Int($0) }) else {
@@ -65,7 +67,7 @@ struct KintoQuery: Sendable {
     return total
   }
 
-  /// The digest of a scope: reads every record of the space.
+  /// Computes the digest of a scope. Reads every record of the space.
   func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
     let listing = try await space.client.send(space.listing).value
     var sum = DigestSum()
@@ -82,8 +84,9 @@ struct KintoQuery: Sendable {
     return sum.digest(of: scope)
   }
 
-  /// Visits all records of a type by id, so that none comes twice and none that stays is left out.
-  /// Returns the collection's timestamp when it was begun.
+  /// Visits all records of a type in the order of their ids, so that each is visited exactly once.
+  ///
+  /// Returns the collection's timestamp at the start.
   @discardableResult
   private func forEachPage(
     ofType type: String, filter: String, _ body: ([JSONValue]) throws(RemoteError) -> Void
@@ -110,7 +113,7 @@ struct KintoQuery: Sendable {
 // MARK: what Kinto can select
 
 extension KintoQuery {
-  /// The ids, where the condition names all there can be.
+  /// Returns the ids if the condition limits the query to known ids, else `nil`.
   static func ids(_ predicate: Condition) -> [String]? {
     switch predicate {
     case .compare(field: "id", .equal, .text(let id)): return [id]
@@ -120,7 +123,7 @@ extension KintoQuery {
     }
   }
 
-  /// Parameters of a listing that leave out only what the query does: equalities that all must hold.
+  /// Returns the parameters of a listing that exclude only records outside the query: equalities that must all hold.
   static func filter(_ query: AnyQuery) -> String {
     var filter = ""
     for case .compare(let field, .equal, let value) in conjuncts(query.filter) {
@@ -153,7 +156,7 @@ extension KintoQuery {
   }
 }
 
-/// Applies the query's own meaning to records.
+/// Applies the query's own rules to records.
 private struct Judge {
   let query: AnyQuery
   let type: TypeSchema
@@ -178,7 +181,7 @@ private struct Judge {
     }
   }
 
-  /// The record with its values, nil if it is not selected.
+  /// Returns the record with its values, or `nil` if it isn't selected.
   func judge(_ record: ServerRecord) throws(RemoteError) -> AnyRecord? {
     let read: AnyRecord
     do {
@@ -194,9 +197,9 @@ private struct Judge {
     return query.holds(read, type) ? read : nil
   }
 
-  /// A value that another client wrote in another form counts as none.
+  /// Returns the value of a field. A value that another client wrote in another form counts as missing.
   private func value(_ json: JSONValue, _ kind: FieldKind) -> FieldValue {
-    if let value = try? FieldValue(json: json, kind: kind) { return value }  // of another form: see below
+    if let value = try? FieldValue(json: json, kind: kind) { return value }  // another form: see below
     guard isGuessed else { return .null }
     return switch json {
     case .bool(let flag): .bool(flag)

@@ -1,8 +1,9 @@
 import BothyStore
 import BothySync
 
-/// A record as it lies in Kinto: our fields as members of their own names, so that other clients of the same server
-/// can read and write them, and beside them what Kinto has no place for.
+/// A record in Kinto's form. Fields are members with their own names, so that other clients can read and write them.
+///
+/// Additional members contain the parts that Kinto does not have.
 ///
 /// | member            | is                                                                      |
 /// |-------------------|-------------------------------------------------------------------------|
@@ -10,14 +11,14 @@ import BothySync
 /// | `_moved`          | true once the record was moved between containers                        |
 /// | `_modified`       | when the user made the last change, in milliseconds                      |
 /// | `_created`        | when the record was made, in milliseconds                                |
-/// | `_by_<device>`    | the last operation of that device: what makes a repetition recognisable  |
+/// | `_by_<device>`    | the last operation of that device, which identifies a repetition         |
 /// | `_f_<name>`       | a field whose name Kinto or this table uses                              |
 struct KintoRecord {
   let type: String
   private let members: [String: JSONValue]
   let version: Int64
 
-  /// Nil for an object that is no record: without id or timestamp.
+  /// Returns `nil` for an object without id or timestamp, which isn't a record.
   init?(_ json: JSONValue?, type: String) {
     guard let members = json?.objectValue, let version = members["last_modified"]?.intValue,
       members["id"]?.stringValue != nil
@@ -31,13 +32,13 @@ struct KintoRecord {
 
   var isDeleted: Bool { members["deleted"]?.boolValue ?? false }
 
-  /// Whether it may have been in another container before.
+  /// True if the record may have been in another container before.
   var hasMoved: Bool { members["_moved"]?.boolValue ?? false }
 
-  /// The last operation of the device that changed the record.
+  /// Returns the last operation of the device that changed the record.
   func operation(of device: String) -> String? { members[Self.mark(device)]?.stringValue }
 
-  /// The edit time is never later than the server's own.
+  /// The record in Bothy's form. The edit time is never later than the server's own.
   var serverRecord: ServerRecord {
     if isDeleted {
       return ServerRecord(id: id, version: String(version), modified: version, isDeleted: true)
@@ -54,7 +55,7 @@ struct KintoRecord {
 
   // MARK: writing
 
-  /// The members that an operation sets; cleared fields are null, which reads as none.
+  /// Returns the members that an operation sets. Cleared fields are null, which reads as missing.
   static func members(of operation: SyncOperation, device: String, modified: Int64) -> JSONValue {
     var members: [String: JSONValue] = [:]
     for (field, value) in operation.fields where operation.kind == .update || !value.isNull {

@@ -1,29 +1,31 @@
 public import BothyStore
 public import BothySync
 
-/// A stock Kinto server as the remote of a `SyncedStore`: a space is a bucket, a type a collection, a record a record.
+/// A stock Kinto server as the remote of a `SyncedStore`. A space is a bucket, and a type is a collection.
 ///
-/// What Kinto's protocol gives is used as it is: conditional writes (`If-Match`, `If-None-Match`), listings by `_since`
-/// with tombstones, batches, `Backoff` and `Retry-After`. What it lacks:
+/// It uses Kinto's conditional writes (`If-Match`, `If-None-Match`), listings by `_since` with tombstones, batches,
+/// `Backoff` and `Retry-After`. Kinto's protocol lacks:
 ///
-/// - **Operation ids.** Each write leaves its id in the record, under the device's name, so a push whose answer was lost
-///   is recognised when it is repeated, whatever others did to the record since. Two cases remain: an insert that was
-///   applied and then deleted by somebody else makes the record again, and a repeated deletion is told as already done.
-/// - **Compare-and-swap.** Kinto compares and writes in two steps. The pull in the same exchange finds most of the writes
-///   that went over ours in between and tells them as conflicts; one that comes later still is not noticed.
-/// - **Transactions.** Each operation stands alone; what was written together may be seen apart, and references
-///   are not checked.
-/// - **One order of changes.** There is one for each type. A pull brings all types up to their own newest.
-/// - **An epoch.** A collection carries one that was made with it; a server that lost its data is thereby noticed, as
-///   is one whose timestamps went back. Nothing is removed before `SyncedStore.adoptServer`; pending work stays.
-/// - **Tombstones that last.** They may be purged with no word: see `KintoOptions.snapshotAfter`.
-/// - **Queries and digests.** Equality is asked of the server; anything else reads all records of the type, a digest those
-///   of the whole space.
-/// - **Hints, owners, permissions for each type.** See `KintoOptions.pollInterval`.
-/// - **Sharing and lists.** An operation that carries any is refused as `unsupported`; the bucket's own permissions do.
+/// - **Operation ids.** Each write leaves its id in the record, under the device's name. A repeated push after a lost
+///   response is therefore recognised, even if other devices have changed the record since. Two cases remain. An insert
+///   that was applied and then deleted by another device creates the record again. A repeated deletion is reported as
+///   already done.
+/// - **Compare-and-swap.** Kinto compares and writes in two steps. The pull in the same exchange finds most of the
+///   writes that replaced this device's write in between, and reports them as conflicts. A later one isn't noticed.
+/// - **Transactions.** Each operation is separate. Changes that were written together may become visible one by one,
+///   and references are not checked.
+/// - **One order of changes.** Each type has its own order. A pull brings every type up to its newest change.
+/// - **An epoch.** A collection has an epoch from its creation, which reveals a server that lost its data. Timestamps
+///   that decrease reveal one too. Nothing is removed before `SyncedStore.adoptServer`, and pending changes stay.
+/// - **Permanent tombstones.** They may be purged without notice. See `KintoOptions.snapshotAfter`.
+/// - **Queries and digests.** The server filters by equality. Other queries read all records of the type, and a digest
+///   reads all records of the space.
+/// - **Notifications, owners, permissions for each type.** See `KintoOptions.pollInterval`.
+/// - **Sharing and lists.** An operation with any of them is rejected as `unsupported`. The bucket's own permissions
+///   apply.
 ///
-/// `docs/kinto.md` says more of each. All methods may be called from any task. An exchange costs one round trip for each
-/// 25 operations (the server's `batch_max_requests`) and one for each 24 types.
+/// See `docs/kinto.md` for details. All methods may be called from any task. An exchange costs one request for each 25
+/// operations (the server's `batch_max_requests`) and one for each 24 types.
 public struct KintoRemote: RemoteStorage {
   private let client: KintoClient
   private let space: KintoSpace
@@ -32,12 +34,13 @@ public struct KintoRemote: RemoteStorage {
   private let clock: SyncClock
   private let shelf = KintoAnswerShelf()
 
+  /// Creates a remote.
   /// - Parameters:
   ///   - url: The server's address, with or without `/v1`.
-  ///   - space: The space's name; the bucket is made when it is missing.
+  ///   - space: The space's name. The bucket is created if it is missing.
   ///   - transport: The network stack.
-  ///   - schema: The store's schema, by which queries are answered. Without it full-text search is refused, and fields
-  ///     have the kinds that the query's values suggest.
+  ///   - schema: The store's schema for queries. Without it full-text search is refused, and fields have the kinds that
+  ///     the query's values suggest.
   ///   - clock: The device's clock.
   public init(
     url: String, space: String, transport: any HTTPTransport = .system, credentials: KintoCredentials = .none,
@@ -52,13 +55,13 @@ public struct KintoRemote: RemoteStorage {
     self.clock = clock
   }
 
-  /// False: a stock Kinto has no place for sensitive fields, so they stay on the device.
+  /// False, because a stock Kinto can't protect sensitive fields. They stay on the device.
   public var isConfidential: Bool { false }
 
   /// Sends the operations in their order, then reads the pages.
   ///
-  /// When the network is lost between two batches, the outcomes that came are returned alone; the other operations are
-  /// in doubt, and the next exchange says what is wrong.
+  /// If the network fails between two batches, only the outcomes up to then are returned. The other operations are in
+  /// doubt, and the next exchange reports the failure.
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await client.checkPause()
     var pushed = KintoPush.Result()
@@ -74,13 +77,13 @@ public struct KintoRemote: RemoteStorage {
           push.verify(&pushed, against: page.records)
         }
       } catch {
-        // What was pushed is done; its outcomes are not to be lost with the pages.
+        // The push is done, and its outcomes must not be lost with the pages.
         guard !pushed.outcomes.isEmpty else { throw error }
         response.pages = []
       }
     }
     response.outcomes = pushed.outcomes
-    // A `Date` is in whole seconds: on average half a second has passed since.
+    // A `Date` is in whole seconds, and on average half a second has passed since.
     response.serverTime = serverTime.map { $0.addingClamped(500) } ?? clock.now()
     return response
   }
@@ -100,8 +103,9 @@ public struct KintoRemote: RemoteStorage {
     return results
   }
 
-  /// The records that a query selects. One round trip for each thousand records that Kinto's filters select; a query's
-  /// further pages cost none as long as the type has not changed.
+  /// Returns the records of a query. Costs one request for each thousand records that Kinto's filters select.
+  ///
+  /// A query's further pages cost no listing as long as the type has not changed.
   public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     try await client.checkPause()
     if query.offset > 0, let kept = try await shelf.records(of: query, space: space) {
@@ -112,20 +116,21 @@ public struct KintoRemote: RemoteStorage {
     return Array(answer.records.dropFirst(query.offset).prefix(query.limit ?? .max))
   }
 
-  /// The number of records that a query selects: one round trip for all of a type; with a condition the records are
-  /// read, as for `query`.
+  /// Returns the number of records of a query. Costs one request for all of a type.
+  ///
+  /// With a condition the records are read, as for `query`.
   public func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try await client.checkPause()
     return try await KintoQuery(space: space, schema: schema).count(query)
   }
 
-  /// The digest of a scope, made here: reads every record of the space.
+  /// Computes the digest of a scope on the device. Reads every record of the space.
   public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
     try await client.checkPause()
     return try await KintoQuery(space: space, schema: schema).digest(scope)
   }
 
-  /// Kinto sends none: an element after each `pollInterval`, or none at all.
+  /// Returns an element after each `pollInterval`, or none without it, because Kinto sends no notifications.
   public func hints() -> AsyncThrowingStream<Void, any Error> {
     let (hints, continuation) = AsyncThrowingStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -144,7 +149,7 @@ public struct KintoRemote: RemoteStorage {
 }
 
 extension KintoRemote {
-  /// Whether a Kinto server answers at `url` within `timeout`. One round trip; never throws.
+  /// Returns true if a Kinto server responds at `url` within `timeout`. Costs one request and never throws.
   public static func isReachable(
     url: String, transport: any HTTPTransport, timeout: Duration = .seconds(2)
   ) async -> Bool {
@@ -154,7 +159,7 @@ extension KintoRemote {
     do {
       _ = try await client.serverSettings()
       return true
-    } catch { return false }  // no answer is the answer
+    } catch { return false }  // a missing response means false
   }
 }
 

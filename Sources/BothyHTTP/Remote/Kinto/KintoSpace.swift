@@ -2,13 +2,13 @@ import BothyStore
 import BothySync
 import Synchronization
 
-/// A space as a bucket: which collections it has, and making what is missing of them.
+/// A space as a bucket: its collections, and the creation of missing ones.
 struct KintoSpace: Sendable {
   let client: KintoClient
   let path: String
   private let makeEpoch: @Sendable () -> String
 
-  /// One type's collection. The epoch differs for one that was made anew after the server lost it.
+  /// One type's collection. Its epoch changes if the collection is recreated after the server lost it.
   struct Collection: Sendable, Hashable {
     var id: String
     var epoch: String
@@ -32,11 +32,13 @@ struct KintoSpace: Sendable {
 
   // MARK: reading
 
-  /// The request that lists the collections; `collections(_:)` reads its answer.
+  /// The request that lists the collections. `collections(_:)` reads its response.
   var listing: KintoRequest { KintoRequest(method: "GET", path: path + "/collections?_sort=id") }
 
-  /// The collections, of further pages too. A bucket that is not there has none, and is made: Kinto answers 403 both
-  /// for one that is missing and for one that may not be read, and only making it tells them apart.
+  /// Returns the collections, including those on further pages.
+  ///
+  /// A missing bucket has none and is created. Kinto sends 403 both for a missing bucket and for one that may not be
+  /// read, and only its creation distinguishes them.
   func collections(_ answer: KintoAnswer) async throws(RemoteError) -> [Collection] {
     var answer = answer
     if answer.status == 403 || answer.status == 404 {
@@ -51,7 +53,7 @@ struct KintoSpace: Sendable {
       }
       for json in data {
         guard let id = json["id"]?.stringValue else { continue }
-        // A collection that somebody else made has no epoch of ours; it begins anew whenever its settings change.
+        // A collection of another client has no epoch of ours. Its epoch then changes whenever its settings change.
         let epoch = json["bothy"]?["epoch"]?.stringValue ?? "t\(json["last_modified"]?.intValue ?? 0)"
         found.append(Collection(id: id, epoch: epoch))
       }
@@ -61,8 +63,7 @@ struct KintoSpace: Sendable {
     }
   }
 
-  /// Whether what was asked for is not there because its collection or the whole bucket is missing. Throws when it may
-  /// not be read.
+  /// Returns true if the collection or the whole bucket is missing. Throws if it may not be read.
   func isMissing(_ answer: KintoAnswer) async throws(RemoteError) -> Bool {
     guard answer.lacksParent else { return false }
     if answer.status == 404 { return true }
@@ -71,7 +72,7 @@ struct KintoSpace: Sendable {
 
   // MARK: making
 
-  /// Makes the bucket; false when it is there already.
+  /// Creates the bucket. Returns false if it exists already.
   private func makeBucket() async throws(RemoteError) -> Bool {
     let answer = try await client.send(
       KintoRequest(method: "PUT", path: path, headers: ["If-None-Match": "*"], body: ["data": [:]])
@@ -81,7 +82,7 @@ struct KintoSpace: Sendable {
     return true
   }
 
-  /// Makes the bucket and the collections of the types, where they are missing. False when everything is there.
+  /// Creates the bucket and the collections of the types if they are missing. Returns false if everything exists.
   func make(_ types: Set<String>) async throws(RemoteError) -> Bool {
     var hasMade = try await makeBucket()
     for type in types.sorted() {
@@ -91,7 +92,7 @@ struct KintoSpace: Sendable {
           headers: ["If-None-Match": "*"],
           body: ["data": ["bothy": ["epoch": .string(makeEpoch())]]])
       ).value
-      // Forbidden: the operations themselves will be refused, each with its reason.
+      // If this is forbidden, the operations themselves are refused, each with its reason.
       if answer.status == 412 || answer.status == 403 { continue }
       if let error = answer.error { throw error }
       hasMade = true

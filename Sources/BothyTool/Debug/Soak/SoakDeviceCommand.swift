@@ -4,11 +4,11 @@ import BothyStore
 import BothySync
 import Foundation
 
-/// `bothy debug soak-device`: one device of `scripts/soak`. Writes at random, syncs by itself, and says on standard
-/// output what it is about to do and what it has done, one JSON object a line.
+/// `bothy debug soak-device`: one device of `scripts/soak`. It writes at random and syncs automatically. Before and
+/// after each step, it prints one JSON object on a line.
 ///
-/// It reads commands from standard input, one word a line: `go` begins the writes, `finish` ends them, `state` prints
-/// how it stands towards the server, `dump` prints all it holds, `quit` ends it. The end of the input ends it too.
+/// It reads commands from standard input, one word on each line. `go` begins the writes and `finish` ends them. `state`
+/// prints the sync state, `dump` prints all contents, and `quit` ends the process. The end of the input ends it too.
 struct SoakDeviceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "soak-device", abstract: "Writes at random until told to finish.", shouldDisplay: false)
@@ -72,7 +72,7 @@ struct SoakDeviceCommand: AsyncParsableCommand {
     }
   }
 
-  /// The lines of standard input, read on a thread of their own.
+  /// Returns the lines of standard input, read on a separate thread.
   private static func commands() -> AsyncStream<String> {
     AsyncStream { continuation in
       Thread.detachNewThread {
@@ -82,7 +82,7 @@ struct SoakDeviceCommand: AsyncParsableCommand {
     }
   }
 
-  /// Tries again soon, so that a run is short.
+  /// The configuration with short retry delays, so that a run is short.
   private static var syncConfiguration: SyncConfiguration {
     var configuration = SyncConfiguration()
     configuration.mergePolicies = MergePolicies(.fieldMerge)

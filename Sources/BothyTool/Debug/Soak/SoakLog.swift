@@ -2,10 +2,9 @@ import BothyStore
 import BothySync
 import Foundation
 
-/// The lines that a soak's device writes: events with the machine's monotonic time, so that those of several
-/// processes can be put in order.
+/// The log of a soak's device: events with the machine's monotonic time, which orders those of several processes.
 enum SoakLog {
-  /// One event: what kind (`invoke`, `ok`, `info`, …), of which operation, with which value.
+  /// Writes one event: its kind (`invoke`, `ok`, `info`, …), its operation and its value.
   static func say(_ kind: String, _ operation: String? = nil, value: JSONValue? = nil) throws {
     var writer = JSONWriter()
     writer.object {
@@ -17,10 +16,10 @@ enum SoakLog {
     try Standard.write(writer.string)
   }
 
-  /// How much is pending, and the digests of here and there.
+  /// Writes the number of pending changes, and the local and remote digests.
   static func state(of store: SyncedStore) async throws {
     let digest = try store.digest()
-    let remote = try? await store.remoteDigest()  // nil in the answer says that the server did not answer
+    let remote = try? await store.remoteDigest()  // nil in the output: the server didn't respond
     try say(
       "state",
       value: [
@@ -32,7 +31,7 @@ enum SoakLog {
       ])
   }
 
-  /// Every record, every pending entry and what the doctor finds.
+  /// Writes every record, every pending entry and the findings of the doctor.
   static func contents(of store: SyncedStore) throws {
     var records: [String: JSONValue] = [:]
     for type in store.store.schema.types {

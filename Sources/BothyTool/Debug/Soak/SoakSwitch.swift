@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Says when the writes of a soak's device begin and that they end.
+/// Controls the beginning and the end of the writes of a soak's device.
 final class SoakSwitch: Sendable {
   private struct State {
     var hasBegun = false
@@ -15,7 +15,7 @@ final class SoakSwitch: Sendable {
   func begin() { change { $0.hasBegun = true } }
   func end() { change { $0.hasEnded = true } }
 
-  /// Waits for the beginning or the end, whichever comes first. One task may wait.
+  /// Waits for the beginning or the end, whichever comes first. Only one task may wait.
   func wait() async {
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state -> Bool in

@@ -1,12 +1,12 @@
 import BothyStore
 import BothySync
 
-/// What a soak's device does: transfers, counts, adds, edits, inserts, deletions, reads. Each step says what it is
-/// about to do before the transaction and `ok` once it is durable.
+/// The steps of a soak's device: transfers, counts, adds, edits, inserts, deletions, reads. Each step logs `invoke`
+/// before the transaction and `ok` once it is durable.
 struct SoakWorkload: Sendable {
   let store: SyncedStore
   let device: Int
-  /// The last number written: every value of the run is written once.
+  /// The last written number. Every value of the run is written once.
   var number: Int64
   var random: SoakRandom
   let skips: Set<String>
@@ -24,7 +24,7 @@ struct SoakWorkload: Sendable {
     self.skips = skips
   }
 
-  /// The records that all devices share, and a sync that brings them to the server.
+  /// Creates the records that all devices share, and syncs them to the server.
   func makeSharedRecords() async throws {
     try await store.store.write { transaction in
       for index in 0..<Self.accounts {
@@ -58,7 +58,7 @@ struct SoakWorkload: Sendable {
 
   // MARK: the bank
 
-  /// Moves an amount from one account to another, in one transaction that the server takes as a whole.
+  /// Moves an amount from one account to another, in one transaction that the server applies atomically.
   private mutating func transfer() async throws {
     let from = random.below(Self.accounts)
     let to = (from + 1 + random.below(Self.accounts - 1)) % Self.accounts
@@ -90,7 +90,7 @@ struct SoakWorkload: Sendable {
 
   private mutating func add() async throws {
     let record = AnyRecord("Element", ["value": .int(number)])
-    // Some go to the server first, as `networkThenCache` says; what happens to those is known only when it returns.
+    // Some are sent to the server first by `networkThenCache`. Their outcome is known only when the save returns.
     guard random.below(4) == 0 else {
       return try await perform("add", .int(number)) { try $0.insert(record) }
     }
@@ -127,7 +127,7 @@ struct SoakWorkload: Sendable {
 
   // MARK: edits
 
-  /// Writes the field that only this device writes: its last value must be there at the end.
+  /// Writes the field that only this device writes. Its last value must exist at the end.
   private mutating func editOwnField() async throws {
     let id = RecordID(type: "Note", id: "n\(random.below(Self.notes))")
     let (field, value) = ("d\(device)", number)
@@ -136,7 +136,7 @@ struct SoakWorkload: Sendable {
     }
   }
 
-  /// A field that all write: one of the values written must be there at the end.
+  /// Writes a field that all devices write. One of the written values must exist at the end.
   private mutating func retitle() async throws {
     let id = RecordID(type: "Note", id: "n\(random.below(Self.notes))")
     if random.below(2) == 0 {
@@ -154,12 +154,12 @@ struct SoakWorkload: Sendable {
 
   // MARK: records that belong together
 
-  /// A parent and two children in one transaction: whoever sees one sees three.
+  /// Inserts a parent and two children in one transaction. Every reader must see all three or none.
   private mutating func family() async throws {
     let parent = AnyRecord("Parent", ["value": .int(number)])
     let children = (0..<2).map { _ in AnyRecord("Child", ["parent": .text(parent.id)]) }
     try await perform("family", .int(number)) { transaction in
-      // The children first: what is sent is put in order.
+      // Inserts the children first, as sending orders the changes.
       for child in children { try transaction.insert(child) }
       try transaction.insert(parent)
     }
@@ -181,7 +181,7 @@ struct SoakWorkload: Sendable {
 
   // MARK: anything goes
 
-  /// Inserts, edits and deletes of a few records that everybody fights over: only agreement is asked for.
+  /// Inserts, edits and deletes a few records that all devices write. They must only agree at the end.
   private mutating func scribble() async throws {
     let id = RecordID(type: "Scrap", id: "s\(random.below(6))")
     let (value, choice) = (number, random.below(3))
@@ -197,7 +197,7 @@ struct SoakWorkload: Sendable {
 
   // MARK: shared
 
-  /// Says what is about to be done, does it in one transaction, says that it is done.
+  /// Logs the start of an operation, runs it in one transaction, and logs its end.
   private func perform(
     _ operation: String, _ value: JSONValue, _ body: @escaping @Sendable (WriteTransaction) throws -> Void
   ) async throws {
@@ -221,13 +221,13 @@ struct SoakWorkload: Sendable {
   }
 }
 
-/// A record that nobody deletes is not there.
+/// The error for a missing record that no device deletes.
 struct SoakGone: Error, CustomStringConvertible {
   var id: RecordID
   var description: String { "\(id) is gone, and nobody deleted it." }
 }
 
-/// Random numbers that a seed repeats: SplitMix64 (Steele, Lea and Flood, 2014).
+/// A generator of repeatable random numbers from a seed: SplitMix64 (Steele, Lea and Flood, 2014).
 struct SoakRandom: RandomNumberGenerator, Sendable {
   var state: UInt64
 

@@ -1,8 +1,8 @@
 import BothyGeo
 import BothyStore
 
-/// A map as text: tiles by their freshness, features by layer and category, a legend, and whose data it is. Knows no
-/// files.
+/// A map as SVG text: tiles by freshness, features by layer and category, a legend, and the attribution. It has no
+/// access to files.
 struct MapDrawing {
   enum TileState: String, CaseIterable { case fresh, stale, missing }
 
@@ -37,7 +37,7 @@ struct MapDrawing {
     (features.count, Dictionary(grouping: tiles, by: \.state).mapValues(\.count))
   }
 
-  /// Areas below lines below points, so that nothing hides behind what is larger.
+  /// Orders areas below lines below points, so that larger shapes hide no smaller ones.
   private static func depth(_ feature: MapFeature) -> Int {
     switch (feature.geometry.extent, feature.layer) {
     case (.area, _): 0
@@ -123,7 +123,7 @@ struct MapDrawing {
     return "<path d=\"\(data)\" \(paint) stroke=\"\(style.color)\">\(title)</path>"
   }
 
-  /// Names of places, each where there is room for it: what comes first keeps its place.
+  /// Returns the names of places for which the picture has room. Earlier names have precedence.
   private func labels() -> [String] {
     var taken: [(x: Double, y: Double, width: Double)] = []
     var lines: [String] = []

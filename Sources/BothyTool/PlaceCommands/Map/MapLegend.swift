@@ -1,10 +1,10 @@
 import BothyGeo
 
-/// The colours of a map, and the list that explains them. Told apart by people who see few colours too: lightness differs.
+/// The colours of a map, and their legend. They differ in lightness, for people who distinguish few colours.
 enum MapLegend {
   struct Style {
     var color: String
-    /// The radius of a point, the width of a line.
+    /// The radius of a point, or the width of a line.
     var size: Double
   }
 
@@ -41,11 +41,11 @@ enum MapLegend {
   }
 
   private static let lineHeight = 16.0
-  /// Enough for all there can be.
+  /// The height of a legend with all possible rows.
   static let height =
     lineHeight * Double(MapDrawing.TileState.allCases.count + 3 + PlaceCategory.allCases.count + 3)
 
-  /// What the picture shows, and no more.
+  /// Returns the rows of the legend for the contents of the picture.
   static func lines(
     x: Double, features: [MapFeature], tiles: [MapDrawing.TileState: Int]
   ) -> [String] {

@@ -2,7 +2,7 @@ import BothyGeo
 import BothyStore
 import Foundation
 
-/// The part of the world map (EPSG:3857) that a picture shows, and where in the picture a position is.
+/// The part of the world map (EPSG:3857) that a picture shows. It converts positions to points of the picture.
 struct MapPlane {
   let width: Double
   let height: Double
@@ -13,21 +13,21 @@ struct MapPlane {
   init(box: GeoBox, width: Double) {
     self.width = width
     west = box.west
-    // A box without width or height is drawn as a little one.
+    // A box without width or height is drawn as a small one.
     scale = width / max(box.width, 1e-6)
     top = Self.vertical(box.north)
     height = min(max((Self.vertical(box.south) - top) * scale, 50), width * 4)
   }
 
   func point(_ position: Coordinate) -> (x: Double, y: Double) {
-    // East of the western edge, across the antimeridian if need be; a little west of it stays west.
+    // Degrees east of the western edge, across the antimeridian if needed. Positions slightly west of it stay west.
     var east = (position.longitude - west).truncatingRemainder(dividingBy: 360)
     if east < -180 { east += 360 }
     if east >= 180 { east -= 360 }
     return (east * scale, (Self.vertical(position.latitude) - top) * scale)
   }
 
-  /// Whether the box around a shape reaches into the picture.
+  /// Returns true if the box around a shape intersects the picture.
   func shows(_ geometry: Geometry) -> Bool {
     var (low, high) = ((x: Double.infinity, y: Double.infinity), (x: -Double.infinity, y: -Double.infinity))
     for position in geometry.outline {
@@ -38,7 +38,7 @@ struct MapPlane {
     return low.x <= width && high.x >= 0 && low.y <= height && high.y >= 0
   }
 
-  /// Southwards, in degrees of longitude at the equator.
+  /// Returns the distance southwards, in degrees of longitude at the equator.
   private static func vertical(_ latitude: Double) -> Double {
     let limited = min(max(latitude, -Mercator.latitudeLimit), Mercator.latitudeLimit)
     return -log(tan(.pi / 4 + limited * .pi / 360)) * 180 / .pi
@@ -60,7 +60,7 @@ enum SVG {
       case "<": result += "&lt;"
       case ">": result += "&gt;"
       case "\"": result += "&quot;"
-      // XML has no way to write other control characters.
+      // XML can't represent other control characters.
       case _ where character.value < 0x20: result += " "
       default: result.unicodeScalars.append(character)
       }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Makes a PNG of an SVG by rsvg-convert, which is small and in every distribution.
+/// Converts an SVG to a PNG with rsvg-convert, which is small and part of every distribution.
 enum Picture {
   private static let program = "rsvg-convert"
 

@@ -4,7 +4,7 @@ import BothyGeo
 import BothyStore
 import Foundation
 
-/// `bothy places map`: a picture of places and the tiles they came with.
+/// `bothy places map`: draws places and their tiles.
 struct PlacesMapCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "map",
@@ -88,7 +88,7 @@ struct PlacesMapCommand: AsyncParsableCommand {
       guard let validated = held[tile] else { return (tile, .missing) }
       return (tile, validated <= now && now - validated < lifetime ? .fresh : .stale)
     }
-    // The middle of what reaches into the picture may lie outside.
+    // The middle of a visible feature may be outside of the picture.
     let margin = try GeoBox(around: box.center, radius: box.center.distance(to: box.corner) + 500)
     let features = try places.in(box: margin, .everything)
     return MapDrawing(
