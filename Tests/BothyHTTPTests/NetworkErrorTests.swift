@@ -36,14 +36,14 @@ struct NetworkErrorTests {
     let mute = try MuteServer()
     for url in ["http://127.0.0.1:1", "http://nowhere.invalid", "http://127.0.0.1:\(mute.port)"] {
       let store = try store(url, platformTransport(), timeout: .milliseconds(300))
-      let found = try await store.fetch(RecordQuery<Card>(), options: networkElseCache)
-      #expect(found.values.map(\.title) == ["kept"], "\(url)")
-      #expect(found.origin == .cache)
+      let found = try await store.fetchResult(RecordQuery<Card>(), options: networkElseCache)
+      #expect(found.records.map(\.title) == ["kept"], "\(url)")
+      #expect(found.origin == .local)
       let receipt = try await store.save(Card(id: "new", "made"), options: networkThenCache)
       #expect(receipt.state == .pending, "\(url)")
       #expect(try isPending(store, "new"))
       await #expect(throws: SyncError.self) {
-        try await store.fetch(RecordQuery<Card>(), options: RequestOptions(fetchPolicy: .networkOnly))
+        try await store.fetchResult(RecordQuery<Card>(), options: RequestOptions(fetchPolicy: .networkOnly))
       }
     }
   }
@@ -77,7 +77,7 @@ struct NetworkErrorTests {
     network.setScript { _ in .status(status) }
     let store = try store("http://127.0.0.1:1", network)
     await #expect(throws: SyncError.self) {
-      try await store.fetch(RecordQuery<Card>(), options: networkElseCache)
+      try await store.fetchResult(RecordQuery<Card>(), options: networkElseCache)
     }
     await #expect(throws: SyncError.self) {
       try await store.save(Card(id: "new", "made"), options: networkThenCache)

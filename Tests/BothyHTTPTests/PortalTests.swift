@@ -52,12 +52,12 @@ struct PortalTests {
     let (transport, store) = try await parts()
     transport.setScript { _ in portal }
     for policy in [FetchPolicy.networkElseCache, .cacheElseNetwork] {
-      let found = try await store.fetch(AnyQuery("Todo"), options: RequestOptions(fetchPolicy: policy))
-      #expect(found.values.count == 3)
-      #expect(found.origin == .cache)
+      let found = try await store.fetchResult(AnyQuery("Todo"), options: RequestOptions(fetchPolicy: policy))
+      #expect(found.records.count == 3)
+      #expect(found.origin == .local)
     }
     await #expect(throws: SyncError.self) {
-      _ = try await store.fetch(AnyQuery("Todo"), options: RequestOptions(fetchPolicy: .networkOnly))
+      _ = try await store.fetchResult(AnyQuery("Todo"), options: RequestOptions(fetchPolicy: .networkOnly))
     }
     let kept = try await store.store.read { try $0.fetch(AnyQuery("Todo")) }
     #expect(kept.count == 3)
@@ -68,9 +68,9 @@ struct PortalTests {
     let (transport, store) = try await parts()
     let body = Array(#"{"records":[{"type":"Other","id":"o","version":"1","fields":{}}]}"#.utf8)
     transport.setScript { _ in TransportResponse(status: 200, body: body) }
-    let found = try await store.fetch(
+    let found = try await store.fetchResult(
       AnyQuery("Todo"), options: RequestOptions(fetchPolicy: .networkElseCache))
-    #expect(found.values.count == 3)
+    #expect(found.records.count == 3)
   }
 
   @Test("An online save stays pending behind a sign-in page", arguments: portals)

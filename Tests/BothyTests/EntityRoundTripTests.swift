@@ -28,7 +28,7 @@ import Testing
     }
     func names(_ query: RecordQuery<Trip>) throws -> [String] { try store.fetch(query).map(\.name) }
     let all = RecordQuery<Trip>()
-    #expect(try names(all.where { $0.start.within(metres: 500, of: here) }) == ["east"])
+    #expect(try names(all.where { $0.start.isWithin(metres: 500, of: here) }) == ["east"])
     let box = GeoBox(west: 179, south: -20, east: -179, north: -10)
     #expect(try names(all.where { $0.start.isIn(box) }.order { $0.name.ascending }) == ["east", "west"])
     #expect(try names(all.nearest(to: here) { $0.start }.limit(2)) == ["east", "west"])

@@ -21,7 +21,8 @@ import Testing
     #expect(TodoList.schema["favourites"]?.kind == .references(to: "todo", onDelete: .nullify))
   }
 
-  @Test("The attribute's arguments give the type's name, scope, write mode and permissions") func arguments() {
+  @Test("The attribute's arguments give the type's name, scope, write mode and permissions") func arguments()
+  {
     #expect(Todo.typeName == "todo" && TodoList.typeName == "TodoList")
     #expect(!Defaults.schema.isSynced && Todo.schema.isSynced)
     #expect(Account.schema.writeMode == .remoteOnly)

@@ -141,5 +141,5 @@ public extension Travel {
 
 @available(macOS 15, *)
 @Bothy.Entity("later") struct Later {
-  @Bothy.Indexed @Bothy.Unique var code: Swift.String
+  @Bothy.Indexed @Bothy.UniqueValue var code: Swift.String
 }

@@ -36,7 +36,7 @@ struct ConflictPicturesTests {
     let report = await ada.store.sync()
     for device in [ada, ben] { await device.store.sync() }
     #expect(try await world.snapshot().isEven)
-    return (try #require(try ben.store.store.fetch(Hut.self, id: hut.id)), report.overwritten.count)
+    return (try #require(try await ben.store.store.fetch(Hut.self, id: hut.id)), report.overwritten.count)
   }
 
   @Test(

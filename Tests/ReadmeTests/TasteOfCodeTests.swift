@@ -26,17 +26,16 @@ struct TasteOfCodeTests {
     let remote = InProcessRemote(authority)
 
     // README: begin
-    let store = try SyncedStore(at: path, schema: StoreSchema(Todo.self), remote: remote)
+    let store = try SyncedStore(at: path, schema: [Todo.self], remote: remote)
 
     let receipt = try await store.save(Todo(title: "Oil the lamp"))  // durable here, sent when it can be
-    let open = try await store.fetch(
-      RecordQuery<Todo>().where { $0.done == false }.order { $0.due.ascending })
+    let open = try await store.fetch(Todo.where { !$0.done }.order(by: \.due))
 
     let report = await store.sync()  // or `await store.run()`, which does so by itself
-    print(open.values.map(\.title), receipt.state, report.pushed)
+    print(open.map(\.title), receipt.state, report.pushed)
     // README: end
 
-    #expect(open.values.map(\.title) == ["Oil the lamp"])
+    #expect(open.map(\.title) == ["Oil the lamp"])
     #expect(receipt.state == .pending)
     #expect(report.pushed == 1)
     #expect(try await authority.digest(space: "test", principal: Principal("tester"), .space).count == 1)
@@ -85,8 +84,8 @@ struct TasteOfPlacesTests {
   func runs() throws {
     let here = Coordinate(latitude: 51.5, longitude: -0.1)
     // README: begin
-    let around = RecordQuery<Trip>().where { $0.start.within(metres: 500, of: here) }
-    let nearest = RecordQuery<Trip>().where { $0.name != "Home" }.nearest(to: here) { $0.start }.limit(20)
+    let around = Trip.where { $0.start.isWithin(metres: 500, of: here) }
+    let nearest = Trip.where { $0.name != "Home" }.nearest(to: here, by: \.start).limit(20)
     // README: end
 
     let store = try Store(inMemory: StoreSchema(Trip.self))

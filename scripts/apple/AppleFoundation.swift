@@ -12,6 +12,10 @@ extension Notification.Name {
   public static let NSProcessInfoPowerStateDidChange = Notification.Name("NSProcessInfoPowerStateDidChange")
 }
 
+extension URL {
+  public static var applicationSupportDirectory: URL { URL(fileURLWithPath: "/") }
+}
+
 extension FileManager {
   public func containerURL(forSecurityApplicationGroupIdentifier groupIdentifier: String) -> URL? { nil }
 }

@@ -17,7 +17,8 @@ final class CounterFile: Sendable {
   /// Returns nothing if the file is missing or unreadable.
   func read() -> [SourceID: CacheCounters] {
     guard let data = FileManager.default.contents(atPath: path),
-      let counters = try? JSONDecoder().decode([String: CacheCounters].self, from: data)  // starts again from zero
+      // starts again from zero
+      let counters = try? JSONDecoder().decode([String: CacheCounters].self, from: data)
     else { return [:] }
     return Dictionary(uniqueKeysWithValues: counters.map { (SourceID($0.key), $0.value) })
   }

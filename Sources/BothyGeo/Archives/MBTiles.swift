@@ -154,7 +154,8 @@ extension MBTiles {
     if let lowest = numbers.flatMap({ Int.fromDatabaseValue($0[0]) }),
       let highest = numbers.flatMap({ Int.fromDatabaseValue($0[1]) })
     {
-      zooms = try? ZoomRange(lowest, highest)  // Zooms that no tile can have are reported when tiles are read.
+      // Zooms that no tile can have are reported when tiles are read.
+      zooms = try? ZoomRange(lowest, highest)
     }
     return TileArchiveInfo(
       container: .mbtiles, name: metadata["name"], attribution: metadata["attribution"],

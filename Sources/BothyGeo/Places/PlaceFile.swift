@@ -78,7 +78,8 @@ enum PlaceFile {
 
   /// Checks the application id of a file before it is opened for writing.
   private static func inspect(_ path: String, _ configuration: Configuration) throws {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)  // a missing file has no attributes
+    // a missing file has no attributes
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     guard attributes?[.size] as? Int64 ?? 0 > 0 else { return }
     var configuration = configuration
     configuration.readonly = true

@@ -1,9 +1,9 @@
 import Synchronization
 
 /// The records that a commit touched.
-public struct CommitNotice: Sendable, Hashable {
+package struct CommitNotice: Sendable, Hashable {
   /// The touched records of one type.
-  public enum Records: Sendable, Hashable {
+  package enum Records: Sendable, Hashable {
     /// The records with these ids, in no particular order, possibly with repetitions.
     case some([String])
     /// Any record: too many to list, or another process wrote and did not list them.
@@ -11,7 +11,7 @@ public struct CommitNotice: Sendable, Hashable {
   }
 
   /// The touched records by the names of their types. A type that was not touched is absent.
-  public let records: [String: Records]
+  package let records: [String: Records]
 
   init(_ touched: TouchedRecords, _ catalog: Catalog) {
     var records: [String: Records] = [:]
@@ -30,21 +30,21 @@ public struct CommitNotice: Sendable, Hashable {
 /// as one notice.
 ///
 /// Reads nothing from the store. Ends when the task is cancelled or the store is closed.
-public struct CommitStream: AsyncSequence, Sendable {
-  public typealias Element = CommitNotice
-  public typealias Failure = Never
+package struct CommitStream: AsyncSequence, Sendable {
+  package typealias Element = CommitNotice
+  package typealias Failure = Never
 
   let store: Store
   /// True to deliver also commits that touched only bookkeeping and that others must know of.
   var includesBookkeeping = false
 
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  package struct AsyncIterator: AsyncIteratorProtocol {
     private let lease: SubscriptionLease<NoticeSubscription>
 
     fileprivate init(_ lease: SubscriptionLease<NoticeSubscription>) { self.lease = lease }
 
     /// Waits for the next commit. Returns nil once the task is cancelled or the store is closed.
-    public mutating func next(
+    package mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws(Never) -> CommitNotice? {
       await lease.subscription.next(isolation: actor).map { CommitNotice($0, lease.store.catalog) }
@@ -52,7 +52,7 @@ public struct CommitStream: AsyncSequence, Sendable {
   }
 
   /// Returns an iterator that delivers the commits from this call on.
-  public func makeAsyncIterator() -> AsyncIterator {
+  package func makeAsyncIterator() -> AsyncIterator {
     let lease = SubscriptionLease(NoticeSubscription(includesBookkeeping: includesBookkeeping), in: store)
     store.notices.request()
     return AsyncIterator(lease)

@@ -1,5 +1,5 @@
 /// The records that a value depends on. A commit that touches none of them can't change the value.
-public struct ObservationRegion: Sendable, Hashable {
+package struct ObservationRegion: Sendable, Hashable {
   private enum Part: Sendable, Hashable {
     case everything
     case types([String])
@@ -12,16 +12,16 @@ public struct ObservationRegion: Sendable, Hashable {
   private init(_ part: Part) { self.part = part }
 
   /// Any record of any type.
-  public static var everything: ObservationRegion { ObservationRegion(.everything) }
+  package static var everything: ObservationRegion { ObservationRegion(.everything) }
 
   /// Returns the region of any record of the named types.
-  public static func types(_ names: String...) -> ObservationRegion { ObservationRegion(.types(names)) }
+  package static func types(_ names: String...) -> ObservationRegion { ObservationRegion(.types(names)) }
 
   /// Returns the region of any record of the named types.
-  public static func types(_ names: [String]) -> ObservationRegion { ObservationRegion(.types(names)) }
+  package static func types(_ names: [String]) -> ObservationRegion { ObservationRegion(.types(names)) }
 
   /// Returns the region of the records with these ids.
-  public static func records(_ ids: RecordID...) -> ObservationRegion { ObservationRegion(.records(ids)) }
+  package static func records(_ ids: RecordID...) -> ObservationRegion { ObservationRegion(.records(ids)) }
 
   /// Returns the region of the settings stored in the file, and of the record that holds some of them.
   package static func settings(and record: RecordID?) -> ObservationRegion {

@@ -59,7 +59,8 @@ final class SignalFile: Sendable {
 
   /// Deletes the files that no open store holds.
   static func removeStale(in folder: String) {
-    let names = try? FileManager.default.contentsOfDirectory(atPath: folder)  // Without a folder no file is stale.
+    // Without a folder no file is stale.
+    let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
     for name in names ?? [] {
       let path = folder + "/" + name
       let file = open(path, O_RDWR | O_CLOEXEC)

@@ -4,7 +4,7 @@ extension Store {
   /// equal to the last one.
   ///
   /// `fetch` runs on a thread that all observations share, in one read transaction with the others.
-  public func observe<Value: Sendable & Equatable>(
+  package func observe<Value: Sendable & Equatable>(
     _ region: ObservationRegion, fetch: @escaping @Sendable (ReadTransaction) throws -> Value
   ) -> QueryObservation<Value> {
     QueryObservation(self, region, comparing: fetch)
@@ -19,16 +19,6 @@ extension Store {
     QueryObservation(self, region, fingerprinting: fetch)
   }
 
-  /// Observes one record. Delivers nil while the record doesn't exist. Reads one row by primary key after each commit
-  /// that touches it.
-  public func values<E: Entity>(of type: E.Type, id: String) -> QueryObservation<E?> {
-    observe(.records(RecordID(type: E.typeName, id: id))) { transaction, fingerprint in
-      let entity = try transaction.fetch(type, id: id)
-      if let entity { fingerprint.combine(entity) }
-      return entity
-    }
-  }
-
   /// Observes one value of one record, for example `\.title`. Delivers only changes of that value, and nil while the
   /// record doesn't exist. Reads one row by primary key after each commit that touches it.
   public func values<E: Entity, Value: Sendable & Equatable>(
@@ -38,12 +28,12 @@ extension Store {
   }
 
   /// Observes one record of any type. Delivers nil while the record doesn't exist.
-  public func values(of id: RecordID) -> QueryObservation<AnyRecord?> {
+  package func values(of id: RecordID) -> QueryObservation<AnyRecord?> {
     observe(.records(id)) { try $0.record(id) }
   }
 
   /// The commits, each with the records that it touched.
-  public var commits: CommitStream { CommitStream(store: self) }
+  package var commits: CommitStream { CommitStream(store: self) }
 
   /// Like `commits`, but includes commits that touched no record and changed other data that must be reported.
   package var allCommits: CommitStream { CommitStream(store: self, includesBookkeeping: true) }

@@ -1,24 +1,20 @@
-/// Observing queries. Each is read again after a commit that touches a record of the query's type, and delivered if its
-/// rows differ from the last ones delivered. `ReadTransaction.fetch` documents the cost of a read.
-extension Store {
-  /// Observes the records that the query describes, in its order.
-  public func values<E: Entity>(of query: RecordQuery<E>) -> QueryObservation<[E]> {
-    observe(.types(E.typeName)) { transaction, fingerprint in
-      var rows = try RowCursor(query.recordQuery, in: transaction, isKept: true)
-      defer { rows.close() }
-      var entities: [E] = []
-      while try rows.next() {
-        rows.combine(into: &fingerprint)
-        entities.append(try E(id: rows.id, from: &rows.fields))
-      }
-      return entities
+/// Watching what requests give. Each is read again after a commit that touches a record of its types, and delivered when
+/// what was read differs from the last time; a read costs what `ReadTransaction.fetch` says.
+extension Store: ReadableStore {
+  public func values<R: ReadRequest>(of request: R) -> QueryObservation<R.Value> {
+    let plan = request.plan
+    return observe(plan.region) { transaction, fingerprint in
+      var kept: RowFingerprint? = fingerprint
+      defer { if let kept { fingerprint = kept } }
+      return try plan.run(transaction, &kept)
     }
   }
+}
 
-  /// Observes the records of any type that the query describes.
-  public func values(of query: AnyQuery) -> QueryObservation<[AnyRecord]> {
-    observe(.types(query.type)) { transaction, fingerprint in
-      var rows = try RowCursor(query, in: transaction, isKept: true, isWhole: true)
+extension AnyQuery: ReadRequest {
+  public var plan: ReadPlan<[AnyRecord]> {
+    ReadPlan(.types(type)) { transaction, fingerprint in
+      var rows = try RowCursor(self, in: transaction, isKept: fingerprint != nil, isWhole: true)
       defer { rows.close() }
       var records: [AnyRecord] = []
       while try rows.next() {
@@ -29,13 +25,13 @@ extension Store {
     }
   }
 
-  /// Observes the number of records that the query describes.
-  public func counts<E: Entity>(of query: RecordQuery<E>) -> QueryObservation<Int> {
-    counts(of: query.recordQuery)
-  }
-
-  /// Observes the number of records that the query describes.
-  public func counts(of query: AnyQuery) -> QueryObservation<Int> {
-    observe(.types(query.type)) { try $0.count(query) }
+  /// Counts the records. Reads no fields but those of the condition.
+  public func count() -> AggregateQuery<Int> {
+    AggregateQuery(
+      plan: ReadPlan(.types(type)) { transaction, fingerprint in
+        let count = try transaction.count(self)
+        fingerprint?.combine(count)
+        return count
+      })
   }
 }

@@ -147,7 +147,8 @@ extension FieldValue {
     case (.text(let text), .date): return Timestamp(rfc3339: text).map { .date($0.milliseconds) }
     case (.text(let text), .data): return Data(base64Encoded: text).map { .data($0) }
     case (.json(let text), .coordinate), (.text(let text), .coordinate):
-      let coordinate = try? Coordinate(json: JSONValue(parsing: text))  // Other text isn't a value of the kind.
+      // Other text isn't a value of the kind.
+      let coordinate = try? Coordinate(json: JSONValue(parsing: text))
       return coordinate.map { .coordinate($0) }
     default: return nil
     }

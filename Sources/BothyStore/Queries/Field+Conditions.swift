@@ -3,10 +3,10 @@
 /// Each creates a `Condition` or a `SortKey` value and reads nothing.
 extension FieldExpression {
   /// A condition that is true if the field has no value.
-  public var isNull: Condition { .compare(field: name, .equal, .null) }
+  package var isNull: Condition { .compare(field: name, .equal, .null) }
 
   /// A condition that is true if the field has a value.
-  public var isNotNull: Condition { .compare(field: name, .notEqual, .null) }
+  package var isNotNull: Condition { .compare(field: name, .notEqual, .null) }
 
   /// Returns a condition that is true if the list of references, or the JSON list, contains `id`.
   public func includes(_ id: String) -> Condition { .includes(field: name, id) }
@@ -37,7 +37,7 @@ extension TextExpression {
 extension CoordinateExpression {
   /// Returns a condition that is true at most `metres` from `centre` on the great circle, and false without a
   /// coordinate. Looks an indexed field up in its R-tree.
-  public func within(metres: Double, of centre: Coordinate) -> Condition {
+  public func isWithin(metres: Double, of centre: Coordinate) -> Condition {
     .near(field: name, centre: centre, metres: metres)
   }
 

@@ -42,8 +42,8 @@ struct RowCursor {
   /// The id of the current row.
   @usableFromInline var id: String { statement.text(at: 0) ?? "" }
 
-  /// Adds the raw values of the current row to a fingerprint.
-  func combine(into fingerprint: inout RowFingerprint) { fingerprint.combine(row: statement) }
+  /// Adds the raw values of the current row to a fingerprint, where one is given.
+  func combine(into fingerprint: inout RowFingerprint?) { fingerprint?.combine(row: statement) }
 
   /// Ends the loop before its last row.
   @usableFromInline

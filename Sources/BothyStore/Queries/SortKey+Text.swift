@@ -8,7 +8,7 @@ extension SortKey: CustomStringConvertible {
   /// Reads `-due,title`: fields separated by commas, with `-` before those sorted from the largest. Also reads
   /// `start NEAREST 51.5,-0.1` or `FARTHEST`, by the distance from latitude and longitude. Empty text has no keys.
   /// Throws `WhereSyntaxError` with the position of an invalid key.
-  public static func parse(_ text: String) throws(WhereSyntaxError) -> [SortKey] {
+  package static func parse(_ text: String) throws(WhereSyntaxError) -> [SortKey] {
     if text.allSatisfy(\.isWhitespace) { return [] }
     var parts = text.split(separator: ",", omittingEmptySubsequences: false)[...]
     var keys: [SortKey] = []

@@ -9,14 +9,14 @@
 ///
 /// Keywords may be written in any case. Text is in single or double quotes, with a quote inside doubled. Fields and
 /// kinds are checked when the query runs. Reads left to right once; nesting is limited.
-public struct WhereParser {
+package struct WhereParser {
   private var lexer: WhereLexer
   private var token: WhereLexer.Token
   private var ahead: WhereLexer.Token
   private var depth = 0
 
   /// Returns the condition of `text`. Empty text is true of every record. Throws `WhereSyntaxError`.
-  public static func parse(_ text: String) throws(WhereSyntaxError) -> Condition {
+  package static func parse(_ text: String) throws(WhereSyntaxError) -> Condition {
     var parser = try WhereParser(text)
     if parser.token.kind == .end { return .all }
     let predicate = try parser.disjunction()

@@ -1,11 +1,11 @@
 /// A syntax error in the text form of a condition, with its position and a correction.
-public struct WhereSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct WhereSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The mistake and its correction.
-  public var message: String
+  package var message: String
   /// The column of the error, counted in characters from 1.
-  public var column: Int
+  package var column: Int
   /// The whole text.
-  public var text: String
+  package var text: String
 
   init(message: String, column: Int, text: String) {
     self.message = message
@@ -14,7 +14,7 @@ public struct WhereSyntaxError: Error, Sendable, Hashable, CustomStringConvertib
   }
 
   /// The message, the text and a caret under the column.
-  public var description: String {
+  package var description: String {
     let line = String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 })
     return "\(message) (column \(column))\n  \(line)\n  \(String(repeating: " ", count: max(0, column - 1)))^"
   }

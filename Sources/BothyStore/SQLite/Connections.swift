@@ -86,7 +86,8 @@ package struct Connections: Sendable {
 
   /// Checks the marks of an existing file with a read-only connection.
   private static func inspect(_ path: String, schemaVersion: Int) throws {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)  // An absent file has no attributes.
+    // An absent file has no attributes.
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     if attributes?[.type] as? FileAttributeType == .typeDirectory {
       throw StoreError(.cannotOpen, "\(path) is a folder. Give the path of a file in it.")
     }

@@ -97,6 +97,18 @@ public struct StoreSchema: Sendable, Hashable {
   }
 }
 
+/// `[TodoList.self, Todo.self]`: the types of an app, at version 1.
+extension StoreSchema: ExpressibleByArrayLiteral {
+  public init(arrayLiteral types: any Entity.Type...) { self.init(types) }
+
+  /// The schema of entity types, in their order.
+  ///
+  /// - Parameter version: Rises when the app changes its types; a file of a higher version is refused.
+  public init(_ types: [any Entity.Type], version: Int = 1) {
+    self.init(version: version, types: types.map { $0.schema })
+  }
+}
+
 extension FieldValue {
   /// True if the value fits `field`: one of its kind, or null if it is optional.
   public func fits(_ field: FieldSchema) -> Bool {

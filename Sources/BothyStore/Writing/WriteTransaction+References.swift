@@ -76,7 +76,13 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
-  static func notFound(_ id: RecordID) -> StoreError {
+  package static func notFound(_ id: RecordID) -> StoreError {
     StoreError(.notFound, "There is no record \(id). Use `insert` or `save` to create it.")
+  }
+
+  package static func alreadyExists(_ id: RecordID, _ cause: (any Error)? = nil) -> StoreError {
+    StoreError(
+      .alreadyExists, "\(id.type) already has a record '\(id.id)'. Use `save` or `update` to change it.",
+      underlying: cause)
   }
 }

@@ -223,10 +223,7 @@ public final class WriteTransaction: ReadTransaction {
     do { try insert.run() } catch let error as DatabaseError
       where error.extendedResultCode == .SQLITE_CONSTRAINT_PRIMARYKEY
     {
-      throw StoreError(
-        .alreadyExists,
-        "\(table.schema.name) already has a record '\(id)'. Use `save` or `update` to change it.",
-        underlying: error)
+      throw Self.alreadyExists(RecordID(type: table.schema.name, id: id), error)
     }
   }
 

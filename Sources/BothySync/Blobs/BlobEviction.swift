@@ -61,7 +61,8 @@ struct BlobEviction {
       var requests = 0
       _ = try await BlobHealing(pass: pass).send(file, &requests)
       return false
-    } catch { return nil }  // without the server's confirmation nothing is deleted; the next eviction requests it again
+      // without the server's confirmation nothing is deleted; the next eviction requests it again
+    } catch { return nil }
   }
 
   func run() async throws { try await run(budget: pass.configuration.blobs.budget) }

@@ -39,14 +39,16 @@ extension SyncedStore {
     -> FetchResult<E>
   {
     try await searching {
-      try await fetch(query, options: RequestOptions(fetchPolicy: .networkOnly, cacheResults: keepsResults))
+      try await fetchResult(
+        query, options: RequestOptions(fetchPolicy: .networkOnly, cacheResults: keepsResults))
     }
   }
 
   /// The same for any type of the schema.
   public func search(_ query: AnyQuery, keepsResults: Bool = false) async throws -> FetchResult<AnyRecord> {
     try await searching {
-      try await fetch(query, options: RequestOptions(fetchPolicy: .networkOnly, cacheResults: keepsResults))
+      try await fetchResult(
+        query, options: RequestOptions(fetchPolicy: .networkOnly, cacheResults: keepsResults))
     }
   }
 

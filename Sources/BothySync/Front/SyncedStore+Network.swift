@@ -19,7 +19,7 @@ extension SyncedStore {
       let records = try await unmerged(query, found.records, with: pending)
       let schema = try store.catalog.table(query.type).schema
       let values = try shown.evaluate(over: records, schema: schema).map(convert)
-      return FetchResult(values: values, origin: .network, isComplete: true, age: .zero)
+      return FetchResult(records: values, origin: .remote, isComplete: true, age: .zero)
     }
     try await merge(found, query)
     for field in query.include { try await fetchTargets(of: field, in: found.records) }
@@ -31,7 +31,7 @@ extension SyncedStore {
       }
     }
     var result = try await local(shown, read)
-    result.origin = .network
+    result.origin = .remote
     result.isComplete = true
     result.age = .zero
     return result
@@ -181,10 +181,10 @@ extension SyncedStore {
         try await take(found.records)
       }
       let values = try await unmerged(query, found.records).map(convert)
-      return FetchResult(values: values, origin: .network, isComplete: true, age: .zero)
+      return FetchResult(records: values, origin: .remote, isComplete: true, age: .zero)
     } catch let error as SyncError where error.code == .notLocallyEvaluable {
       guard configuration.unevaluable == .empty else { throw error }
-      return FetchResult(values: [], origin: .cache, isComplete: false, age: nil)
+      return FetchResult(records: [], origin: .local, isComplete: false, age: nil)
     }
   }
 

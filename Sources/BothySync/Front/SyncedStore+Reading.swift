@@ -7,7 +7,7 @@ extension SyncedStore {
   /// Cost: one local query; with a network policy one round trip before it for each thousand records, and one
   /// transaction to merge them. An answer with news of what the file follows costs a pull more, so that no part of a
   /// transaction is shown. Throws `SyncError` `.unreachable` where the policy needs the server.
-  public func fetch<E: Entity>(
+  public func fetchResult<E: Entity>(
     _ query: RecordQuery<E>, options: RequestOptions = RequestOptions()
   ) async throws -> FetchResult<E> {
     try await answer(
@@ -20,7 +20,7 @@ extension SyncedStore {
   }
 
   /// The same for any type.
-  public func fetch(
+  public func fetchResult(
     _ query: AnyQuery, options: RequestOptions = RequestOptions()
   ) async throws -> FetchResult<AnyRecord> {
     try await answer(query, options, { try $0.fetch($1) }, { $0 })
@@ -41,9 +41,9 @@ extension SyncedStore {
     case .cacheElseNetwork:
       let cached = try await local(query, read)
       let isKnownEmpty = configuration.trustsCompleteness && cached.isComplete
-      guard cached.stale.isEmpty && (!cached.values.isEmpty || isKnownEmpty) else {
+      guard cached.stale.isEmpty && (!cached.records.isEmpty || isKnownEmpty) else {
         do { return try await fromNetwork(query, options, read, convert) } catch let error as SyncError
-          where error.leavesTheFile && !cached.values.isEmpty
+          where error.leavesTheFile && !cached.records.isEmpty
         { return cached }
       }
       return cached
@@ -56,7 +56,7 @@ extension SyncedStore {
       let report = await sync(
         container: query.container, within: options.timeout ?? configuration.readTimeout)
       var result = try await local(query, read)
-      if let report, report.skipped == nil { result.origin = .network }
+      if let report, report.skipped == nil { result.origin = .remote }
       return result
     case .cacheThenRefresh:
       engine.ask()
@@ -88,10 +88,9 @@ extension SyncedStore {
   }
 
   /// One record by id, by policy. Nil when there is none. Costs and throws as a query.
-  public func fetch<E: Entity>(_ type: E.Type, id: String, options: RequestOptions = RequestOptions())
-    async throws -> E?
-  {
-    try await fetch(RecordQuery<E>().where(.compare(field: "id", .equal, .text(id))), options: options).values
+  public func fetch<E: Entity>(_ type: E.Type, id: String, options: RequestOptions) async throws -> E? {
+    try await fetchResult(RecordQuery<E>().where(.compare(field: "id", .equal, .text(id))), options: options)
+      .records
       .first
   }
 
@@ -100,7 +99,9 @@ extension SyncedStore {
   public func count(_ query: AnyQuery, options: RequestOptions = RequestOptions()) async throws -> Int {
     let configuration = configuration
     let policy = try self.policy(for: query.type, options, configuration)
-    if try reasonForServerOnly(query) != nil { return try await fetch(query, options: options).values.count }
+    if try reasonForServerOnly(query) != nil {
+      return try await fetchResult(query, options: options).records.count
+    }
     switch policy {
     case .networkOnly, .networkElseCache:
       do { return try await networkCount(query, options) } catch let error as SyncError
@@ -109,10 +110,10 @@ extension SyncedStore {
     case .cacheElseNetwork:
       let cached = try await local(query) { try $0.fetch($1) }
       let isKnownEmpty = configuration.trustsCompleteness && cached.isComplete
-      return cached.values.isEmpty && !isKnownEmpty
-        ? try await networkCount(query, options) : cached.values.count
+      return cached.records.isEmpty && !isKnownEmpty
+        ? try await networkCount(query, options) : cached.records.count
     case .syncThenCache, .cacheOnly, .cacheThenRefresh:
-      return try await fetch(query, options: options).values.count
+      return try await fetchResult(query, options: options).records.count
     }
   }
 
@@ -129,7 +130,7 @@ extension SyncedStore {
     }
     var options = options
     options.fetchPolicy = .networkOnly
-    return try await fetch(query, options: options).values.count
+    return try await fetchResult(query, options: options).records.count
   }
 
   func local<Value: Identifiable<String> & Sendable>(
@@ -149,7 +150,7 @@ extension SyncedStore {
       let values = try read(transaction, query)
       let stale = try StaleRows.ids(of: query.type, in: transaction)
       return FetchResult(
-        values: values, origin: .cache, isComplete: known != nil,
+        records: values, origin: .local, isComplete: known != nil,
         age: known.map { .milliseconds(max(0, now - $0)) },
         stale: stale.isEmpty ? [] : stale.intersection(values.map(\.id)))
     }

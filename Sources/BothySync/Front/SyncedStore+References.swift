@@ -109,7 +109,7 @@ extension SyncedStore {
     guard (0...limit).contains(depth), paths.allSatisfy({ $0.steps.count <= limit }) else {
       throw StoreError(.invalidQuery, "A prefetch follows at most \(limit) steps of references.")
     }
-    let first = try await fetch(query, options: options).values
+    let first = try await fetchResult(query, options: options).records
     var prefetch = Prefetch(records: Set(first.map(\.recordID)))
     if paths.isEmpty {
       try await follow(first, depth, options, &prefetch)
@@ -169,7 +169,7 @@ extension SyncedStore {
         for start in stride(from: 0, to: ids.count, by: 500) {
           let some = ids[start..<min(start + 500, ids.count)]
           let condition = Self.refers(field, of: store.schema[type], to: some)
-          reached += try await fetch(AnyQuery(type, where: condition), options: options).values
+          reached += try await fetchResult(AnyQuery(type, where: condition), options: options).records
         }
         prefetch.records.formUnion(reached.map(\.recordID))
       }

@@ -3,25 +3,31 @@ import Logging
 
 /// Writing by policy.
 extension SyncedStore {
-  /// Saves a record, new or changed, by the save policy of `options`, else the one in force.
+  /// Saves a record, as `save(_:in:policy:)` does, by the options of one call.
   ///
-  /// Under `.cacheThenNetwork` and `.cacheOnly` it returns when the write is durable here: one transaction.
-  /// Under `.networkThenCache` and `.networkOnly` it returns when the server has answered: one round trip and four
-  /// transactions. A refusal is thrown and changes nothing here. Readers see the record as it was until then. Once it has
-  /// begun it is carried through, whatever becomes of the task: one that is cancelled gets the same receipt or error.
-  /// Before that a cancelled task throws, and nothing is changed. A process that ends meanwhile leaves the change to
-  /// the next sync.
+  /// Once a save that asks the server first has begun it is carried through, whatever becomes of the task: one that is
+  /// cancelled gets the same receipt or error. Before that a cancelled task throws, and nothing is changed. A process that
+  /// ends meanwhile leaves the change to the next sync.
   ///
-  /// Another change of the record that is made here meanwhile makes both pending: a refusal then waits in the inbox.
+  /// Another change of the record that is made here meanwhile makes both pending. A rejection then waits in the inbox.
   ///
   /// A record with pending work is different under `.networkThenCache`: the change is added to that work, durable here,
-  /// and all of it is sent at once. A refusal is thrown, and waits in the inbox. A draft stays a draft.
-  ///
-  /// Throws `StoreError` for what does not fit the schema, `SyncError` `.rejected` for a refusal, `.unreachable` under
-  /// `.networkOnly`, and `.requiresNetwork` for a type that is written on the server only.
+  /// and all of it is sent at once. A rejection is thrown, and waits in the inbox. A draft stays a draft.
   @discardableResult
   public func save<E: Entity>(
-    _ entity: E, in container: String? = nil, options: RequestOptions = RequestOptions()
+    _ entity: E, in container: String? = nil, options: RequestOptions
+  ) async throws -> SaveReceipt {
+    try await write(entity, in: container, options, exists: nil) { try $0.save(entity, in: container) }
+  }
+
+  /// Writes a record by the write policy.
+  ///
+  /// - Parameters:
+  ///   - exists: True for a record that has to be on this device, false for one that must not be.
+  ///   - local: The write in the local file, where that comes first.
+  func write<E: Entity>(
+    _ entity: E, in container: String?, _ options: RequestOptions, exists: Bool?,
+    _ local: @escaping @Sendable (WriteTransaction) throws -> Void
   ) async throws -> SaveReceipt {
     var record = AnyRecord(entity)
     record.container = container ?? E.typeName
@@ -29,16 +35,20 @@ extension SyncedStore {
     for field in E.schema.fields where record.fields[field.name] == nil { record.fields[field.name] = .null }
     let change = LocalChange.save(record, in: container)
     let options = begun(options)
-    switch try policy(options, E.typeName) {
+    let policy = try policy(options, E.typeName)
+    switch policy {
     case .cacheThenNetwork, .cacheOnly:
       return try await engine.locks.withWrite(record.container) {
         try await keep(change, options) { transaction in
-          try transaction.save(entity, in: container)
+          try local(transaction)
           try self.hold(change.id, options, in: transaction)
         }
       }
-    case .networkThenCache: return try await networkFirst(change, keepsLocally: true, options)
-    case .networkOnly: return try await networkFirst(change, keepsLocally: false, options)
+    case .networkThenCache, .networkOnly:
+      if let exists, try await store.read({ try $0.exists(change.id) }) != exists {
+        throw exists ? WriteTransaction.notFound(change.id) : WriteTransaction.alreadyExists(change.id)
+      }
+      return try await networkFirst(change, keepsLocally: policy == .networkThenCache, options)
     }
   }
 
@@ -72,7 +82,7 @@ extension SyncedStore {
   /// The same for an entity type.
   @discardableResult
   public func delete<E: Entity>(
-    _ type: E.Type, id: String, options: RequestOptions = RequestOptions()
+    _ type: E.Type, id: String, options: RequestOptions
   ) async throws -> SaveReceipt {
     try await delete(RecordID(type: E.typeName, id: id), options: options)
   }

@@ -24,7 +24,8 @@ struct GetCommand: AsyncParsableCommand {
       let schema = try session.type(type)
       let query = AnyQuery(type, where: .compare(field: "id", .equal, .text(id)))
       let policy = session.fetchPolicy(fetch)
-      let found = try await session.store.fetch(query, options: RequestOptions(fetchPolicy: policy)).values
+      let found = try await session.store.fetchResult(query, options: RequestOptions(fetchPolicy: policy))
+        .records
         .first
       guard let found else {
         throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.")

@@ -38,14 +38,14 @@ struct QueryCommand: AsyncParsableCommand {
       // A server without a schema finds nothing for a misspelt field, so the file's own schema is checked first.
       let asked = try order.ordered(query.query(limit: limit, offset: offset), type).checked(for: type)
       let policy = session.fetchPolicy(fetch)
-      let result = try await session.store.fetch(asked, options: RequestOptions(fetchPolicy: policy))
+      let result = try await session.store.fetchResult(asked, options: RequestOptions(fetchPolicy: policy))
       let nearest = order.nearest == nil ? nil : asked.order.first
-      let records = try ShownRecord.all(result.values, in: session.store, nearest: nearest)
+      let records = try ShownRecord.all(result.records, in: session.store, nearest: nearest)
       try output.print {
         ShownRecord.table(records, type)
       } json: { writer in
         writer.list("records", records) { $1.write(to: &$0) }
-        writer.member("origin", result.origin.rawValue)
+        writer.member("origin", result.origin == .remote ? "network" : "cache")
         writer.member("complete", result.isComplete)
         writer.member("age", result.age.map { $0 / .seconds(1) })
       }

@@ -42,7 +42,7 @@ struct ClosingTests {
       }
       _ = await observed.result
       let again = try Store(at: folder.path + "/\(round).bothy", schema: todoSchema)
-      #expect(try again.fetch(Todo.self, id: "a") != nil)
+      #expect(try await again.fetch(Todo.self, id: "a") != nil)
       try again.close()
     }
   }

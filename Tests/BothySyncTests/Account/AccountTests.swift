@@ -192,7 +192,7 @@ struct AccountTests {
     let scores = try kept.map { try $0.fields.members()["score"] }
     #expect(kept.map(\.id.id).sorted() == ["kept", "new"])
     #expect(scores.contains(.int(2)))
-    #expect(try back.account.store.store.fetch(Note.self, id: "new")?.note == "déjà \"vu\"\n")
+    #expect(try await back.account.store.store.fetch(Note.self, id: "new")?.note == "déjà \"vu\"\n")
     #expect(try back.account.store.outbox().map(\.record.id) == ["draft"])
     #expect(try back.account.store.diagnose().findings.isEmpty)
   }

@@ -108,9 +108,9 @@ struct UpkeepTests {
     #expect(try await world.authority.upkeep(space: "test", terms).floor != nil)
     #expect(try await tombstones(world) == 0)
     #expect(await away.store.sync().rebased == [.space])
-    #expect(try away.store.store.fetch(Note.self, id: "a") == nil)
+    #expect(try await away.store.store.fetch(Note.self, id: "a") == nil)
     #expect(await here.store.sync().skipped == nil)
-    #expect(try here.store.store.fetch(Note.self, id: "b")?.note == "written away")
+    #expect(try await here.store.store.fetch(Note.self, id: "b")?.note == "written away")
     let digest = try await world.serverDigest().digest
     for device in [here, away] { #expect(try device.store.digest().digest == digest) }
   }

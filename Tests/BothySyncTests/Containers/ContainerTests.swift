@@ -32,8 +32,8 @@ struct ContainerTests {
     await pair.b.store.sync()
     let query = AnyQuery("Note", container: "trips/oslo", includesChildren: true)
     for policy in [FetchPolicy.networkOnly, .cacheOnly, .syncThenCache] {
-      let found = try await store.fetch(query, options: RequestOptions(fetchPolicy: policy))
-      #expect(found.values.map(\.id).sorted() == ["trips/oslo", "trips/oslo/day1"], "\(policy)")
+      let found = try await store.fetchResult(query, options: RequestOptions(fetchPolicy: policy))
+      #expect(found.records.map(\.id).sorted() == ["trips/oslo", "trips/oslo/day1"], "\(policy)")
     }
     #expect(try await store.count(query, options: RequestOptions(fetchPolicy: .networkOnly)) == 2)
   }

@@ -14,7 +14,7 @@ enum WaitingCall: String, CaseIterable, Sendable {
     switch self {
     case .sync: #expect(await store.sync().skipped?.name == "unreachable")
     case .caughtUp: try await store.caughtUp()
-    case .fetch: _ = try await store.fetch(RecordQuery<Note>(), options: online)
+    case .fetch: _ = try await store.fetchResult(RecordQuery<Note>(), options: online)
     case .count: _ = try await store.count(AnyQuery("Note"), options: online)
     case .refresh: _ = try await store.refresh()
     case .digest: _ = try await store.remoteDigest()

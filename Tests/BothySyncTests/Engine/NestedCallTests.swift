@@ -60,7 +60,7 @@ struct NestedCallTests {
       await store.withWriteLock("Note") {
         #expect(await store.sync().pushed == 1)
         let reading = RequestOptions(fetchPolicy: .syncThenCache)
-        #expect((try? await store.fetch(RecordQuery<Note>(), options: reading))?.origin == .network)
+        #expect((try? await store.fetchResult(RecordQuery<Note>(), options: reading))?.origin == .remote)
       }
     }
   }

@@ -206,7 +206,8 @@ struct RunTests {
     try await a.store.save(Note(id: "T3", "three"))
     a.remote.hint()
     a.store.requestSync()
-    _ = try await a.store.fetch(RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .syncThenCache))
+    _ = try await a.store.fetchResult(
+      RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .syncThenCache))
     await running.stop()
     let again = Task { [clock = running.clock, store = a.store] in await store.run(clock: clock) }
     try await until { a.store.status.phase == .waiting(attempt: 2) }
@@ -286,7 +287,7 @@ struct RunTests {
     await running.clock.waitForSleepers()
     a.remote.forgetRequests()
     let refreshing = RequestOptions(fetchPolicy: .cacheThenRefresh)
-    for _ in 0..<3 { _ = try await a.store.fetch(RecordQuery<Note>(), options: refreshing) }
+    for _ in 0..<3 { _ = try await a.store.fetchResult(RecordQuery<Note>(), options: refreshing) }
     // Each request wakes the loop, which continues to wait.
     try await until { running.clock.sleepers == [.seconds(1)] }
     #expect(a.remote.requests.isEmpty)

@@ -190,12 +190,12 @@ struct SyncPolicyTests {
     let slow = SlowReads(pair.a.remote, latch)
     let store = try SyncedStore(at: nil, schema: .notes, remote: slow, configuration: .quiet)
     store.fetchPolicy = .networkOnly
-    let read = Task { try await store.fetch(RecordQuery<Note>()) }
+    let read = Task { try await store.fetchResult(RecordQuery<Note>()) }
     await latch.reached()
     store.fetchPolicy = .cacheOnly
     latch.open()
-    #expect(try await read.value.origin == .network)
-    #expect(try await store.fetch(RecordQuery<Note>()).origin == .cache)
+    #expect(try await read.value.origin == .remote)
+    #expect(try await store.fetchResult(RecordQuery<Note>()).origin == .local)
   }
 
   /// Promises: S-21, S-22, S-23, S-24
@@ -238,7 +238,7 @@ struct SyncPolicyTests {
     await running.pair.b.store.sync()
     try await running.send(.reachable)
     #expect(running.store.fetchPolicy == .cacheOnly)
-    #expect(try await running.store.fetch(RecordQuery<Note>()).values.map(\.title) == ["mine"])
+    #expect(try await running.store.fetchResult(RecordQuery<Note>()).records.map(\.title) == ["mine"])
     #expect(running.a.remote.reads == 0)
     var policies = running.store.fetchPolicies.makeAsyncIterator()
     #expect(await policies.next() == .cacheOnly)
@@ -246,7 +246,7 @@ struct SyncPolicyTests {
     running.clock.advance(by: .seconds(1))
     #expect(await policies.next() == .networkOnly)
     #expect(try running.a.store.outbox().isEmpty)
-    #expect(try await running.store.fetch(RecordQuery<Note>()).origin == .network)
+    #expect(try await running.store.fetchResult(RecordQuery<Note>()).origin == .remote)
     await running.stop()
   }
 
@@ -296,12 +296,12 @@ struct SyncPolicyTests {
     #expect(store.fetchPolicy == .cacheOnly)
     pair.a.remote.isOffline = true
     #expect(await store.sync().skipped?.name == "unreachable")
-    #expect(try await store.fetch(RecordQuery<Note>()).values.map(\.title) == ["mine"])
+    #expect(try await store.fetchResult(RecordQuery<Note>()).records.map(\.title) == ["mine"])
     #expect(pair.a.remote.reads == 0)
     pair.a.remote.isOffline = false
     await store.sync()
     #expect(store.fetchPolicy == .networkElseCache)
-    #expect(try await store.fetch(RecordQuery<Note>()).origin == .network)
+    #expect(try await store.fetchResult(RecordQuery<Note>()).origin == .remote)
   }
 
   /// Promises: S-24
@@ -309,9 +309,9 @@ struct SyncPolicyTests {
   func unknown() async throws {
     let pair = try await Pair.sharing()
     #expect(pair.a.store.status.network == .unknown)
-    #expect(try await pair.a.store.fetch(RecordQuery<Note>()).origin == .network)
+    #expect(try await pair.a.store.fetchResult(RecordQuery<Note>()).origin == .remote)
     pair.a.remote.isOffline = true
-    #expect(try await pair.a.store.fetch(RecordQuery<Note>()).origin == .cache)
+    #expect(try await pair.a.store.fetchResult(RecordQuery<Note>()).origin == .local)
     let receipt = try await pair.a.store.save(
       Note(id: "T2", "two"), options: RequestOptions(savePolicy: .networkThenCache))
     #expect(receipt.state == .pending)

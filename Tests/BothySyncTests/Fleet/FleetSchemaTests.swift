@@ -42,10 +42,10 @@ struct FleetSchemaTests {
     #expect(try await world.serverRecords()[id("N1")]?.fields.members() == ["title": "new"])
     let digest = try await world.serverDigest().digest
     for device in [old, migrated, fresh] { #expect(try device.store.digest().digest == digest) }
-    let found = try await fresh.store.fetch(
+    let found = try await fresh.store.fetchResult(
       AnyQuery("Note", where: .compare(field: "heading", .equal, "new")),
       options: RequestOptions(fetchPolicy: .networkOnly))
-    #expect(found.values.map(\.id) == ["N1"])
+    #expect(found.records.map(\.id) == ["N1"])
   }
 
   @Test("A renamed type is one type for old and new apps, with its container")

@@ -34,7 +34,8 @@ struct CancelledSaveTests {
     return await task.result
   }
 
-  @Test("A cancelled awaited save is kept, and reports that the next sync sends it", arguments: [false, true])
+  @Test(
+    "A cancelled awaited save is kept, and reports that the next sync sends it", arguments: [false, true])
   func kept(afterAnswer: Bool) async throws {
     let pair = try await Pair.sharing()
     var note = try #require(try pair.a.note())

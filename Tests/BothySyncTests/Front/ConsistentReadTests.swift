@@ -35,8 +35,8 @@ struct ConsistentReadTests {
       try transaction.delete(BankAccount.self, id: "x")
     }
     await pair.b.store.sync()
-    let found = try await pair.a.store.fetch(RecordQuery<BankAccount>().where { $0.balance == 100 })
-    #expect(found.values.isEmpty && found.isComplete)
+    let found = try await pair.a.store.fetchResult(RecordQuery<BankAccount>().where { $0.balance == 100 })
+    #expect(found.records.isEmpty && found.isComplete)
     #expect(try pair.a.balances() == ["y": 200])
   }
 
@@ -46,9 +46,9 @@ struct ConsistentReadTests {
     try pair.b.transfer(10, from: "x", to: "y")
     await pair.b.store.sync()
     pair.a.remote.setScript(forExchange: { _ in .lostRequest })
-    let found = try await pair.a.store.fetch(
+    let found = try await pair.a.store.fetchResult(
       RecordQuery<BankAccount>().where(.compare(field: "id", .equal, "x")))
-    #expect(found.values.map(\.balance) == [100] && found.origin == .cache)
+    #expect(found.records.map(\.balance) == [100] && found.origin == .local)
     await #expect(throws: SyncError.self) {
       try await pair.a.store.fetch(BankAccount.self, id: "x", options: .reading(.networkOnly))
     }
@@ -61,7 +61,7 @@ struct ConsistentReadTests {
   @Test("A response without changes costs no pull")
   func noNews() async throws {
     let pair = try await bank()
-    _ = try await pair.a.store.fetch(RecordQuery<BankAccount>())
+    _ = try await pair.a.store.fetchResult(RecordQuery<BankAccount>())
     #expect(pair.a.remote.requests.isEmpty && pair.a.remote.reads == 1)
   }
 
@@ -100,7 +100,7 @@ struct ConsistentReadTests {
     await pair.b.store.sync()
     var query = AnyQuery("Pet")
     query.include = ["owner"]
-    _ = try await pair.a.store.fetch(query)
+    _ = try await pair.a.store.fetchResult(query)
     #expect(try pair.a.record("Parent", "P1")?["name"] == "new")
     #expect(try pair.a.record("Parent", "P2") != nil)
   }

@@ -16,7 +16,7 @@ struct FetchPolicyTests {
     pair.a.remote.isOffline = offline
     do {
       let options = RequestOptions(fetchPolicy: policy)
-      return (pair, .success(try await pair.a.store.fetch(RecordQuery<Note>(), options: options)))
+      return (pair, .success(try await pair.a.store.fetchResult(RecordQuery<Note>(), options: options)))
     } catch { return (pair, .failure(error)) }
   }
 
@@ -24,8 +24,8 @@ struct FetchPolicyTests {
   @Test("`networkOnly` stores the server's response, and throws without a network")
   func networkOnly() async throws {
     let (pair, result) = try await ask(.networkOnly)
-    #expect(try result.get().values.map(\.title) == ["news"])
-    #expect(try result.get().origin == .network)
+    #expect(try result.get().records.map(\.title) == ["news"])
+    #expect(try result.get().origin == .remote)
     #expect(try result.get().isComplete)
     #expect(try pair.a.title() == "news")
     // The response has changes, which are pulled with what belongs to them.
@@ -38,10 +38,10 @@ struct FetchPolicyTests {
   /// Promises: S-16, C-6
   @Test("`networkElseCache` reads from the server, or from here without a network")
   func networkElseCache() async throws {
-    #expect(try await ask(.networkElseCache).result.get().values.map(\.title) == ["news"])
+    #expect(try await ask(.networkElseCache).result.get().records.map(\.title) == ["news"])
     let offline = try await ask(.networkElseCache, offline: true).result.get()
-    #expect(offline.values.map(\.title) == ["start"])
-    #expect(offline.origin == .cache)
+    #expect(offline.records.map(\.title) == ["start"])
+    #expect(offline.origin == .local)
     #expect(offline.age == .zero)
   }
 
@@ -49,19 +49,19 @@ struct FetchPolicyTests {
   @Test("`cacheOnly` makes no request, even if nothing is here")
   func cacheOnly() async throws {
     let (pair, result) = try await ask(.cacheOnly)
-    #expect(try result.get().values.map(\.title) == ["start"])
+    #expect(try result.get().records.map(\.title) == ["start"])
     #expect(pair.a.remote.reads == 0 && pair.a.remote.requests.isEmpty)
-    #expect(try await ask(.cacheOnly, empty: true).result.get().values.isEmpty)
+    #expect(try await ask(.cacheOnly, empty: true).result.get().records.isEmpty)
   }
 
   /// Promises: S-18
   @Test("`cacheElseNetwork` reads from the server only if nothing is here")
   func cacheElseNetwork() async throws {
     let (pair, result) = try await ask(.cacheElseNetwork)
-    #expect(try result.get().values.map(\.title) == ["start"])
+    #expect(try result.get().records.map(\.title) == ["start"])
     #expect(pair.a.remote.reads == 0)
     let (asked, found) = try await ask(.cacheElseNetwork, empty: true)
-    #expect(try found.get().values.map(\.title) == ["news"])
+    #expect(try found.get().records.map(\.title) == ["news"])
     #expect(asked.a.remote.reads == 1)
     let offline = try await ask(.cacheElseNetwork, offline: true, empty: true).result
     let error = #expect(throws: SyncError.self) { try offline.get() }
@@ -72,18 +72,18 @@ struct FetchPolicyTests {
   @Test("`syncThenCache` syncs both ways and reads from here, even after a failure")
   func syncThenCache() async throws {
     let (pair, result) = try await ask(.syncThenCache)
-    #expect(try result.get().values.map(\.title) == ["news"])
-    #expect(try result.get().origin == .network)
+    #expect(try result.get().records.map(\.title) == ["news"])
+    #expect(try result.get().origin == .remote)
     #expect(pair.a.remote.requests.count == 1 && pair.a.remote.reads == 0)
     let offline = try await ask(.syncThenCache, offline: true).result.get()
-    #expect(offline.values.map(\.title) == ["start"])
-    #expect(offline.origin == .cache)
+    #expect(offline.records.map(\.title) == ["start"])
+    #expect(offline.origin == .local)
   }
 
   @Test("`cacheThenRefresh` reads from here at once, and the loop brings changes")
   func cacheThenRefresh() async throws {
     let (pair, result) = try await ask(.cacheThenRefresh)
-    #expect(try result.get().values.map(\.title) == ["start"])
+    #expect(try result.get().records.map(\.title) == ["start"])
     let store = pair.a.store
     let loop = Task { await store.run(clock: VirtualClock()) }
     try await until { try pair.a.title() == "news" }
@@ -97,9 +97,10 @@ struct FetchPolicyTests {
     let pair = try await Pair.sharing { $0.fetchPolicy = .cacheOnly }
     pair.a.remote.isOffline = true
     await #expect(throws: SyncError.self) {
-      try await pair.a.store.fetch(RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
+      try await pair.a.store.fetchResult(
+        RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
     }
-    #expect(try await pair.a.store.fetch(RecordQuery<Note>()).values.count == 1)
+    #expect(try await pair.a.store.fetchResult(RecordQuery<Note>()).records.count == 1)
     #expect(try await pair.a.store.fetch(Note.self, id: "T1")?.title == "start")
     #expect(pair.a.remote.reads == 1)
   }
@@ -114,8 +115,8 @@ struct FetchPolicyTests {
     try pair.a.retitle("T1", "mine")
     try pair.a.remove("T2")
     let options = RequestOptions(fetchPolicy: .networkOnly, cacheResults: false)
-    let found = try await pair.a.store.fetch(RecordQuery<Note>().order(SortKey("id")), options: options)
-    #expect(found.values.map(\.title) == ["mine", "news", "new"])
+    let found = try await pair.a.store.fetchResult(RecordQuery<Note>().order(SortKey("id")), options: options)
+    #expect(found.records.map(\.title) == ["mine", "news", "new"])
     #expect(try pair.a.title("T3") == "start")
     #expect(try pair.a.note("T4") == nil)
   }
@@ -127,14 +128,14 @@ struct FetchPolicyTests {
       for number in 0..<2500 { try transaction.insert(Note(id: "N\(10_000 + number)", "n")) }
     }
     await pair.b.store.sync()
-    let all = try await pair.a.store.fetch(
+    let all = try await pair.a.store.fetchResult(
       RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
-    #expect(all.values.count == 2500)
+    #expect(all.records.count == 2500)
     #expect(pair.a.remote.reads == 3)
     let some = RecordQuery<Note>().order(SortKey("id")).limit(1200, offset: 100)
-    let found = try await pair.a.store.fetch(some, options: RequestOptions(fetchPolicy: .networkOnly))
-    #expect(found.values.first?.id == "N10100")
-    #expect(found.values.count == 1200)
+    let found = try await pair.a.store.fetchResult(some, options: RequestOptions(fetchPolicy: .networkOnly))
+    #expect(found.records.first?.id == "N10100")
+    #expect(found.records.count == 1200)
   }
 
   /// Promises: X-12

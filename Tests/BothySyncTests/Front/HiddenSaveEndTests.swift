@@ -12,7 +12,7 @@ struct HiddenSaveEndTests {
   private static func make(_ change: String, _ store: SyncedStore, _ policy: SavePolicy) async throws {
     switch change {
     case "update":
-      var note = try #require(try store.store.fetch(Note.self, id: "T1"))
+      var note = try await #require(try store.store.fetch(Note.self, id: "T1"))
       note.score += 5
       try await store.save(note, options: .saving(policy))
     case "insert": try await store.save(Note(id: "T9", "new"), options: .saving(policy))

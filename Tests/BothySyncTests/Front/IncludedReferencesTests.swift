@@ -29,11 +29,11 @@ struct IncludedReferencesTests {
     }
     _ = await writer.store.sync()
     let reader = try world.addDevice(schema: Self.schema)
-    let bare = try await reader.store.fetch(AnyQuery("Post"))
-    #expect(bare.values.count == 2)
+    let bare = try await reader.store.fetchResult(AnyQuery("Post"))
+    #expect(bare.records.count == 2)
     #expect(try await reader.store.store.count(AnyQuery("Author")) == 0)
 
-    _ = try await reader.store.fetch(AnyQuery("Post", include: ["author", "readers"]))
+    _ = try await reader.store.fetchResult(AnyQuery("Post", include: ["author", "readers"]))
     let authors = try await reader.store.store.fetch(AnyQuery("Author")).map(\.id)
     #expect(authors == ["ada", "ben", "cy"])
   }

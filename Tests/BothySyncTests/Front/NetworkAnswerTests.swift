@@ -12,7 +12,7 @@ struct NetworkAnswerTests {
   private func titles(
     _ query: RecordQuery<Note>, _ pair: Pair, _ options: RequestOptions = Self.fresh
   ) async throws -> [String] {
-    try await pair.a.store.fetch(query, options: options).values.map(\.title)
+    try await pair.a.store.fetchResult(query, options: options).records.map(\.title)
   }
 
   @Test("A query with a limit omits records that the server deleted or changed", arguments: [true, false])

@@ -59,14 +59,16 @@ struct PlaceFetchTests {
         let comment: Comment = "seed \(seed), round \(round): \(query)"
         #expect(try await pair.a.remote.query(query).map(\.id.id) == expected, comment)
         let options = RequestOptions(fetchPolicy: .networkOnly)
-        #expect(try await pair.a.store.fetch(query, options: options).values.map(\.id) == expected, comment)
+        #expect(
+          try await pair.a.store.fetchResult(query, options: options).records.map(\.id) == expected, comment)
       }
       await pair.a.store.sync()
       for round in 0..<25 {
         let query = query(&random)
-        let found = try await pair.a.store.fetch(query, options: RequestOptions(fetchPolicy: .cacheOnly))
+        let found = try await pair.a.store.fetchResult(
+          query, options: RequestOptions(fetchPolicy: .cacheOnly))
         #expect(
-          try found.values.map(\.id) == query.evaluate(over: all, schema: Self.type).map(\.id),
+          try found.records.map(\.id) == query.evaluate(over: all, schema: Self.type).map(\.id),
           "seed \(seed), round \(round): \(query)")
       }
       #expect(try pair.a.store.diagnose().findings.isEmpty, "seed \(seed)")

@@ -125,7 +125,7 @@ extension WideRunner {
   func online(_ index: Int, _ act: WideHistory.Act, _ only: Bool) async throws {
     let store = device(index).store
     let id = "r\(act.record)"
-    let before = try store.store.fetch(Sheet.self, id: id)
+    let before = try await store.store.fetch(Sheet.self, id: id)
     let container = try store.store.record(Sheet.record(id))?.container
     guard act.what != .remake, let (deed, after) = Self.plan(act, index, before, container, intent) else {
       return

@@ -10,15 +10,16 @@ extension WideRunner {
     count("query")
     switch way {
     case .networkOnly:
-      _ = try await store.fetch(RecordQuery<Sheet>(), options: RequestOptions(fetchPolicy: .networkOnly))
+      _ = try await store.fetchResult(
+        RecordQuery<Sheet>(), options: RequestOptions(fetchPolicy: .networkOnly))
     case .limited:
       var query = AnyQuery("Sheet")
       query.limit = 2
-      _ = try await store.fetch(query, options: RequestOptions(fetchPolicy: .networkElseCache))
+      _ = try await store.fetchResult(query, options: RequestOptions(fetchPolicy: .networkElseCache))
     case .syncThenCache:
       // The report of such a read's sync reaches those who listen to the store.
       hear(await store.sync(.both, ifRunning: .join), index)
-      _ = try await store.fetch(RecordQuery<Sheet>(), options: RequestOptions(fetchPolicy: .cacheOnly))
+      _ = try await store.fetchResult(RecordQuery<Sheet>(), options: RequestOptions(fetchPolicy: .cacheOnly))
     }
   }
 

@@ -121,7 +121,7 @@ struct TypedRuleSkewTests {
     await fleet.older.store.sync()
     #expect(try await fleet.server()?["title"] == "mine")
     #expect(try await fleet.server()?["stars"] == 5)
-    #expect(try fleet.older.store.store.fetch(Poster.self, id: "P1")?.stars == 5)
+    #expect(try await fleet.older.store.store.fetch(Poster.self, id: "P1")?.stars == 5)
   }
 
   @Test("A value under an alias is seen, and stays where it was not changed")
@@ -170,7 +170,7 @@ struct TypedRuleSkewTests {
     #expect(failures.map(\.code) == ["mergeFailed"])
     #expect(failures.first?.message.contains("on the server") == true)
     #expect(calls.count == 0)
-    #expect(try fleet.older.store.store.fetch(Poster.self, id: "P1")?.title == "mine")
+    #expect(try await fleet.older.store.store.fetch(Poster.self, id: "P1")?.title == "mine")
     #expect(try await fleet.server()?["colour"] == "green")
     try await fleet.editNewer(["colour": "blue"])
     await fleet.older.store.sync()

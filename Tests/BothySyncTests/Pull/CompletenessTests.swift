@@ -27,7 +27,7 @@ struct CompletenessTests {
   private func answer(
     _ container: String, _ policy: FetchPolicy = .cacheOnly
   ) async throws -> FetchResult<AnyRecord> {
-    try await device.store.fetch(
+    try await device.store.fetchResult(
       AnyQuery("Note", container: container), options: RequestOptions(fetchPolicy: policy))
   }
 
@@ -37,7 +37,7 @@ struct CompletenessTests {
     #expect(await device.store.sync(container: "book/1").pulled == 3)
     world.time.advance(by: 5000)
     let found = try await answer("book/1")
-    #expect(found.values.count == 3 && found.isComplete && found.age == .seconds(5))
+    #expect(found.records.count == 3 && found.isComplete && found.age == .seconds(5))
     let other = try await answer("book/2")
     #expect(!other.isComplete && other.age == nil)
   }
@@ -46,7 +46,7 @@ struct CompletenessTests {
   @Test("A read that syncs its container first is complete, with the sync's age")
   func syncThenCache() async throws {
     let found = try await answer("book/1", .syncThenCache)
-    #expect(found.origin == .network && found.values.count == 3)
+    #expect(found.origin == .remote && found.records.count == 3)
     #expect(found.isComplete && found.age == .zero)
     #expect(try await answer("book/1").isComplete)
   }
@@ -59,7 +59,7 @@ struct CompletenessTests {
     #expect(try await answer("book/2").isComplete)
     _ = await device.store.sync(container: "book/1")
     #expect(try await answer("book/1").isComplete)
-    #expect(try await answer("book/1").values.count == 3)
+    #expect(try await answer("book/1").records.count == 3)
     try await device.store.reset()
     for book in ["book/1", "book/2"] { #expect(try await !answer(book).isComplete) }
   }
@@ -72,7 +72,7 @@ struct CompletenessTests {
     for book in ["book/1", "book/2"] { #expect(try await answer(book, .networkOnly).isComplete) }
     try await device.store.follow([scopes[1]])
     let gone = try await answer("book/1")
-    #expect(gone.values.isEmpty && !gone.isComplete && gone.age == nil)
+    #expect(gone.records.isEmpty && !gone.isComplete && gone.age == nil)
     #expect(try await answer("book/2").isComplete)
   }
 }

@@ -128,10 +128,10 @@ struct PullTests {
     let pair = try await Pair.sharing()
     let options = RequestOptions(fetchPolicy: .cacheOnly)
     pair.world.time.advance(by: 5_000)
-    let known = try await pair.a.store.fetch(RecordQuery<Note>(), options: options)
+    let known = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: options)
     #expect(known.isComplete && known.age == .seconds(5))
     let fresh = try Pair()
-    let unknown = try await fresh.a.store.fetch(RecordQuery<Note>(), options: options)
+    let unknown = try await fresh.a.store.fetchResult(RecordQuery<Note>(), options: options)
     #expect(!unknown.isComplete && unknown.age == nil)
   }
 }

@@ -58,7 +58,7 @@ final class RefetchTests {
   }
 
   private func isWhole(_ device: SimulatedDevice) async throws -> Bool {
-    try await device.store.fetch(RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .cacheOnly))
+    try await device.store.fetchResult(RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .cacheOnly))
       .isComplete
   }
 
@@ -184,7 +184,7 @@ final class RefetchTests {
     #expect(try device.noteIDs().count == 31)
     let here = RequestOptions(fetchPolicy: .cacheOnly)
     func isWhole(_ container: String) async throws -> Bool {
-      try await device.store.fetch(AnyQuery("Note", container: container), options: here).isComplete
+      try await device.store.fetchResult(AnyQuery("Note", container: container), options: here).isComplete
     }
     #expect(try await !isWhole("book/1"))
     #expect(try await isWhole("book/2"))

@@ -49,7 +49,7 @@ struct RestoredTogetherTests {
   func asked(policy: MergePolicy) async throws {
     let parts = try await parts(policy)
     #expect(await parts.store.sync().skipped?.name == "otherServer")
-    #expect(try parts.store.store.fetch(Note.self, id: "T1")?.title == "acknowledged")
+    #expect(try await parts.store.store.fetch(Note.self, id: "T1")?.title == "acknowledged")
     _ = try await parts.store.uploadMine()
     await parts.store.sync()
     #expect(try parts.store.outbox().isEmpty)

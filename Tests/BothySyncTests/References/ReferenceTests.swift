@@ -21,7 +21,7 @@ struct ReferenceTests {
     }
     await pair.b.store.sync()
     for type in known {
-      _ = try await pair.a.store.fetch(AnyQuery(type), options: .reading(.networkOnly))
+      _ = try await pair.a.store.fetchResult(AnyQuery(type), options: .reading(.networkOnly))
     }
     pair.a.remote.forgetRequests()
     return pair
@@ -34,12 +34,12 @@ struct ReferenceTests {
     let pair = try await family(["Child"])
     for policy in [FetchPolicy.cacheOnly, .cacheThenRefresh] {
       let options = RequestOptions.reading(policy)
-      #expect(try await pair.a.store.fetch(AnyQuery("Parent"), options: options).values.isEmpty)
+      #expect(try await pair.a.store.fetchResult(AnyQuery("Parent"), options: options).records.isEmpty)
       #expect(try await pair.a.store.count(AnyQuery("Parent"), options: options) == 0)
     }
     #expect(try pair.a.record("Parent", "P1") == nil)
     #expect(try pair.a.store.state(of: Self.id("Parent", "P1")) == .clean)
-    _ = try await pair.a.store.fetch(
+    _ = try await pair.a.store.fetchResult(
       AnyQuery("Parent", where: .compare(field: "id", .equal, "P1")), options: .reading(.networkOnly))
     #expect(try await pair.a.store.count(AnyQuery("Parent"), options: .reading(.cacheOnly)) == 1)
     #expect(try pair.a.store.diagnose().findings.isEmpty)

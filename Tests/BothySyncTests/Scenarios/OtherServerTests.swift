@@ -109,11 +109,11 @@ struct OtherServerTests {
     let device = try await Case()
     _ = try await device.other()
     let here = RequestOptions(fetchPolicy: .networkElseCache)
-    #expect(try await device.store.fetch(RecordQuery<Note>(), options: here).origin == .cache)
+    #expect(try await device.store.fetchResult(RecordQuery<Note>(), options: here).origin == .local)
     for isStored in [true, false] {
       let there = RequestOptions(fetchPolicy: .networkOnly, cacheResults: isStored)
       let error = await #expect(throws: SyncError.self) {
-        try await device.store.fetch(RecordQuery<Note>(), options: there)
+        try await device.store.fetchResult(RecordQuery<Note>(), options: there)
       }
       #expect(error?.code == .otherServer)
       let counted = await #expect(throws: SyncError.self) {
@@ -135,13 +135,13 @@ struct OtherServerTests {
     device.remote.target = theirs
     for policy in [FetchPolicy.networkOnly, .networkElseCache] {
       let options = RequestOptions(fetchPolicy: policy)
-      _ = try? await device.store.fetch(RecordQuery<Note>(), options: options)
+      _ = try? await device.store.fetchResult(RecordQuery<Note>(), options: options)
     }
     _ = try? await device.store.repair()
     #expect(try device.ids() == Self.all)
     let options = RequestOptions(fetchPolicy: .networkOnly, cacheResults: false)
     await #expect(throws: SyncError.self) {
-      try await device.store.fetch(RecordQuery<Note>(), options: options)
+      try await device.store.fetchResult(RecordQuery<Note>(), options: options)
     }
   }
 
@@ -180,8 +180,8 @@ struct OtherServerTests {
     try await device.store.store.write { _ = try $0.update(Note.self, id: "T2") { $0.title = "edited" } }
     for _ in 0..<2 { #expect(await device.store.sync().skipped?.name == "otherServer") }
     #expect(try device.ids() == ["T0", "T1", "T2", "late", "mine"])
-    #expect(try device.store.store.fetch(Note.self, id: "T1")?.title == "after the backup")
-    #expect(try device.store.store.fetch(Note.self, id: "T2")?.title == "edited")
+    #expect(try await device.store.store.fetch(Note.self, id: "T1")?.title == "after the backup")
+    #expect(try await device.store.store.fetch(Note.self, id: "T2")?.title == "edited")
     #expect(try await ids(restored) == ["T0", "T1", "T2"])
   }
 

@@ -45,7 +45,7 @@ struct StormTests {
       try await store.save(Note(id: "N\(second)", "written in the storm"))
       for policy in [FetchPolicy.cacheThenRefresh, .syncThenCache] where second.isMultiple(of: 7) {
         let some = RecordQuery<Note>().where(.compare(field: "id", .equal, .text("N1")))
-        _ = try await store.fetch(some, options: RequestOptions(fetchPolicy: policy))
+        _ = try await store.fetchResult(some, options: RequestOptions(fetchPolicy: policy))
       }
       if second.isMultiple(of: 10) { remote.hint() }
       if second.isMultiple(of: 60) { store.requestSync() }

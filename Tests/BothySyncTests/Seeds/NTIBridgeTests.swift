@@ -169,17 +169,17 @@ struct NTIBridgeTests {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
     try pair.a.insert("T2", "unsent")
     try await pair.otherDeviceSets("news")
-    let found = try await pair.a.store.fetch(RecordQuery<Note>().order(SortKey("id")))
-    #expect(found.values.map(\.title) == ["news", "unsent"])
-    #expect(found.origin == .network)
+    let found = try await pair.a.store.fetchResult(RecordQuery<Note>().order(SortKey("id")))
+    #expect(found.records.map(\.title) == ["news", "unsent"])
+    #expect(found.origin == .remote)
     #expect(try !pair.a.isPending("T2"))
     pair.a.remote.isOffline = true
-    let offline = try await pair.a.store.fetch(RecordQuery<Note>())
-    #expect(offline.values.count == 2 && offline.origin == .cache && offline.isComplete)
+    let offline = try await pair.a.store.fetchResult(RecordQuery<Note>())
+    #expect(offline.records.count == 2 && offline.origin == .local && offline.isComplete)
     let fresh = try pair.world.addDevice("fresh", schema: .notes, configuration: .ntiBridge)
     fresh.remote.isOffline = true
-    let never = try await fresh.store.fetch(RecordQuery<Note>())
-    #expect(never.values.isEmpty && never.origin == .cache && !never.isComplete && never.age == nil)
+    let never = try await fresh.store.fetchResult(RecordQuery<Note>())
+    #expect(never.records.isEmpty && never.origin == .local && !never.isComplete && never.age == nil)
   }
 
   /// Promises: N-28
@@ -194,12 +194,12 @@ struct NTIBridgeTests {
     let latch = Latch()
     pair.a.remote.setBeforeSending { _ in await latch.pass() }
     let store = pair.a.store
-    let read = Task { try await store.fetch(RecordQuery<Note>()) }
+    let read = Task { try await store.fetchResult(RecordQuery<Note>()) }
     await latch.reached()
     await clock.waitForSleepers()
     clock.advance(by: .seconds(3))
     let found = try await read.value
-    #expect(found.values.map(\.title) == ["start"] && found.origin == .cache)
+    #expect(found.records.map(\.title) == ["start"] && found.origin == .local)
     latch.open()
     try await until { try pair.a.title() == "news" }
   }

@@ -43,8 +43,9 @@ extension SimulatedDevice {
   /// Returns the titles that a read by the policy finds, in the order of ids. Nil reads as configured.
   func titles(_ policy: FetchPolicy? = nil) async throws -> [String] {
     let options = RequestOptions(fetchPolicy: policy)
-    return try await store.fetch(RecordQuery<Note>().order(SortKey("id")), options: options).values.map(
-      \.title)
+    return try await store.fetchResult(RecordQuery<Note>().order(SortKey("id")), options: options).records
+      .map(
+        \.title)
   }
 }
 

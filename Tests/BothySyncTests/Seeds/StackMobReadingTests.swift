@@ -15,14 +15,14 @@ struct StackMobReadingTests {
     let pair = try await Pair.preset(.stackMob)
     for number in 0..<6 { try pair.b.insert("T\(number)", number.isMultiple(of: 2) ? "even" : "odd") }
     await pair.b.store.sync(.both)
-    #expect(try await pair.a.store.fetch(RecordQuery<Note>()).values.count == 6)
+    #expect(try await pair.a.store.fetchResult(RecordQuery<Note>()).records.count == 6)
     pair.a.remote.forgetRequests()
-    let even = try await pair.a.store.fetch(
+    let even = try await pair.a.store.fetchResult(
       RecordQuery<Note>().where { $0.title == "even" }, options: .reading(.cacheOnly))
-    #expect(even.values.map(\.id) == ["T0", "T2", "T4"])
+    #expect(even.records.map(\.id) == ["T0", "T2", "T4"])
     #expect(even.isComplete && even.age == .zero)
     let first = RecordQuery<Note>().order(SortKey("id")).limit(2)
-    #expect(try await pair.a.store.fetch(first, options: .reading(.cacheOnly)).values.count == 2)
+    #expect(try await pair.a.store.fetchResult(first, options: .reading(.cacheOnly)).records.count == 2)
     #expect(pair.a.remote.reads == 0 && pair.a.remote.requests.isEmpty)
   }
 
@@ -34,16 +34,17 @@ struct StackMobReadingTests {
     try pair.b.insert("T2", "two")
     await pair.b.store.sync(.both)
     let one = RecordQuery<Note>().where { $0.title == "one" }
-    _ = try await pair.a.store.fetch(one)
+    _ = try await pair.a.store.fetchResult(one)
     pair.world.time.advance(by: 5000)
-    let again = try await pair.a.store.fetch(one, options: .reading(.cacheOnly))
+    let again = try await pair.a.store.fetchResult(one, options: .reading(.cacheOnly))
     #expect(again.isComplete && again.age == .seconds(5))
-    let all = try await pair.a.store.fetch(RecordQuery<Note>(), options: .reading(.cacheOnly))
+    let all = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.cacheOnly))
     #expect(!all.isComplete && all.age == nil)
-    _ = try await pair.a.store.fetch(RecordQuery<Note>().limit(1))
-    #expect(try await !pair.a.store.fetch(RecordQuery<Note>(), options: .reading(.cacheOnly)).isComplete)
+    _ = try await pair.a.store.fetchResult(RecordQuery<Note>().limit(1))
+    #expect(
+      try await !pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.cacheOnly)).isComplete)
     try pair.a.store.purge(type: "Note")
-    #expect(try await !pair.a.store.fetch(one, options: .reading(.cacheOnly)).isComplete)
+    #expect(try await !pair.a.store.fetchResult(one, options: .reading(.cacheOnly)).isComplete)
   }
 
   /// Promises: S-6
@@ -123,8 +124,8 @@ struct StackMobReadingTests {
       await store.sync()
       return [old]
     }
-    let found = try await store.fetch(RecordQuery<Note>(), options: .reading(.networkOnly))
-    #expect(found.values.map(\.title) == ["new"])
+    let found = try await store.fetchResult(RecordQuery<Note>(), options: .reading(.networkOnly))
+    #expect(found.records.map(\.title) == ["new"])
   }
 
   /// Promises: S-11
@@ -133,12 +134,12 @@ struct StackMobReadingTests {
   )
   func values() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
-    let found = try await pair.a.store.fetch(RecordQuery<Note>())
+    let found = try await pair.a.store.fetchResult(RecordQuery<Note>())
     pair.a.remote.forgetRequests()
     try await pair.otherDeviceSets("new")
     await pair.a.store.sync(.both)
     pair.a.remote.isOffline = true
-    #expect(found.values.map(\.title) == ["start"])
+    #expect(found.records.map(\.title) == ["start"])
     #expect(try await pair.a.titles(.cacheOnly) == ["new"])
     #expect(pair.a.remote.reads == 0)
   }
@@ -211,11 +212,11 @@ struct StackMobReadingTests {
       let old = try world.addDevice("old", schema: .notes, configuration: configuration)
       let good = Condition.compare(field: "mood", .equal, "good")
       let query = RecordQuery<Note>(AnyQuery("Note", where: good && .compare(field: "title", .equal, "x")))
-      #expect(try await old.store.fetch(query).values.map(\.id) == ["T1"])
+      #expect(try await old.store.fetchResult(query).records.map(\.id) == ["T1"])
       #expect(try old.noteIDs() == ["T1"])
       #expect(try await old.store.count(query.recordQuery) == 1)
       func cached() async throws -> [Note] {
-        try await old.store.fetch(query, options: .reading(.cacheOnly)).values
+        try await old.store.fetchResult(query, options: .reading(.cacheOnly)).records
       }
       if unevaluable == .empty {
         #expect(try await cached().isEmpty)
@@ -239,8 +240,9 @@ struct StackMobReadingTests {
     await pair.b.store.sync(.both)
     let oslo = Condition.near(field: "at", centre: Coordinate(latitude: 59.9, longitude: 10.75), metres: 5000)
     let query = AnyQuery("Place", where: .or([oslo, .none]))
-    #expect(try await pair.a.store.fetch(query).values.map(\.id) == ["near"])
-    #expect(try await pair.a.store.fetch(query, options: .reading(.cacheOnly)).values.map(\.id) == ["near"])
+    #expect(try await pair.a.store.fetchResult(query).records.map(\.id) == ["near"])
+    #expect(
+      try await pair.a.store.fetchResult(query, options: .reading(.cacheOnly)).records.map(\.id) == ["near"])
   }
 
   // MARK: per request
@@ -286,7 +288,7 @@ struct StackMobReadingTests {
     try pair.b.put(.parent("P1"))
     try pair.b.put(.child("C1", of: "P1"))
     await pair.b.store.sync(.both)
-    let child = try await pair.a.store.fetch(AnyQuery("Child")).values
+    let child = try await pair.a.store.fetchResult(AnyQuery("Child")).records
     #expect(child.map { $0["parent"] } == ["P1"])
     let parent = RecordID(type: "Parent", id: "P1")
     pair.a.remote.isOffline = true
@@ -295,7 +297,7 @@ struct StackMobReadingTests {
     }
     #expect(error?.code == .relatedRecordUnavailable && error?.record == parent)
     #expect(
-      try await pair.a.store.fetch(AnyQuery("Child"), options: .reading(.cacheOnly)).values.count == 1)
+      try await pair.a.store.fetchResult(AnyQuery("Child"), options: .reading(.cacheOnly)).records.count == 1)
     pair.a.remote.isOffline = false
     #expect(try await pair.a.store.resolve([parent]).map(\.id) == ["P1"])
   }

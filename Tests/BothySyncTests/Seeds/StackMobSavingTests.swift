@@ -151,8 +151,8 @@ struct StackMobSavingTests {
     #expect(try pair.a.note("T2") == nil)
     try await pair.a.store.save(Note(id: "T1", "changed"), options: .saving(.networkOnly))
     #expect(try await pair.serverTitle() == "changed")
-    let cached = try await pair.a.store.fetch(RecordQuery<Note>(), options: .reading(.cacheOnly))
-    #expect(cached.values.map(\.title) == ["start"])
+    let cached = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.cacheOnly))
+    #expect(cached.records.map(\.title) == ["start"])
     #expect(cached.stale == ["T1"])
     pair.a.remote.isOffline = true
     #expect(try await pair.a.titles(.cacheElseNetwork) == ["start"])
@@ -163,8 +163,8 @@ struct StackMobSavingTests {
     #expect(try pair.a.store.outbox().isEmpty)
     pair.a.remote.isOffline = false
     #expect(try await pair.a.titles(.cacheElseNetwork) == ["changed", "new"])
-    let fresh = try await pair.a.store.fetch(RecordQuery<Note>(), options: .reading(.cacheOnly))
-    #expect(fresh.stale.isEmpty && fresh.values.map(\.title) == ["changed", "new"])
+    let fresh = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.cacheOnly))
+    #expect(fresh.stale.isEmpty && fresh.records.map(\.title) == ["changed", "new"])
     try await pair.a.store.save(Note(id: "T2", "later"))
     #expect(try pair.a.title("T2") == "later")
   }
@@ -200,15 +200,16 @@ struct StackMobSavingTests {
     try pair.b.insert("T2", "two")
     await pair.b.store.sync(.both)
     let uncached = RequestOptions(cacheResults: false)
-    let found = try await pair.a.store.fetch(RecordQuery<Note>(), options: uncached)
-    #expect(found.values.map(\.title) == ["new", "two"])
+    let found = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: uncached)
+    #expect(found.records.map(\.title) == ["new", "two"])
     #expect(try pair.a.title() == "start" && pair.a.note("T2") == nil)
     try await pair.a.store.save(Note(id: "T3", "three"), options: uncached)
     #expect(try pair.a.note("T3") == nil)
     await pair.a.store.sync(.both)
     try await pair.a.store.save(Note(id: "T1", "mine"), options: uncached)
     #expect(try pair.a.title() == "new")
-    #expect(try await pair.a.store.fetch(RecordQuery<Note>(), options: .reading(.cacheOnly)).stale == ["T1"])
+    #expect(
+      try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.cacheOnly)).stale == ["T1"])
     try await pair.a.store.save(Note(id: "T4", "four"))
     #expect(try pair.a.title("T4") == "four")
   }

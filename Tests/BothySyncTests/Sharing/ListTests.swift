@@ -153,10 +153,10 @@ struct ListTests {
     await world.sync(world.bob)
     let query = RecordQuery<Note>().where(.compare(field: "title", .equal, .text("bob")))
     let found = try await world.ann.store.search(query)
-    #expect(found.values.map(\.id) == ["T1"] && found.origin == .network)
+    #expect(found.records.map(\.id) == ["T1"] && found.origin == .remote)
     #expect(try world.ann.noteIDs().isEmpty)
     #expect(
-      try await world.ann.store.search(query.recordQuery, keepsResults: true).values.map(\.id) == ["T1"])
+      try await world.ann.store.search(query.recordQuery, keepsResults: true).records.map(\.id) == ["T1"])
     #expect(try world.ann.noteIDs() == ["T1"])
     world.ann.remote.isOffline = true
     let error = await #expect(throws: SyncError.self) { try await world.ann.store.search(query) }

@@ -99,7 +99,8 @@ struct MetadataStories {
     ]
     for (query, ids) in asked {
       #expect(try await pair.b.store.store.fetch(query).map(\.id) == ids)
-      #expect(try await pair.a.store.fetch(query, options: .reading(.networkOnly)).values.map(\.id) == ids)
+      #expect(
+        try await pair.a.store.fetchResult(query, options: .reading(.networkOnly)).records.map(\.id) == ids)
     }
     let texts = try await pair.b.store.store.fetch(
       AnyQuery(
@@ -134,8 +135,8 @@ struct MetadataStories {
     let query = AnyQuery(
       "Pet", where: .compare(field: "owner", .notEqual, .text("Cid")), order: [SortKey("created")])
     for policy in [FetchPolicy.cacheOnly, .networkOnly] {
-      let found = try await pair.b.store.fetch(query, options: .reading(policy))
-      #expect(found.values.map(\.id) == (policy == .cacheOnly ? [] : ["P1", "P0"]))
+      let found = try await pair.b.store.fetchResult(query, options: .reading(policy))
+      #expect(found.records.map(\.id) == (policy == .cacheOnly ? [] : ["P1", "P0"]))
     }
   }
 }

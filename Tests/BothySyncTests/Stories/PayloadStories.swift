@@ -51,10 +51,10 @@ struct PayloadStories {
     try wide.put(AnyRecord("Thing", id: "X", ["name": "x", "text": "kept", "count": 7]))
     await wide.store.sync()
     let device = try world.addDevice("narrow", schema: narrow)
-    _ = try await device.store.fetch(AnyQuery("Thing"), options: .reading(.networkOnly))
+    _ = try await device.store.fetchResult(AnyQuery("Thing"), options: .reading(.networkOnly))
     try await device.store.save(
       AnyRecord("Thing", id: "X", ["name": "y"]), options: .saving(.networkThenCache))
-    _ = try await device.store.fetch(AnyQuery("Thing"), options: .reading(.networkOnly))
+    _ = try await device.store.fetchResult(AnyQuery("Thing"), options: .reading(.networkOnly))
     #expect(try device.record("Thing", "X")?.unknownFields?.contains("kept") == true)
     await wide.store.sync()
     let found = try wide.record("Thing", "X")
@@ -118,7 +118,7 @@ struct PayloadStories {
           do { try await pair.a.store.save(Note(id: "N\(step)", network)) } catch let error as SyncError {
             #expect(needsNetwork && save == .networkOnly && error.code == .unreachable)
           }
-          do { _ = try await pair.a.store.fetch(RecordQuery<Note>()) } catch let error as SyncError {
+          do { _ = try await pair.a.store.fetchResult(RecordQuery<Note>()) } catch let error as SyncError {
             #expect(needsNetwork && fetch == .networkOnly && error.code == .unreachable)
           }
         }

@@ -9,7 +9,7 @@ struct ReadingStories {
   private let network = RequestOptions(fetchPolicy: .networkOnly)
 
   private func all(_ device: SimulatedDevice, _ options: RequestOptions) async throws -> [Note] {
-    try await device.store.fetch(RecordQuery<Note>().order(SortKey("id")), options: options).values
+    try await device.store.fetchResult(RecordQuery<Note>().order(SortKey("id")), options: options).records
   }
 
   /// Promises: H-12, S-79
@@ -78,8 +78,8 @@ struct ReadingStories {
     try pair.b.edit("T05") { $0.score = 100 }
     await pair.b.store.sync()
     let top = RecordQuery<Note>().order(SortKey("score")).limit(10)
-    let found = try await pair.a.store.fetch(top, options: network)
-    #expect(found.values.count == 10)
+    let found = try await pair.a.store.fetchResult(top, options: network)
+    #expect(found.records.count == 10)
     #expect(try await all(pair.a, RequestOptions(fetchPolicy: .cacheOnly)).count == 20)
   }
 
@@ -91,9 +91,10 @@ struct ReadingStories {
     try pair.b.remove("T2")
     await pair.b.store.sync()
     let query = RecordQuery<Note>().where { $0.title == "start" }
-    #expect(try await pair.a.store.fetch(query, options: network).values.isEmpty)
+    #expect(try await pair.a.store.fetchResult(query, options: network).records.isEmpty)
     #expect(
-      try await pair.a.store.fetch(query, options: RequestOptions(fetchPolicy: .cacheOnly)).values.isEmpty)
+      try await pair.a.store.fetchResult(query, options: RequestOptions(fetchPolicy: .cacheOnly)).records
+        .isEmpty)
     #expect(try pair.a.title("T1") == "y")
     #expect(try pair.a.note("T2") == nil)
     #expect(try await pair.isEven())
@@ -122,10 +123,10 @@ struct ReadingStories {
     case "lost": pair.a.remote.plan(.lostRequest)
     default: pair.a.remote.plan(.status(502, retryAfter: nil))
     }
-    let found = try await pair.a.store.fetch(
+    let found = try await pair.a.store.fetchResult(
       RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkElseCache))
-    #expect(found.values.map(\.title) == ["start"])
-    #expect(found.origin == .cache)
+    #expect(found.records.map(\.title) == ["start"])
+    #expect(found.origin == .local)
     let receipt = try await pair.a.store.save(
       Note(id: "T2", "two"), options: RequestOptions(savePolicy: .networkThenCache))
     #expect(receipt.state == .pending)

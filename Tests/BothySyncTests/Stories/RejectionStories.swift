@@ -65,9 +65,9 @@ struct RejectionStories {
     #expect(try await pair.serverTitle() == "start")
     try pair.a.store.resolve(report.failures, .evict)
     #expect(try pair.a.note() == nil)
-    let fetched = try await pair.a.store.fetch(
+    let fetched = try await pair.a.store.fetchResult(
       RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
-    #expect(fetched.values.map(\.title) == ["start"])
+    #expect(fetched.records.map(\.title) == ["start"])
     #expect(try pair.a.title() == "start")
   }
 

@@ -53,9 +53,9 @@ extension TypesRunner {
   /// result.
   func fetch(_ index: Int, _ kind: TypesKind) async throws {
     let query = AnyQuery(kind.type)
-    let found = try await store(index).fetch(query, options: RequestOptions(fetchPolicy: .networkOnly))
+    let found = try await store(index).fetchResult(query, options: RequestOptions(fetchPolicy: .networkOnly))
     count("fetch")
-    let given = Set(found.values.map(\.id))
+    let given = Set(found.records.map(\.id))
     let here = try ids(index, query)
     if !strayed.contains(index) && here != given {
       complain(.fetched, "\(device(index).name) was given \(given.sorted()) and has \(here.sorted())")

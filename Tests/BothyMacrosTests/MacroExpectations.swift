@@ -22,5 +22,5 @@ let entityMacro = ["Entity": MacroSpec(type: EntityMacro.self, conformances: ["E
 /// The options of fields, which expand to nothing.
 let markerMacros = Dictionary(
   uniqueKeysWithValues: [
-    "Named", "Indexed", "Unique", "FullText", "Sensitive", "Merge", "OnDelete", "Transient",
+    "Named", "Indexed", "UniqueValue", "FullText", "Sensitive", "Merge", "OnDelete", "NotStored",
   ].map { ($0, MacroSpec(type: FieldMarkerMacro.self)) })

@@ -1,0 +1,87 @@
+/// The SQL of a value computed from the records of a query, perhaps for each group of them.
+struct Aggregate {
+  private let sql: SQLFragment
+  private let type: String
+
+  /// Throws `StoreError` `.unknownField`, and `.invalidQuery` for kinds of fields that can't be computed with.
+  init(
+    _ function: String, _ field: String?, of query: AnyQuery, by key: String? = nil,
+    in transaction: ReadTransaction
+  ) throws {
+    let table = try transaction.catalog.table(query.type)
+    let columns = TableColumns(table.schema)
+    type = query.type
+    var computed = "count(*)"
+    if let field {
+      try Self.check(function, table.schema, field)
+      computed = "\(function)(value)"
+      if function == "sum" {
+        // No value adds up to a zero of the field's kind.
+        computed =
+          "coalesce(\(computed), \(try table.schema.queryField(field).kind == .double ? "0.0" : "0"))"
+      }
+    }
+    if let key { try Self.check("group", table.schema, key) }
+    let compiler = QueryCompiler(table.schema, columns)
+    var inner = SQLFragment(
+      "SELECT \(try field.map { try columns.expression($0, table.schema) } ?? "1") AS value")
+    if let key { inner += ", \(try columns.expression(key, table.schema)) AS key" }
+    inner += " FROM \(table.name)"
+    let isCut = query.limit != nil || query.offset > 0
+    let narrowed = isCut ? try NearestSearch.narrowed(query, table, in: transaction) : query
+    inner += isCut ? try compiler.tail(narrowed) : try compiler.condition(narrowed)
+    var all = SQLFragment("SELECT \(key == nil ? "" : "key, ")\(computed) FROM (")
+    all += inner
+    all += key == nil ? ")" : ") GROUP BY key ORDER BY key"
+    sql = all
+  }
+
+  private static func check(_ function: String, _ type: TypeSchema, _ field: String) throws(StoreError) {
+    let kind = try type.queryField(field).kind
+    let isNumber = kind == .int || kind == .double
+    let fits =
+      switch function {
+      case "sum", "avg": isNumber
+      default: kind.isOrdered
+      }
+    guard !fits else { return }
+    let purpose =
+      switch function {
+      case "sum", "avg": "be added up"
+      case "group": "group records"
+      default: "be compared by order"
+      }
+    throw .invalidQuery("\(type.name).\(field) can't \(purpose): it is \(kind.phrase).")
+  }
+
+  func value<V: FieldConvertible>(
+    _: V.Type, in transaction: ReadTransaction, _ fingerprint: inout RowFingerprint?
+  ) throws -> V {
+    let statement = try prepared(transaction)
+    defer { statement.reset() }
+    guard try statement.step() else { throw StoreError(.database, "SQLite computed no value of \(type).") }
+    fingerprint?.combine(row: statement)
+    var fields = FieldDecoder(row: statement.pointer, from: 0, type: type)
+    return try V(fromField: &fields)
+  }
+
+  func groups<Key: FieldConvertible, V: FieldConvertible>(
+    _: Key.Type, _: V.Type, in transaction: ReadTransaction, _ fingerprint: inout RowFingerprint?
+  ) throws -> [Grouped<Key, V>] {
+    let statement = try prepared(transaction)
+    defer { statement.reset() }
+    var groups: [Grouped<Key, V>] = []
+    while try statement.step() {
+      fingerprint?.combine(row: statement)
+      var fields = FieldDecoder(row: statement.pointer, from: 0, type: type)
+      groups.append(Grouped(key: try Key(fromField: &fields), value: try V(fromField: &fields)))
+    }
+    return groups
+  }
+
+  private func prepared(_ transaction: ReadTransaction) throws -> PreparedStatement {
+    let statement = try PreparedStatement(query: sql.sql, in: transaction.database)
+    statement.bind(sql.arguments)
+    return statement
+  }
+}

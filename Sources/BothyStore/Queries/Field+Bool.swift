@@ -1,0 +1,48 @@
+/// A Boolean field is a condition: `!$0.done && $0.due < now`.
+extension Field where Value == Bool {
+  /// The field is true.
+  var isTrue: Condition { self == true }
+
+  /// The field is false.
+  public static prefix func ! (field: Field) -> Condition { field == false }
+  /// Both fields are true.
+  public static func && (left: Field, right: Field) -> Condition { left.isTrue && right.isTrue }
+  /// At least one of the fields is true.
+  public static func || (left: Field, right: Field) -> Condition { left.isTrue || right.isTrue }
+}
+
+extension Condition {
+  /// The field is true, and the condition holds.
+  public static func && (left: Field<Bool>, right: Condition) -> Condition { left.isTrue && right }
+  /// The condition holds, and the field is true.
+  public static func && (left: Condition, right: Field<Bool>) -> Condition { left && right.isTrue }
+  /// The field is true, or the condition holds.
+  public static func || (left: Field<Bool>, right: Condition) -> Condition { left.isTrue || right }
+  /// The condition holds, or the field is true.
+  public static func || (left: Condition, right: Field<Bool>) -> Condition { left || right.isTrue }
+
+  /// A condition with the same value for every record: `Condition(showsDone) || !$0.done`.
+  public init(_ value: Bool) { self = value ? .all : .none }
+}
+
+extension Field {
+  /// The reference points at the record.
+  public static func == <T: Entity>(field: Field, target: T) -> Condition where Value == Reference<T> {
+    field == Reference(target)
+  }
+
+  /// The reference points at the record.
+  public static func == <T: Entity>(field: Field, target: T) -> Condition where Value == Reference<T>? {
+    field == Reference(target)
+  }
+}
+
+extension Sequence where Element: FieldConvertible {
+  /// The field holds one of these values: `["a", "b"].contains($0.title)`.
+  public func contains(_ field: Field<Element>) -> Condition { field.isIn(self) }
+}
+
+extension ClosedRange where Bound: FieldConvertible {
+  /// The field holds a value in the range: `(1...5).contains($0.priority)`.
+  public func contains(_ field: Field<Bound>) -> Condition { field >= lowerBound && field <= upperBound }
+}

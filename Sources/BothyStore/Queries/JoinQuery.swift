@@ -1,0 +1,141 @@
+/// A read of records with records related to them, from one moment.
+///
+/// ```swift
+/// for todo in try await store.fetch(Todo.all.with(\.list)) { print(todo.title, todo.related?.name ?? "no list") }
+/// let open = Todo.where { !$0.done }.order(by: \.title)
+/// for list in try await store.fetch(TodoList.all.with(open, by: \.list)) { print(list.name, list.related.count) }
+/// ```
+public struct JoinQuery<Row: Sendable>: ReadRequest {
+  public let plan: ReadPlan<[Row]>
+}
+
+/// A record and what was fetched with it. Its members are those of the record.
+@dynamicMemberLookup
+public struct Joined<Record: Entity, Related: Sendable>: Sendable, Identifiable {
+  /// The record itself.
+  public var record: Record
+  /// The record that it refers to, those that refer to it, or their number.
+  public var related: Related
+  public var id: String { record.id }
+
+  /// A member of the record: `joined.title` is `joined.record.title`.
+  public subscript<Member>(dynamicMember path: KeyPath<Record, Member>) -> Member { record[keyPath: path] }
+}
+
+extension Joined: Equatable where Record: Equatable, Related: Equatable {}
+
+extension RecordQuery {
+  /// Fetches each record with the record that its reference points at. Records whose target is not on this device are
+  /// left out. One query, and one row by primary key for each target.
+  public func with<T: Entity>(_ reference: KeyPath<E.Fields, Field<Reference<T>>>) -> JoinQuery<Joined<E, T>>
+  {
+    targets(E.fields[keyPath: reference].name, T.self) { record, target in
+      target.map { Joined(record: record, related: $0) }
+    }
+  }
+
+  /// Fetches each record with the record that its reference points at, or `nil`. One query, and one row by primary key
+  /// for each target.
+  public func with<T: Entity>(
+    _ reference: KeyPath<E.Fields, Field<Reference<T>?>>
+  ) -> JoinQuery<Joined<E, T?>> {
+    targets(E.fields[keyPath: reference].name, T.self) { Joined(record: $0, related: $1) }
+  }
+
+  /// Fetches each record with the records that refer to it, in their query's order. Two queries. A limit of `children`
+  /// holds for each record, after all of its children were read.
+  public func with<C: Entity>(
+    _ children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Reference<E>?>>
+  ) -> JoinQuery<Joined<E, [C]>> { lists(children, C.fields[keyPath: reference].name) }
+
+  /// Fetches each record with the records that refer to it, in their query's order. Two queries. A limit of `children`
+  /// holds for each record, after all of its children were read.
+  public func with<C: Entity>(
+    _ children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Reference<E>>>
+  ) -> JoinQuery<Joined<E, [C]>> { lists(children, C.fields[keyPath: reference].name) }
+
+  /// Fetches each record with the number of records that refer to it. Two queries. A limit of `children` cuts nothing.
+  public func withCount<C: Entity>(
+    of children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Reference<E>?>>
+  ) -> JoinQuery<Joined<E, Int>> { counts(children, C.fields[keyPath: reference].name) }
+
+  /// Fetches each record with the number of records that refer to it. Two queries. A limit of `children` cuts nothing.
+  public func withCount<C: Entity>(
+    of children: RecordQuery<C>, by reference: KeyPath<C.Fields, Field<Reference<E>>>
+  ) -> JoinQuery<Joined<E, Int>> { counts(children, C.fields[keyPath: reference].name) }
+
+  private func targets<T: Entity, Row>(
+    _ field: String, _ type: T.Type, _ row: @escaping @Sendable (E, T?) -> Row?
+  ) -> JoinQuery<Row> {
+    JoinQuery(
+      plan: ReadPlan(.types(E.typeName, T.typeName)) { [plan] transaction, fingerprint in
+        let records = try plan.run(transaction, &fingerprint)
+        let position = try transaction.catalog.table(E.typeName).position(of: field)
+        var found: [String: T?] = [:]
+        var rows: [Row] = []
+        for record in records {
+          var target: T?
+          if let id = record.value(at: position).text {
+            if let known = found[id] {
+              target = known
+            } else {
+              target = try transaction.fetch(T.self, id: id)
+              found[id] = .some(target)
+              if let target { fingerprint?.combine(target) }
+            }
+          }
+          if let made = row(record, target) { rows.append(made) }
+        }
+        return rows
+      })
+  }
+
+  private func lists<C: Entity>(_ children: RecordQuery<C>, _ field: String) -> JoinQuery<Joined<E, [C]>> {
+    JoinQuery(
+      plan: ReadPlan(.types(E.typeName, C.typeName)) { [plan] transaction, fingerprint in
+        let records = try plan.run(transaction, &fingerprint)
+        let position = try transaction.catalog.table(C.typeName).position(of: field)
+        var all = children.where(.oneOf(field: field, records.map { .text($0.id) }))
+        let (limit, offset) = (all.recordQuery.limit ?? .max, all.recordQuery.offset)
+        (all.recordQuery.limit, all.recordQuery.offset) = (nil, 0)
+        var lists: [String: [C]] = [:]
+        for child in try all.plan.run(transaction, &fingerprint) {
+          if let parent = child.value(at: position).text { lists[parent, default: []].append(child) }
+        }
+        return records.map { record in
+          let found = lists[record.id, default: []].dropFirst(offset).prefix(limit)
+          return Joined(record: record, related: Array(found))
+        }
+      })
+  }
+
+  private func counts<C: Entity>(_ children: RecordQuery<C>, _ field: String) -> JoinQuery<Joined<E, Int>> {
+    JoinQuery(
+      plan: ReadPlan(.types(E.typeName, C.typeName)) { [plan] transaction, fingerprint in
+        let records = try plan.run(transaction, &fingerprint)
+        var all = children.where(.oneOf(field: field, records.map { .text($0.id) })).recordQuery
+        (all.limit, all.offset) = (nil, 0)
+        let groups = try Aggregate("count", nil, of: all, by: field, in: transaction)
+          .groups(String.self, Int.self, in: transaction, &fingerprint)
+        let counts = Dictionary(groups.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
+        return records.map { Joined(record: $0, related: counts[$0.id] ?? 0) }
+      })
+  }
+}
+
+extension TypeTable {
+  /// The position of a field among the fields. Throws `.unknownField`.
+  fileprivate func position(of field: String) throws(StoreError) -> Int {
+    guard let position = positions[field] else { throw unknownField(field) }
+    return position
+  }
+}
+
+extension Entity {
+  /// The value of the field at a position of the schema.
+  fileprivate func value(at position: Int) -> FieldValue {
+    var encoder = FieldEncoder(gathering: position + 1)
+    encode(to: &encoder)
+    return position < encoder.values.count ? encoder.values[position] : .null
+  }
+}

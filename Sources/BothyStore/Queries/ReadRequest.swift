@@ -1,0 +1,88 @@
+/// A description of one read: records, a first record, a number, groups, related records, or SQL. Making one reads
+/// nothing.
+///
+/// ```swift
+/// let open = Todo.where { !$0.done }
+/// let todos = try await store.fetch(open.order(by: \.title))  // [Todo]
+/// let count = try await store.fetch(open.count())             // Int
+/// for try await todos in store.values(of: open) { … }
+/// ```
+public protocol ReadRequest<Value>: Sendable {
+  /// The type of the result.
+  associatedtype Value: Sendable
+  /// How a store reads the result.
+  var plan: ReadPlan<Value> { get }
+}
+
+/// The steps by which a store reads a request. Requests make it; stores run it.
+public struct ReadPlan<Value: Sendable>: Sendable {
+  /// What the result depends on.
+  package let region: ObservationRegion
+  /// Reads the result, and adds what was read to a fingerprint where one is given.
+  package let run: @Sendable (ReadTransaction, inout RowFingerprint?) throws -> Value
+
+  package init(
+    _ region: ObservationRegion,
+    run: @escaping @Sendable (ReadTransaction, inout RowFingerprint?) throws -> Value
+  ) {
+    self.region = region
+    self.run = run
+  }
+}
+
+extension ReadTransaction {
+  /// Fetches what a request describes. Throws `StoreError` `.unknownField` or `.invalidQuery` for one that does not fit
+  /// the schema.
+  public final func fetch<R: ReadRequest>(_ request: R) throws -> R.Value {
+    var fingerprint: RowFingerprint?
+    return try request.plan.run(self, &fingerprint)
+  }
+
+  /// Fetches every record of a type, ordered by id. One query.
+  public final func fetch<E: Entity>(_ type: E.Type) throws -> [E] { try fetch(RecordQuery<E>()) }
+
+  /// Fetches the record that a reference points at, or `nil`. One row by primary key.
+  public final func fetch<E: Entity>(_ reference: Reference<E>) throws -> E? {
+    try fetch(E.self, id: reference.id)
+  }
+
+  /// True if there is a record with the id. One look-up in the primary key.
+  public final func exists<E: Entity>(_ type: E.Type, id: String) throws -> Bool {
+    try exists(table(of: type), id: id)
+  }
+}
+
+extension RecordQuery: ReadRequest {
+  public var plan: ReadPlan<[E]> {
+    ReadPlan(.types(E.typeName)) { [recordQuery] transaction, fingerprint in
+      var rows = try RowCursor(recordQuery, in: transaction, isKept: true)
+      defer { rows.close() }
+      var entities: [E] = []
+      while try rows.next() {
+        rows.combine(into: &fingerprint)
+        entities.append(try E(id: rows.id, from: &rows.fields))
+      }
+      return entities
+    }
+  }
+}
+
+/// The first record of a query, or `nil`: `Todo.where { $0.done }.first()`.
+public struct FirstQuery<Element: Entity>: ReadRequest, Hashable {
+  public typealias Value = Element?
+  private let query: RecordQuery<Element>
+
+  init(_ query: RecordQuery<Element>) { self.query = query }
+
+  public var plan: ReadPlan<Element?> {
+    let all = query.plan
+    return ReadPlan(all.region) { try all.run($0, &$1).first }
+  }
+}
+
+extension RecordQuery {
+  /// Requests the first record, or `nil` where there is none. Reads one row.
+  public func first() -> FirstQuery<E> {
+    FirstQuery(limit(min(1, recordQuery.limit ?? 1), offset: recordQuery.offset))
+  }
+}

@@ -1,0 +1,126 @@
+internal import GRDBSQLite
+
+/// A read-only SQL query. Interpolated values are bound, not pasted; the tables have the names of their types, and the
+/// columns those of the fields, with the id in `_id`.
+///
+/// ```swift
+/// let rows = try await store.fetch(
+///   SQLQuery("SELECT title, count(*) AS n FROM Todo GROUP BY title HAVING n > \(limit)", reading: Todo.self))
+/// for row in rows { let title: String? = row["title"] }
+/// ```
+///
+/// Dates are milliseconds since 1970. Throws `StoreError` `.invalidQuery` for SQL that SQLite can't read, that writes,
+/// or that is more than one statement.
+public struct SQLQuery: ReadRequest {
+  public typealias Value = [SQLRow]
+  private let text: SQLText
+  private let types: [String]
+
+  /// - Parameter types: The types whose changes make an observer read again.
+  public init(_ text: SQLText, reading types: any Entity.Type...) {
+    self.text = text
+    self.types = types.map { $0.typeName }
+  }
+
+  public var plan: ReadPlan<[SQLRow]> {
+    ReadPlan(.types(types)) { [text] transaction, fingerprint in
+      let statement = try Self.prepared(text, in: transaction)
+      defer { statement.reset() }
+      var columns: [String: Int] = [:]
+      for column in 0..<statement.columnCount {
+        let name = sqlite3_column_name(statement.pointer, column).map { String(cString: $0) } ?? ""
+        if columns[name] == nil { columns[name] = Int(column) }
+      }
+      var rows: [SQLRow] = []
+      while try statement.step() {
+        fingerprint?.combine(row: statement)
+        rows.append(
+          SQLRow(columns: columns, values: (0..<statement.columnCount).map { SQLRow.Cell(statement, $0) }))
+      }
+      return rows
+    }
+  }
+
+  private static func prepared(_ text: SQLText, in transaction: ReadTransaction) throws -> PreparedStatement {
+    try transaction.checkIsOpen()
+    let statement: PreparedStatement
+    do {
+      statement = try PreparedStatement(unkept: text.fragment.sql, in: transaction.database)
+    } catch {
+      throw StoreError(.invalidQuery, "SQLite can't read the SQL: \(error)", underlying: error)
+    }
+    guard sqlite3_stmt_readonly(statement.pointer) != 0, statement.columnCount > 0 else {
+      throw StoreError(
+        .invalidQuery, "A SQL query only reads: begin it with SELECT or WITH. Write through the store.")
+    }
+    statement.bind(text.fragment.arguments)
+    return statement
+  }
+}
+
+/// SQL text with bound values: `"SELECT * FROM Todo WHERE title = \(title)"`.
+public struct SQLText: Sendable, ExpressibleByStringInterpolation {
+  let fragment: SQLFragment
+
+  public init(stringLiteral value: String) { fragment = SQLFragment(value) }
+  public init(stringInterpolation: StringInterpolation) { fragment = stringInterpolation.fragment }
+
+  /// Collects the text and the values.
+  public struct StringInterpolation: StringInterpolationProtocol {
+    var fragment = SQLFragment("")
+
+    public init(literalCapacity: Int, interpolationCount: Int) {
+      fragment.sql.reserveCapacity(literalCapacity + interpolationCount)
+    }
+
+    public mutating func appendLiteral(_ literal: String) { fragment += literal }
+
+    /// Binds the value where it stands.
+    public mutating func appendInterpolation(_ value: some FieldConvertible) {
+      fragment += SQLFragment("?", [value.fieldValue])
+    }
+  }
+}
+
+/// One row of a SQL query: `let title: String? = row["title"]`.
+public struct SQLRow: Sendable, Hashable {
+  enum Cell: Sendable, Hashable {
+    case null, int(Int64), double(Double), text(String), data(FieldValue)
+
+    init(_ statement: PreparedStatement, _ column: Int32) {
+      switch sqlite3_column_type(statement.pointer, column) {
+      case SQLITE_INTEGER: self = .int(statement.int(at: column))
+      case SQLITE_FLOAT: self = .double(statement.double(at: column))
+      case SQLITE_TEXT: self = .text(statement.text(at: column) ?? "")
+      case SQLITE_BLOB: self = .data(.data(statement.data(at: column)))
+      default: self = .null
+      }
+    }
+
+    /// The value as a field of the kind has it; null where it can't be one.
+    func value(_ kind: FieldKind) -> FieldValue {
+      switch (self, kind) {
+      case (.int(let number), .bool): .bool(number != 0)
+      case (.int(let number), .int): .int(number)
+      case (.int(let number), .double): .double(Double(number))
+      case (.int(let number), .date): .date(number)
+      case (.double(let number), .double): .double(number)
+      case (.text(let text), .text), (.text(let text), .uuid), (.text(let text), .reference): .text(text)
+      case (.text(let text), .json), (.text(let text), .blob): .json(text)
+      case (.data(let data), .data): data
+      default: .null
+      }
+    }
+  }
+
+  let columns: [String: Int]
+  let values: [Cell]
+
+  /// The value of a column by its name, as a type that a field can have; `nil` where it is null, of another type, or no
+  /// column has the name. Of columns with the same name the first counts.
+  public subscript<Value: FieldConvertible>(column: String) -> Value? {
+    guard let position = columns[column] else { return nil }
+    var decoder = FieldDecoder(values: [values[position].value(Value.fieldKind)], type: "SQL")
+    return try? Value(fromField: &decoder)
+  }
+}

@@ -1,0 +1,38 @@
+// Likely wrong guesses, answered by the compiler with the right call. No symbol here is ever called.
+
+extension RecordQuery {
+  @available(*, unavailable, renamed: "where(_:)")
+  public func filter(_ condition: (E.Fields) -> Condition) -> Self { self }
+  @available(*, unavailable, renamed: "where(_:)")
+  public func filter(_ field: (E.Fields) -> Field<Bool>) -> Self { self }
+  @available(*, unavailable, renamed: "order(by:_:)")
+  public func sorted<V>(by field: KeyPath<E.Fields, Field<V>>) -> Self { self }
+  @available(
+    *, unavailable,
+    message: "Write \\.title, without the type's name: conditions and sort keys name fields of Todo.Fields."
+  )
+  public func order<V>(by property: KeyPath<E, V>, _ direction: SortDirection = .ascending) -> Self { self }
+}
+
+extension Entity {
+  @available(
+    *, unavailable,
+    message: "Write \\.title, without the type's name: conditions and sort keys name fields of Todo.Fields."
+  )
+  public static func order<V>(
+    by property: KeyPath<Self, V>, _ direction: SortDirection = .ascending
+  ) -> RecordQuery<Self> { RecordQuery() }
+}
+
+extension Field {
+  @available(
+    *, unavailable,
+    message: "A condition is computed by SQLite. Use contains(_:ignoringCase:) or hasPrefix(_:ignoringCase:)."
+  )
+  public func lowercased() -> Self { self }
+}
+
+extension ReadableStore {
+  @available(*, unavailable, renamed: "values(of:)")
+  public func observe<R: ReadRequest>(_ request: R) -> QueryObservation<R.Value> { values(of: request) }
+}

@@ -1,0 +1,247 @@
+import Bothy
+import BothySyncService
+import BothyTesting
+import Foundation
+import Testing
+
+/// Everyday tasks, as somebody writes them who knows other databases, against a real store and a server in this process.
+@Suite("Everyday tasks, written as a newcomer writes them", .timeLimit(.minutes(5))) struct FrontDoorTests {
+  enum Camp {
+    @Entity struct TodoList: Hashable { var name: String }
+
+    @Entity struct Todo: Hashable {
+      @FullText var title: String
+      var done = false
+      var priority = 0
+      var effort = 0.0
+      var cost: Int?
+      @Indexed var due: Date?
+      var list: Reference<TodoList>?
+    }
+
+    @Entity struct Stop: Hashable {
+      var name: String
+      @Indexed var place: Coordinate?
+    }
+  }
+
+  typealias Todo = Camp.Todo
+  typealias TodoList = Camp.TodoList
+  typealias Stop = Camp.Stop
+
+  let store: SyncedStore
+  let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+  init() throws {
+    let server = InProcessRemote(Authority(ledger: try SQLiteLedger(), now: VirtualTime().reader()))
+    store = try SyncedStore.inMemory([TodoList.self, Todo.self, Stop.self], remote: server)
+  }
+
+  @Test("A schema is an array, and a store opens by file or by name") func opening() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("front-door-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent("todos.bothy")
+    let here = try SyncedStore(at: file, schema: [TodoList.self, Todo.self], remote: .none)
+    try await here.save(Todo(title: "Wax"), policy: .cacheOnly)
+    #expect(await here.sync().skipped?.name == "unreachable")
+    #expect(try await here.fetch(Todo.self, policy: .cacheOnly).map(\.title) == ["Wax"])
+    #expect(FileManager.default.fileExists(atPath: file.path))
+    #expect(throws: StoreError.self) { try SyncedStore(named: "a/b", schema: [Todo.self], remote: .none) }
+  }
+
+  @Test("One record and several are saved, changed and deleted by the same verbs") func verbs() async throws {
+    try await store.save(Todo(title: "Oil the lamp"))
+    let receipts = try await store.save([Todo(title: "Rope"), Todo(title: "Stove")])
+    #expect(receipts.count == 2 && receipts.allSatisfy { $0.state == .pending })
+    let rope = try #require(try await store.fetch(Todo.where { $0.title == "Rope" }).first)
+
+    try await store.update(Todo.self, id: rope.id) { $0.done.toggle() }
+    try await store.update(rope) { $0.title += "!" }
+    var copy = try #require(try await store.fetch(Todo.self, id: rope.id))
+    copy.priority = 3
+    try await store.save(copy)
+    let now = try #require(try await store.fetch(Todo.self, id: rope.id))
+    #expect(now.title == "Rope!" && now.done && now.priority == 3)
+    copy.priority = 4
+    try await store.update(copy)
+    #expect(try await store.fetch(Todo.self, id: rope.id)?.priority == 4)
+
+    await #expect(throws: StoreError.self) { try await store.insert(rope) }
+    try await store.insert(Todo(id: "new", title: "New"))
+    await #expect(throws: StoreError.self) { try await store.update(Todo(id: "none", title: "None")) }
+    await #expect(throws: StoreError.self) {
+      try await store.update(Todo.self, id: "none") { $0.done = true }
+    }
+
+    try await store.delete(rope)
+    try await store.delete(Todo.self, id: "new")
+    #expect(try await store.delete([rope]) == 0)
+    #expect(try await store.delete(Todo.where { $0.title.hasPrefix("O") }) == 1)
+    #expect(try await store.count(Todo.self) == 1)
+    #expect(try await store.caughtUp().pushed > 0)
+    #expect(try await store.fetchResult(Todo.all, policy: .networkOnly).map(\.title) == ["Stove"])
+  }
+
+  @Test("The verbs hold where writes go to the server first") func serverFirst() async throws {
+    store.savePolicy = .networkThenCache
+    let receipts = try await store.save([Todo(id: "a", title: "A"), Todo(id: "b", title: "B")])
+    #expect(receipts.allSatisfy { if case .accepted = $0.state { true } else { false } })
+    await #expect(throws: StoreError.self) { try await store.insert(Todo(id: "a", title: "again")) }
+    try await store.insert(Todo(id: "c", title: "C"))
+    try await store.update(Todo.self, id: "a") { $0.title = "AA" }
+    await #expect(throws: StoreError.self) { try await store.update(Todo(id: "none", title: "None")) }
+    #expect(try await store.delete(Todo.where { $0.title == "B" }) == 1)
+    #expect(try await store.delete([Todo(id: "c", title: "C"), Todo(id: "none", title: "None")]) == 1)
+    #expect(try store.pendingCounts().total == 0)
+    #expect(try await store.fetch(Todo.all, policy: .networkOnly).map(\.title) == ["AA"])
+  }
+
+  @Test("Filters and orders read as Swift") func filters() async throws {
+    try await store.save([
+      Todo(id: "1", title: "a", done: true, priority: 1, due: now.addingTimeInterval(-60)),
+      Todo(id: "2", title: "b", priority: 3), Todo(id: "3", title: "xoil", done: true, priority: 2),
+    ])
+    func ids(_ query: RecordQuery<Todo>) async throws -> [String] {
+      try await store.fetch(query, policy: .cacheOnly).map(\.id)
+    }
+    #expect(try await ids(Todo.where { !$0.done }.order(by: \.title)) == ["2"])
+    #expect(try await ids(Todo.where { $0.done }.order { $0.title }) == ["1", "3"])
+    #expect(try await ids(RecordQuery<Todo>().where { $0.done == false }) == ["2"])
+    #expect(try await ids(Todo.where { ["a", "b"].contains($0.title) }) == ["1", "2"])
+    #expect(try await ids(Todo.where { (2...3).contains($0.priority) && !$0.done }) == ["2"])
+    let now = now
+    #expect(
+      try await ids(
+        Todo.where { $0.done && $0.due < now || $0.title.hasPrefix("x") && !($0.priority > 2) }) == [
+          "1", "3",
+        ])
+    #expect(try await ids(Todo.where { $0.due != nil && $0.due < now }.order { $0.due.descending }) == ["1"])
+    #expect(try await ids(Todo.where { $0.title.contains("OIL", ignoringCase: true) }) == ["3"])
+    #expect(try await ids(Todo.order(by: \.priority, .descending)) == ["2", "3", "1"])
+    #expect(try await ids(Todo.where { Condition(true) || !$0.done }).count == 3)
+    #expect(try await store.fetch(Todo.where { $0.done }.order(by: \.title).first())?.id == "1")
+    #expect(try await store.fetch(Todo.all.matching("xo"), policy: .cacheOnly).map(\.id) == ["3"])
+  }
+
+  @Test("Counts, sums and groups are computed by SQLite") func numbers() async throws {
+    let list = TodoList(id: "L", name: "Camp")
+    try await store.save(list)
+    try await store.save([
+      Todo(id: "1", title: "a", effort: 1.5, cost: 3, due: now, list: Reference(list)),
+      Todo(id: "2", title: "b", effort: 2.5, list: Reference(list)),
+      Todo(id: "3", title: "c", done: true, cost: 4),
+    ])
+    let open: Int = try await store.count(Todo.where { !$0.done })
+    let effort: Double = try await store.fetch(Todo.all.sum(\.effort))
+    let cost: Int = try await store.fetch(Todo.all.sum(\.cost))
+    let last: Date?? = try await store.fetch(Todo.all.maximum(\.due))
+    #expect(open == 2 && effort == 4 && cost == 7 && last == now)
+    #expect(try await store.fetch(Todo.where { $0.title == "none" }.sum(\.effort)) == 0)
+    #expect(try await store.fetch(Todo.where { $0.title == "none" }.average(\.effort)) == nil)
+    #expect(try await store.fetch(Todo.all.average(\.cost)) == 3.5)
+    #expect(try await store.fetch(Todo.order(by: \.title).limit(2).sum(\.effort)) == 4)
+    #expect(try await store.fetch(Todo.order(by: \.title).limit(1, offset: 1).count()) == 1)
+    #expect(try await store.fetch(Todo.all.minimum(\.title)) == "a")
+    let groups = try await store.fetch(Todo.all.group(by: \.list).count())
+    #expect(groups.map(\.key?.id) == [nil, "L"] && groups.map(\.value) == [1, 2])
+    #expect(try await store.fetch(Todo.all.group(by: \.done).sum(\.effort)).map(\.value) == [4, 0])
+  }
+
+  @Test("Parents come with children, children with parents, and counts with both") func related() async throws
+  {
+    let lists = [TodoList(id: "A", name: "A"), TodoList(id: "B", name: "B")]
+    try await store.save(lists)
+    try await store.save([
+      Todo(id: "1", title: "z", list: Reference(lists[0])),
+      Todo(id: "2", title: "y", list: Reference(lists[0])),
+      Todo(id: "3", title: "x", done: true, list: Reference(lists[0])), Todo(id: "4", title: "w"),
+    ])
+    let open = Todo.where { !$0.done }.order(by: \.title)
+    let parents = try await store.fetch(TodoList.order(by: \.name).with(open, by: \.list))
+    #expect(parents.map { $0.related.map(\.id) } == [["2", "1"], []] && parents.map(\.name) == ["A", "B"])
+    let first = try await store.fetch(TodoList.order(by: \.name).with(open.limit(1), by: \.list))
+    #expect(first.map { $0.related.map(\.id) } == [["2"], []])
+    let children = try await store.fetch(Todo.order(by: \.id).with(\.list))
+    #expect(children.map { $0.related?.name } == ["A", "A", "A", nil])
+    let counts = try await store.fetch(TodoList.order(by: \.name).withCount(of: Todo.all, by: \.list))
+    #expect(counts.map(\.related) == [3, 0])
+  }
+
+  @Test("Places are found by distance, nearest first") func nearby() async throws {
+    let here = Coordinate(latitude: 59.91, longitude: 10.75)
+    try await store.save([
+      Stop(id: "far", name: "far", place: Coordinate(latitude: 60, longitude: 10.75)),
+      Stop(id: "near", name: "near", place: Coordinate(latitude: 59.911, longitude: 10.75)),
+      Stop(id: "none", name: ""),
+    ])
+    #expect(
+      try await store.fetch(Stop.where { $0.place.isWithin(metres: 500, of: here) }).map(\.id) == ["near"])
+    #expect(
+      try await store.fetch(Stop.all.nearest(to: here, by: \.place).limit(3)).map(\.id) == ["near", "far"])
+  }
+
+  @Test("One transaction reads its own writes, and one snapshot serves several reads") func transactions()
+    async throws
+  {
+    try await store.save([Todo(title: "a"), Todo(title: "b", done: true)])
+    let count = try await store.write(.together) { tx in
+      let list = TodoList(name: "Camp")
+      try tx.save(list)
+      for todo in try tx.fetch(Todo.where { $0.list == nil }) {
+        try tx.update(todo) { $0.list = Reference(list) }
+      }
+      return try tx.count(Todo.where { $0.list == list })
+    }
+    #expect(count == 2)
+    let (todos, lists) = try await store.read { (try $0.fetch(Todo.self), try $0.fetch(TodoList.self)) }
+    #expect(todos.count == 2 && lists.count == 1)
+    try await store.write { tx in
+      try tx.save([Todo(title: "c")])
+      #expect(try tx.delete(Todo.where { $0.done }) == 1)
+      #expect(try tx.delete(lists[0]) && tx.exists(Todo.self, id: todos[0].id))
+    }
+    #expect(try await store.count(Todo.self) == 2)
+  }
+
+  @Test("SQL reads with bound values, and never writes") func sql() async throws {
+    try await store.save([Todo(title: "it's"), Todo(title: "it's"), Todo(title: "b", done: true, due: now)])
+    let (limit, title) = (1, "it's")
+    let rows = try await store.fetch(
+      SQLQuery(
+        "SELECT title, count(*) AS n FROM Todo WHERE title = \(title) GROUP BY title HAVING n > \(limit)",
+        reading: Todo.self))
+    #expect(rows.count == 1 && rows[0]["title"] == "it's" && rows[0]["n"] == 2)
+    let typed = try await store.fetch(SQLQuery("SELECT done, due, priority AS p FROM Todo WHERE done"))
+    let (done, due, none): (Bool?, Date?, String?) = (typed[0]["done"], typed[0]["due"], typed[0]["p"])
+    #expect(done == true && due == now && none == nil && typed[0]["other"] == Int?.none)
+    for bad in ["DELETE FROM Todo", "SELECT 1; SELECT 2", "SELEC", "SELECT * FROM Nothing"] {
+      await #expect(throws: StoreError.self, "\(bad)") {
+        try await store.fetch(SQLQuery(SQLText(stringLiteral: bad), reading: Todo.self))
+      }
+    }
+    #expect(try await store.count(Todo.self) == 3)
+  }
+
+  @Test("Requests of every kind are observed, and report only what changed") func observing() async throws {
+    let list = TodoList(id: "L", name: "Camp")
+    try await store.save(list)
+    var open = store.values(of: Todo.where { !$0.done }).makeAsyncIterator()
+    var counts = store.values(of: Todo.all.count()).makeAsyncIterator()
+    var lists = store.values(of: TodoList.all.withCount(of: Todo.all, by: \.list)).makeAsyncIterator()
+    var one = store.values(of: Todo.self, id: "1").makeAsyncIterator()
+    #expect(try await open.next()?.isEmpty == true)
+    #expect(try await counts.next() == 0)
+    #expect(try await lists.next()?.map(\.related) == [0])
+    #expect(try await one.next() == .some(nil))
+    try await store.save(Todo(id: "1", title: "a", list: Reference(list)))
+    #expect(try await open.next()?.map(\.id) == ["1"])
+    #expect(try await counts.next() == 1)
+    #expect(try await lists.next()?.map(\.related) == [1])
+    #expect(try await one.next()??.title == "a")
+    try await store.update(Todo.self, id: "1") { $0.title = "b" }
+    #expect(try await one.next()??.title == "b")
+    try await store.save(Todo(id: "2", title: "c"))
+    #expect(try await counts.next() == 2, "the edit of a title changed no count")
+  }
+}
