@@ -1,4 +1,4 @@
-/// The reading verbs of `LocalStore` and `SyncedStore`. All of them read the local file and make no request.
+/// The reading verbs of `Store` and `SyncedStore`. All of them read the local file and make no request.
 ///
 /// ```swift
 /// func openTodos(_ store: some ReadableStore) async throws -> [Todo] {

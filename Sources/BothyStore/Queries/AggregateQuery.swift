@@ -110,7 +110,7 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
 public struct Grouped<Key: FieldConvertible, Value: Sendable>: Sendable {
   /// The value that the records of the group share.
   public var key: Key
-  /// What was computed of them.
+  /// The value computed from the records of the group.
   public var value: Value
 }
 

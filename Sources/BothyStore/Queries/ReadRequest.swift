@@ -10,13 +10,13 @@
 public protocol ReadRequest<Value>: Sendable {
   /// The type of the result.
   associatedtype Value: Sendable
-  /// How a store reads the result.
+  /// The plan by which a store reads the result.
   var plan: ReadPlan<Value> { get }
 }
 
 /// The steps by which a store reads a request. Requests make it; stores run it.
 public struct ReadPlan<Value: Sendable>: Sendable {
-  /// What the result depends on.
+  /// The records that the result depends on.
   package let region: ObservationRegion
   /// Reads the result, and adds what was read to a fingerprint where one is given.
   package let run: @Sendable (ReadTransaction, inout RowFingerprint?) throws -> Value

@@ -61,8 +61,10 @@ struct BlobEviction {
       var requests = 0
       _ = try await BlobHealing(pass: pass).send(file, &requests)
       return false
-      // without the server's confirmation nothing is deleted; the next eviction requests it again
-    } catch { return nil }
+    } catch {
+      // Without the server's confirmation nothing is deleted. The next eviction requests it again.
+      return nil
+    }
   }
 
   func run() async throws { try await run(budget: pass.configuration.blobs.budget) }

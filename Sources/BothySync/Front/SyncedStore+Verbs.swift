@@ -103,7 +103,7 @@ extension SyncedStore {
 
   /// Changes a record in place. Only changed fields are sent. Throws `StoreError` `.notFound` if it is not on this device.
   ///
-  /// Where the write goes to the server first, the record is read before; what others change meanwhile stays. Costs as
+  /// A write that goes to the server first reads the record before. Changes that others make meanwhile stay. Costs as
   /// `save`.
   @discardableResult
   public func update<E: Entity>(
