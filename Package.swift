@@ -163,8 +163,7 @@ let package = Package(
     .target(
       name: "Bothy",
       dependencies: [
-        "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothyCache", "BothyGeo", "BothyHTTP",
-        "BothyMacros",
+        "BothyStore", "BothySettings", "BothySync", "BothyHTTP", "BothyMacros",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -180,7 +179,7 @@ let package = Package(
       name: "SettingsPair", dependencies: ["Bothy"], path: "Examples/SettingsPair", exclude: ["README.md"],
       swiftSettings: strict),
     .executableTarget(
-      name: "PrayerTimes", dependencies: ["Bothy"], path: "Examples/PrayerTimes",
+      name: "PrayerTimes", dependencies: ["Bothy", "BothyPacks"], path: "Examples/PrayerTimes",
       exclude: ["README.md", "Data"],
       swiftSettings: strict),
     .target(

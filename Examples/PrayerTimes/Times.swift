@@ -1,4 +1,5 @@
 import Bothy
+import BothyPacks
 import Foundation
 
 /// A city of the pack, with its name and position.

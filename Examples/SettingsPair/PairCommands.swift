@@ -20,7 +20,7 @@ import Foundation
 
   static func run(_ words: [String]) async throws {
     guard words.count > 1 else { return print(usage) }
-    let settings = SharedSettings<Reading>(in: SettingsHome(at: words[0]))
+    let settings = SharedSettings<Reading>(in: SettingsContainer(at: words[0]))
     switch (words[1], words.count) {
     case ("widget", 2): await follow(settings)
     case ("size", 3):

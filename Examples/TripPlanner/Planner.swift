@@ -3,11 +3,11 @@ import Bothy
 /// The actions of travellers on their trips. Every method works on the file of this device, with or without a network.
 struct Planner {
   private let synced: SyncedStore
-  private var store: Store { synced.store }
+  private var store: LocalStore { synced.store }
 
   init(file: String, server: String, token: String?) throws {
-    var configuration = SyncConfiguration()
-    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    var configuration = SyncOptions()
+    configuration.mergePolicies = MergePolicies(.fieldByField)
     synced = try SyncedStore(
       at: file, schema: StoreSchema(Trip.self, Stop.self),
       remote: BothyRemote(url: server, space: "trips", token: { token }), configuration: configuration)

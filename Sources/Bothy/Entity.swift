@@ -11,7 +11,7 @@
 ///   @OnDelete(.cascade) var list: Reference<TodoList>
 /// }
 ///
-/// let store = try Store(at: path, schema: StoreSchema(TodoList.self, Todo.self))
+/// let store = try LocalStore(at: path, schema: StoreSchema(TodoList.self, Todo.self))
 /// try store.write { try $0.insert(Todo(title: "Buy rope", list: Reference(list))) }
 /// ```
 ///

@@ -45,7 +45,7 @@ public macro FullText() = #externalMacro(module: "BothyMacros", type: "FieldMark
 public macro Sensitive() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
 /// Sets the rule that merges the field after both this device and the server changed it. Applies under the type's
-/// policy `MergePolicy.fieldMerge`.
+/// policy `MergePolicy.fieldByField`.
 ///
 /// ```swift
 /// @Merge(.counter) var views = 0

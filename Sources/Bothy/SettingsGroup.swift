@@ -3,7 +3,7 @@
 ///
 /// ```swift
 /// enum AppSettings {
-///   static let home = SettingsHome(appGroup: "group.org.example.app")
+///   static let home = SettingsContainer(appGroup: "group.org.example.app")
 /// }
 ///
 /// @SettingsGroup(in: AppSettings.home) struct LocaleSettings {
@@ -43,5 +43,5 @@ public macro SettingsGroup(_ name: String? = nil, version: Int = 1, steps: [Sett
   named(encode))
 @attached(extension, conformances: HostedSettingsGroup)
 public macro SettingsGroup(
-  _ name: String? = nil, in home: SettingsHome, version: Int = 1, steps: [SettingsStep] = []
+  _ name: String? = nil, in home: SettingsContainer, version: Int = 1, steps: [SettingsStep] = []
 ) = #externalMacro(module: "BothyMacros", type: "SettingsGroupMacro")

@@ -12,7 +12,7 @@ package struct InspectorSubjects: Sendable {
   package var caches: [Cache] = []
   package var places: [PlaceFile] = []
   /// The files of settings beside the database, which may also have settings.
-  package var settings: [Store] = []
+  package var settings: [LocalStore] = []
   /// The folders of packs. Each is a pack or a folder that packs are installed in.
   package var packs: [String] = []
 
@@ -52,11 +52,11 @@ package struct InspectorSubjects: Sendable {
   }
 
   package struct PlaceFile: Sendable {
-    package var places: Places
+    package var places: PlaceStore
     /// The attributions of the data's owners.
     package var attributions: [String]
 
-    package init(_ places: Places, attributions: [String] = []) {
+    package init(_ places: PlaceStore, attributions: [String] = []) {
       self.places = places
       self.attributions = attributions
     }

@@ -1,4 +1,4 @@
-/// The reading verbs of `Store` and `SyncedStore`. All of them read the local file and make no request.
+/// The reading verbs of `LocalStore` and `SyncedStore`. All of them read the local file and make no request.
 ///
 /// ```swift
 /// func openTodos(_ store: some ReadableStore) async throws -> [Todo] {
@@ -13,7 +13,7 @@ public protocol ReadableStore: Sendable {
 
   /// Returns the present value of a request, then each later one. A commit that touches the types of the request costs
   /// one read of its value.
-  func values<R: ReadRequest>(of request: R) -> QueryObservation<R.Value>
+  func values<R: ReadRequest>(of request: R) -> LiveValues<R.Value>
 }
 
 extension ReadableStore {
@@ -44,11 +44,11 @@ extension ReadableStore {
   public func count<E: Entity>(_ type: E.Type) async throws -> Int { try await count(RecordQuery<E>()) }
 
   /// The present records of a type, then each later list.
-  public func values<E: Entity>(of type: E.Type) -> QueryObservation<[E]> { values(of: RecordQuery<E>()) }
+  public func values<E: Entity>(of type: E.Type) -> LiveValues<[E]> { values(of: RecordQuery<E>()) }
 
   /// The present state of one record, then each later one; `nil` while there is none. One row by primary key after each
   /// commit that touches the record.
-  public func values<E: Entity>(of type: E.Type, id: String) -> QueryObservation<E?> {
+  public func values<E: Entity>(of type: E.Type, id: String) -> LiveValues<E?> {
     values(of: RecordByID<E>(id: id))
   }
 }
@@ -58,7 +58,7 @@ struct RecordByID<E: Entity>: ReadRequest {
   let id: String
 
   var plan: ReadPlan<E?> {
-    ReadPlan(.records(RecordID(type: E.typeName, id: id))) { [id] transaction, fingerprint in
+    ReadPlan(.records(RecordID(E.self, id: id))) { [id] transaction, fingerprint in
       let entity = try transaction.fetch(E.self, id: id)
       if let entity { fingerprint?.combine(entity) }
       return entity

@@ -34,7 +34,7 @@ public struct StoreError: Error, Sendable {
     public static let migrationFailed = Code("migrationFailed")
     /// The file belongs to another program or isn't a database. The file is unchanged.
     public static let notADatabase = Code("notADatabase")
-    /// The file is damaged. `Store.diagnose(fileAt:)` reports the details.
+    /// The file is damaged. `LocalStore.diagnose(fileAt:)` reports the details.
     public static let corrupt = Code("corrupt")
     /// The file doesn't exist, or the system doesn't allow to open it.
     public static let cannotOpen = Code("cannotOpen")

@@ -26,7 +26,7 @@ public struct StoreOptions: Sendable {
   public enum DamagedFile: Sendable, Hashable {
     /// Quarantines the file: renames it and throws `.corrupt` with the new path. The next opening creates a new file.
     /// The default, because an app that can't open its file at this launch can at the next. `SyncedStore.salvage`
-    /// recovers pending changes from the old file. Until then `Store.damagedFiles` names it, each opening logs a
+    /// recovers pending changes from the old file. Until then `LocalStore.damagedFiles` names it, each opening logs a
     /// warning, and `diagnose` has a finding.
     case setAside
     /// Doesn't check for damage and leaves the file in its place. For tools that examine files.

@@ -43,10 +43,12 @@ public struct SyncError: Error, Sendable {
     public static let otherServer = Code("otherServer")
     /// The call waits for a sync that waits for the caller, such as a merge policy. Call it when the sync has ended.
     public static let insideSync = Code("insideSync")
-    /// The app holds a lock of the container for longer than `SyncConfiguration.lockTimeout`.
+    /// The app holds a lock of the container for longer than `SyncOptions.lockTimeout`.
     public static let locked = Code("locked")
     /// The record has no pending change to decide about.
     public static let notPending = Code("notPending")
+    /// The change was undone on this device before the server decided.
+    public static let withdrawn = Code("withdrawn")
     /// The journal no longer has the entry.
     public static let expired = Code("expired")
     /// The replaced content of the journal's entry was restored before.
@@ -98,7 +100,7 @@ public struct SyncError: Error, Sendable {
 
   static let cacheDisabled = SyncError(
     .cacheDisabled,
-    "The cache is off, so nothing can be read from it or saved in it alone. Enable SyncConfiguration.cache, or use "
+    "The cache is off, so nothing can be read from it or saved in it alone. Enable SyncOptions.cache, or use "
       + "a network policy.")
 
   static let insideSync = SyncError(
@@ -129,7 +131,7 @@ public struct SyncError: Error, Sendable {
 
   /// Makes the sync error for an error of a remote.
   init(_ error: RemoteError) {
-    switch SkipReason(error) {
+    switch SyncObstacle(error) {
     case .otherServer(let message):
       self.init(otherServer: message, underlying: error)
       return

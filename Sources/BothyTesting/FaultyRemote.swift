@@ -171,17 +171,17 @@ public final class FaultyRemote: RemoteStorage {
     return try await remote.count(query)
   }
 
-  public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try failRead()
     return try await remote.digest(scope)
   }
 
-  public func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  public func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     try failRead()
     return try await remote.digest(scope, parts: parts)
   }
 
-  public func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+  public func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
     try failRead()

@@ -58,15 +58,15 @@ public struct InProcessRemote: RemoteStorage {
     try await mapped { try await authority.count(space: space, principal: principal, query) }
   }
 
-  public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await mapped { try await authority.digest(space: space, principal: principal, scope) }
   }
 
-  public func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  public func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     try await mapped { try await authority.digest(space: space, principal: principal, scope, parts: parts) }
   }
 
-  public func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+  public func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
     try await mapped {

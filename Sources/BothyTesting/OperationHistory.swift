@@ -82,6 +82,23 @@ public final class OperationHistory: Sendable {
     }
   }
 
+  /// Records a read or a write that suspends, like `record(_:_:process:_:)`.
+  @discardableResult
+  public func record(
+    _ name: String, _ value: JSONValue = .null, process: Int,
+    isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> JSONValue?
+  ) async rethrows -> JSONValue? {
+    let invocation = invoke(name, value, process: process)
+    do {
+      let result = try await body()
+      invocation.ok(result)
+      return result
+    } catch {
+      invocation.fail()
+      throw error
+    }
+  }
+
   @discardableResult
   private func append(_ kind: Event.Kind, _ name: String, _ value: JSONValue, _ process: Int) -> Event {
     let now = now

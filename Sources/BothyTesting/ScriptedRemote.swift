@@ -59,7 +59,7 @@ public final class ScriptedRemote: RemoteStorage {
     throw Self.unscripted
   }
   public func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw Self.unscripted }
-  public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw Self.unscripted }
+  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { throw Self.unscripted }
   public func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 
   private static let unscripted = RemoteError(.unreachable, "The script has exchanges only.")

@@ -55,7 +55,7 @@ public final class SimulatedWorld {
   @discardableResult
   public func addDevice(
     _ name: String? = nil, schema: StoreSchema, migrations: [Migration] = [],
-    configuration: SyncConfiguration = .quiet, skew: Int64 = 0, principal: Principal = Principal("tester"),
+    configuration: SyncOptions = .quiet, skew: Int64 = 0, principal: Principal = Principal("tester"),
     space: String? = nil, timeouts: VirtualClock? = nil,
     onExchange: @escaping @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
   ) throws -> SimulatedDevice {
@@ -76,14 +76,14 @@ public final class SimulatedWorld {
   public func serverDigest(
     _ space: String? = nil, principal: Principal = Principal("tester")
   ) async throws -> ScopeDigest {
-    try await authority.digest(space: space ?? self.space, principal: principal, .space)
+    try await authority.digest(space: space ?? self.space, principal: principal, .everything)
   }
 
   /// The live records on the server, whatever their audience. Reads all of them.
   public func serverRecords(_ space: String? = nil) async throws -> [RecordID: ServerRecord] {
     try await ledger.read(space: space ?? self.space) { ledger in
       var records: [RecordID: ServerRecord] = [:]
-      try ledger.forEachRecord(in: .space) { records[$0.record.id] = $0.record }
+      try ledger.forEachRecord(in: .everything) { records[$0.record.id] = $0.record }
       return records
     }
   }
@@ -113,14 +113,14 @@ public final class SimulatedDevice {
   /// The store of the app. `restart` replaces it, so read this property each time.
   public private(set) var store: SyncedStore
   private var schema: StoreSchema
-  private var configuration: SyncConfiguration
+  private var configuration: SyncOptions
   private let clock: @Sendable () -> Int64
   private let timeouts: VirtualClock?
   private let folder: WorldFolder
 
   init(
     name: String, in folder: WorldFolder, schema: StoreSchema, migrations: [Migration], remote: FaultyRemote,
-    configuration: SyncConfiguration, clock: @escaping @Sendable () -> Int64, timeouts: VirtualClock?
+    configuration: SyncOptions, clock: @escaping @Sendable () -> Int64, timeouts: VirtualClock?
   ) throws {
     self.name = name
     self.folder = folder
@@ -140,7 +140,7 @@ public final class SimulatedDevice {
   ///   - schema: that of another version of the app; nil opens with the same.
   ///   - configuration: nil keeps what it was.
   public func restart(
-    schema: StoreSchema? = nil, migrations: [Migration] = [], configuration: SyncConfiguration? = nil
+    schema: StoreSchema? = nil, migrations: [Migration] = [], configuration: SyncOptions? = nil
   ) throws {
     try store.store.close()
     failPoints.reset()
@@ -153,7 +153,7 @@ public final class SimulatedDevice {
 
   private static func open(
     _ path: String, _ schema: StoreSchema, _ migrations: [Migration], _ remote: FaultyRemote,
-    _ configuration: SyncConfiguration, _ clock: SyncClock, _ failPoints: FailPoints
+    _ configuration: SyncOptions, _ clock: SyncClock, _ failPoints: FailPoints
   ) throws -> SyncedStore {
     var options = StoreOptions(durability: .normal, processes: .single, readers: 16)
     options.onStep = { try failPoints.pass($0, $1) }
@@ -168,10 +168,10 @@ public final class SimulatedDevice {
   }
 }
 
-extension SyncConfiguration {
+extension SyncOptions {
   /// A configuration that syncs only on request, without random waits.
-  public static var quiet: SyncConfiguration {
-    var configuration = SyncConfiguration()
+  public static var quiet: SyncOptions {
+    var configuration = SyncOptions()
     configuration.triggers = []
     configuration.backoff = Backoff(first: .milliseconds(1), limit: .milliseconds(1), random: { 0 })
     return configuration

@@ -17,7 +17,7 @@ public struct WorldSnapshot: Sendable, Hashable {
     /// The versions of the records that the server has.
     public var versions: [RecordID: String] = [:]
     /// The pending changes, by type and id.
-    public var pending: [OutboxEntry] = []
+    public var pending: [Outbox.Entry] = []
     /// The containers that were pulled, with their positions.
     public var containers: [ContainerStatus] = []
   }
@@ -90,7 +90,7 @@ extension SimulatedWorld {
     (snapshot.server, snapshot.deletions) = try await ledger.read(space: space) { ledger in
       var records: WorldSnapshot.Records = [:]
       var deletions: Set<RecordID> = []
-      for change in try ledger.changes(after: 0, in: .space, limit: 1 << 30).map(\.record) {
+      for change in try ledger.changes(after: 0, in: .everything, limit: 1 << 30).map(\.record) {
         if change.isDeleted {
           deletions.insert(change.id)
         } else {
@@ -114,7 +114,7 @@ extension SimulatedDevice {
         snapshot.versions[record.recordID] = record.version
       }
     }
-    snapshot.pending = try store.outbox()
+    snapshot.pending = try store.outboxEntries()
     snapshot.containers = try store.containers()
     return snapshot
   }

@@ -124,12 +124,12 @@ private final class OpenedSubjects {
     guard FileManager.default.fileExists(atPath: file) else {
       throw ToolError("There are no places at \(file). Make the file with `bothy places load`.")
     }
-    let places = try Places(path: file)
+    let places = try PlaceStore(path: file)
     closings.append { try places.close() }
     return InspectorSubjects.PlaceFile(places, attributions: Attribution.of(file).sorted())
   }
 
-  func settings(_ path: String) throws -> Store {
+  func settings(_ path: String) throws -> LocalStore {
     let store = try SettingsCommand.open(path)
     closings.append { try store.close() }
     return store

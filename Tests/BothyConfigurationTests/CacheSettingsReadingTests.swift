@@ -7,7 +7,7 @@ import Testing
 @Suite("Settings from where apps store them", .timeLimit(.minutes(5)))
 struct CacheSettingsReadingTests {
   /// User defaults and a property list of one test, which are deleted with this instance.
-  private final class Places {
+  private final class PlaceStore {
     let name = "bothy.tests." + UUID().uuidString
     let file: URL
     let defaults: UserDefaults
@@ -28,7 +28,7 @@ struct CacheSettingsReadingTests {
   @Test("Code wins over stored defaults, these over the property list, that over registered defaults")
   func precedence() throws {
     let key = CacheSettingKey.memoryBytes
-    let places = try Places([key.rawValue: 2000, "bothy": ["cache": ["disk": ["count": 7]]]])
+    let places = try PlaceStore([key.rawValue: 2000, "bothy": ["cache": ["disk": ["count": 7]]]])
     func read(_ explicit: [CacheSettingKey: CacheSettingValue] = [:], list: Bool = true) -> CacheSettings {
       CacheSettings.reading(
         explicit: explicit, stored: places.defaults, propertyList: list ? places.file : nil,
@@ -46,7 +46,7 @@ struct CacheSettingsReadingTests {
   /// Promises: R-18
   @Test("A setting with an invalid value is reported, and the next place counts")
   func invalid() throws {
-    let places = try Places([
+    let places = try PlaceStore([
       "bothy.cache.memory.bytes": 5000, "bothy.cache.memory.order": "firstIn", "bothy.cache.disk.count": 0,
     ])
     places.defaults.set("plenty", forKey: "bothy.cache.memory.bytes")
@@ -66,7 +66,7 @@ struct CacheSettingsReadingTests {
 
   @Test("A missing property list is reported and has no other effect")
   func noFile() throws {
-    let places = try Places([:])
+    let places = try PlaceStore([:])
     let missing = places.file.appendingPathExtension("not")
     let (settings, problems) = CacheSettings.reading(stored: places.defaults, propertyList: missing)
     #expect(settings == CacheSettings() && problems.map(\.key) == ["*"])
@@ -76,7 +76,7 @@ struct CacheSettingsReadingTests {
   func providers() throws {
     let environment = EnvironmentVariablesProvider(environmentVariables: ["BOTHY_CACHE_DISK_BYTES": "123456"])
     #expect(CacheSettings.reading(from: [environment]).settings.disk.bytes == 123_456)
-    let places = try Places([:])
+    let places = try PlaceStore([:])
     places.defaults.set(88, forKey: "bothy.cache.decoded.bytes")
     let reader = ConfigReader(provider: UserDefaultsProvider(places.defaults))
     #expect(reader.int(forKey: "bothy.cache.decoded.bytes") == 88)

@@ -15,7 +15,7 @@ struct BlobEndToEndTests {
     types: [TypeSchema("Snap", fields: [FieldSchema("image", .blob, optional: true)])])
 
   private func store(_ folder: String, _ name: String, _ remote: any RemoteStorage) throws -> SyncedStore {
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.blobs.partSize = 256 << 10
     return try SyncedStore(
       at: "\(folder)/\(name).bothy", schema: Self.schema, remote: remote, configuration: configuration)

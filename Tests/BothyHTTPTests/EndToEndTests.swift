@@ -27,7 +27,7 @@ struct EndToEndTests {
       let pushed = try await ann.exchange(
         SyncRequest(device: "a", operations: [insert("1"), insert("2", 5)]))
       #expect(pushed.outcomes.count == 2)
-      let pulled = try await bob.exchange(SyncRequest(device: "b", pulls: [.init(.space)]))
+      let pulled = try await bob.exchange(SyncRequest(device: "b", pulls: [.init(.everything)]))
       #expect(pulled.pages[0].changes.map(\.owner) == ["ann", "ann"])
       let record = RecordID(type: "Todo", id: "1")
       let first = SyncOperation(id: "u1", kind: .update, record: record, base: "1", fields: ["n": 7])
@@ -42,16 +42,16 @@ struct EndToEndTests {
       let query = AnyQuery("Todo", where: .compare(field: "n", .greater, 6))
       #expect(try await ann.query(query).map(\.id.id) == ["1"])
       #expect(try await ann.count(AnyQuery("Todo")) == 2)
-      let digest = try await bob.digest(.space)
+      let digest = try await bob.digest(.everything)
       #expect(digest.count == 2)
-      #expect(try await bob.digest(PullScope(container: "Todo")).digest == digest.digest)
+      #expect(try await bob.digest(SyncScope(container: "Todo")).digest == digest.digest)
     }
   }
 
   @Test("A wrong token, a foreign space and a bad cursor have different errors")
   func refusals() async throws {
     try await RunningServer.run(tokens: Self.tokens) { server in
-      let request = SyncRequest(device: "a", pulls: [.init(.space)])
+      let request = SyncRequest(device: "a", pulls: [.init(.everything)])
       for token in [nil, "x"] {
         let error = await #expect(throws: RemoteError.self) {
           try await server.remote(token: token).exchange(request)
@@ -63,7 +63,7 @@ struct EndToEndTests {
         try await server.remote("other", token: "a-token").exchange(request)
       }
       #expect(error?.errorClass == .forbidden)
-      let bad = SyncRequest(device: "a", pulls: [.init(.space, cursor: "x")])
+      let bad = SyncRequest(device: "a", pulls: [.init(.everything, cursor: "x")])
       let refused = await #expect(throws: RemoteError.self) {
         try await server.remote(token: "a-token").exchange(bad)
       }
@@ -87,7 +87,7 @@ struct EndToEndTests {
       await withTaskGroup(of: Bool.self) { group in
         for number in 0..<8 {
           group.addTask {
-            let request = SyncRequest(device: "a\(number)", pulls: [.init(.space)])
+            let request = SyncRequest(device: "a\(number)", pulls: [.init(.everything)])
             return (try? await remote.exchange(request)) != nil  // a failure shows as false
           }
         }
@@ -126,7 +126,7 @@ struct EndToEndTests {
         try await remote.exchange(SyncRequest(device: "d", operations: [long]))
       }
       #expect(error?.status == 413)
-      let digest = try await remote.digest(.space)
+      let digest = try await remote.digest(.everything)
       #expect(digest.count == 0)
     }
   }

@@ -9,11 +9,11 @@ import Testing
 /// Tests of failures of a real network, and of refusals by a server, as an app sees them.
 @Suite("Failing networks", .timeLimit(.minutes(10)))
 struct NetworkErrorTests {
-  private let networkElseCache = RequestOptions(fetchPolicy: .networkElseCache)
-  private let networkThenCache = RequestOptions(savePolicy: .networkThenCache)
+  private let remoteElseLocal = RequestOptions(readPolicy: .remoteElseLocal)
+  private let remoteThenLocal = RequestOptions(writePolicy: .remoteThenLocal)
 
   private func store(
-    _ url: String, _ transport: any HTTPTransport, _ configuration: SyncConfiguration = .quiet,
+    _ url: String, _ transport: any HTTPTransport, _ configuration: SyncOptions = .quiet,
     timeout: Duration = .seconds(20)
   ) throws -> SyncedStore {
     let store = try SyncedStore(
@@ -27,7 +27,7 @@ struct NetworkErrorTests {
   }
 
   private func isPending(_ store: SyncedStore, _ id: String) throws -> Bool {
-    try store.outbox().contains { $0.record.id == id }
+    try store.outboxEntries().contains { $0.record.id == id }
   }
 
   /// Promises: H-22
@@ -36,14 +36,14 @@ struct NetworkErrorTests {
     let mute = try MuteServer()
     for url in ["http://127.0.0.1:1", "http://nowhere.invalid", "http://127.0.0.1:\(mute.port)"] {
       let store = try store(url, platformTransport(), timeout: .milliseconds(300))
-      let found = try await store.fetchResult(RecordQuery<Card>(), options: networkElseCache)
+      let found = try await store.fetchResult(RecordQuery<Card>(), options: remoteElseLocal)
       #expect(found.records.map(\.title) == ["kept"], "\(url)")
       #expect(found.origin == .local)
-      let receipt = try await store.save(Card(id: "new", "made"), options: networkThenCache)
-      #expect(receipt.state == .pending, "\(url)")
+      let receipt = try await store.save(Card(id: "new", "made"), options: remoteThenLocal)
+      #expect(receipt.known == .pending, "\(url)")
       #expect(try isPending(store, "new"))
       await #expect(throws: SyncError.self) {
-        try await store.fetchResult(RecordQuery<Card>(), options: RequestOptions(fetchPolicy: .networkOnly))
+        try await store.fetchResult(RecordQuery<Card>(), options: RequestOptions(readPolicy: .remote))
       }
     }
   }
@@ -57,14 +57,14 @@ struct NetworkErrorTests {
       let store = try store(server.url, network)
       _ = await store.sync()
       network.setScript { _ in .lostAnswer }
-      let receipt = try await store.save(Card(id: "new", "made"), options: networkThenCache)
-      #expect(receipt.state == .pending)
+      let receipt = try await store.save(Card(id: "new", "made"), options: remoteThenLocal)
+      #expect(receipt.known == .pending)
       network.setScript { _ in .none }
       #expect(await store.sync().skipped == nil)
-      #expect(try store.outbox().isEmpty)
+      #expect(try store.outboxEntries().isEmpty)
       let records = try await server.remote().query(AnyQuery("Card"))
       #expect(Set(records.map(\.id.id)) == ["here", "new"])
-      #expect(try await server.remote().digest(.space).digest == store.digest().digest)
+      #expect(try await server.remote().digest(.everything).digest == store.digest().digest)
     }
   }
 
@@ -77,10 +77,10 @@ struct NetworkErrorTests {
     network.setScript { _ in .status(status) }
     let store = try store("http://127.0.0.1:1", network)
     await #expect(throws: SyncError.self) {
-      try await store.fetchResult(RecordQuery<Card>(), options: networkElseCache)
+      try await store.fetchResult(RecordQuery<Card>(), options: remoteElseLocal)
     }
     await #expect(throws: SyncError.self) {
-      try await store.save(Card(id: "new", "made"), options: networkThenCache)
+      try await store.save(Card(id: "new", "made"), options: remoteThenLocal)
     }
     #expect(try !isPending(store, "new"))
     #expect(try isPending(store, "here"))
@@ -99,7 +99,7 @@ struct NetworkErrorTests {
             return asked == 1 ? .status(503, retryAfter: header) : .none
           }
         }
-        var configuration = SyncConfiguration.quiet
+        var configuration = SyncOptions.quiet
         configuration.triggers = [.save]
         let store = try store(server.url, network, configuration)
         let clock = VirtualClock()
@@ -111,7 +111,7 @@ struct NetworkErrorTests {
         #expect(network.requests.count == 1)
         clock.advance(by: .seconds(2))
         _ = try await store.caughtUp()
-        #expect(try store.outbox().isEmpty)
+        #expect(try store.outboxEntries().isEmpty)
         loop.cancel()
         await loop.value
       }

@@ -41,23 +41,23 @@ struct PortalTests {
     try await store.save(AnyRecord("Todo", id: "T9", ["title": "mine"]))
     transport.setScript { _ in portal }
     #expect(await store.sync().skipped?.name == "unreachable")
-    #expect(try store.outbox().count == 1)
+    #expect(try store.outboxEntries().count == 1)
     transport.setScript { _ in nil }
     #expect(await store.sync().skipped == nil)
-    #expect(try store.outbox().isEmpty)
+    #expect(try store.outboxEntries().isEmpty)
   }
 
   @Test("A read falls back to the file, and removes nothing", arguments: portals)
   func read(portal: TransportResponse) async throws {
     let (transport, store) = try await parts()
     transport.setScript { _ in portal }
-    for policy in [FetchPolicy.networkElseCache, .cacheElseNetwork] {
-      let found = try await store.fetchResult(AnyQuery("Todo"), options: RequestOptions(fetchPolicy: policy))
+    for policy in [ReadPolicy.remoteElseLocal, .localElseRemote] {
+      let found = try await store.fetchResult(AnyQuery("Todo"), options: RequestOptions(readPolicy: policy))
       #expect(found.records.count == 3)
       #expect(found.origin == .local)
     }
     await #expect(throws: SyncError.self) {
-      _ = try await store.fetchResult(AnyQuery("Todo"), options: RequestOptions(fetchPolicy: .networkOnly))
+      _ = try await store.fetchResult(AnyQuery("Todo"), options: RequestOptions(readPolicy: .remote))
     }
     let kept = try await store.store.read { try $0.fetch(AnyQuery("Todo")) }
     #expect(kept.count == 3)
@@ -69,7 +69,7 @@ struct PortalTests {
     let body = Array(#"{"records":[{"type":"Other","id":"o","version":"1","fields":{}}]}"#.utf8)
     transport.setScript { _ in TransportResponse(status: 200, body: body) }
     let found = try await store.fetchResult(
-      AnyQuery("Todo"), options: RequestOptions(fetchPolicy: .networkElseCache))
+      AnyQuery("Todo"), options: RequestOptions(readPolicy: .remoteElseLocal))
     #expect(found.records.count == 3)
   }
 
@@ -78,11 +78,11 @@ struct PortalTests {
     let (transport, store) = try await parts()
     transport.setScript { _ in portal }
     let receipt = try await store.save(
-      AnyRecord("Todo", id: "T9", ["title": "mine"]), options: RequestOptions(savePolicy: .networkThenCache))
-    #expect(receipt.state == .pending)
+      AnyRecord("Todo", id: "T9", ["title": "mine"]), options: RequestOptions(writePolicy: .remoteThenLocal))
+    #expect(receipt.known == .pending)
     transport.setScript { _ in nil }
     await store.sync()
-    #expect(try store.outbox().isEmpty)
+    #expect(try store.outboxEntries().isEmpty)
   }
 
   @Test("A page of another size than a blob does not replace the blob", arguments: [11, 3])
@@ -107,7 +107,7 @@ struct PortalTests {
     }
     let report = await store.sync()
     #expect(report.skipped?.name == "unreachable")
-    #expect(try store.outbox().count == 1)
+    #expect(try store.outboxEntries().count == 1)
     if case .local = try store.blobs.state(of: blob) {} else { Issue.record("not kept here") }
   }
 

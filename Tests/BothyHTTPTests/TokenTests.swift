@@ -3,6 +3,7 @@ import BothyStore
 import BothySync
 import BothySyncService
 import BothyTesting
+import Foundation
 import HTTPTypes
 import Synchronization
 import Testing
@@ -20,7 +21,7 @@ struct TokenTests {
 
   /// Creates a store with `pending` new records. Its n-th token is the result of `token`.
   private func parts(
-    pending: Int, _ configuration: SyncConfiguration = .quiet, url: String = "https://example.org",
+    pending: Int, _ configuration: SyncOptions = .quiet, url: String = "https://example.org",
     _ token: @escaping @Sendable (Int, VirtualTime) async throws -> AccessToken?
   ) throws -> Parts {
     let time = VirtualTime()
@@ -54,7 +55,7 @@ struct TokenTests {
     }
   }
 
-  private static func small(_ preset: SyncConfiguration = .quiet) -> SyncConfiguration {
+  private static func small(_ preset: SyncOptions = .quiet) -> SyncOptions {
     var configuration = preset
     configuration.batchSize = 5
     configuration.pageSize = 5
@@ -64,7 +65,7 @@ struct TokenTests {
   /// Promises: S-85, H-40, C-2
   @Test("A token that stays refused is renewed once, and all changes stay pending")
   func refused() async throws {
-    for preset in [SyncConfiguration.quiet, .stackMob, .ntiBridge] {
+    for preset in [SyncOptions.quiet, .stackMob, .ntiBridge] {
       let parts = try parts(pending: 20, preset) { number, _ in AccessToken("bad\(number)") }
       let report = await parts.store.sync(.both)
       #expect(report.skipped?.name == "authenticationRequired")
@@ -74,6 +75,17 @@ struct TokenTests {
       #expect(report.failures.isEmpty && report.overwritten.isEmpty)
       #expect(try parts.store.inbox().isEmpty)
     }
+  }
+
+  @Test("A token that can't be renewed offline counts as no network")
+  func offline() async throws {
+    let parts = try parts(pending: 2) { _, _ in throw URLError(.notConnectedToInternet) }
+    #expect(await parts.store.sync().skipped?.name == "unreachable")
+    let found = try await parts.store.fetchResult(
+      AnyQuery("Todo"), options: RequestOptions(readPolicy: .remoteElseLocal))
+    #expect(found.count == 2 && found.origin == .local)
+    let refused = try self.parts(pending: 1) { _, _ in throw URLError(.userAuthenticationRequired) }
+    #expect(await refused.store.sync().skipped?.name == "authenticationRequired")
   }
 
   /// Promises: S-85, Scenario-22
@@ -229,7 +241,7 @@ struct TokenTests {
       let remote = BothyRemote(
         url: url, space: "hut", transport: transport, allowsHTTP: allowed, token: { "good" })
       do {
-        _ = try await remote.exchange(SyncRequest(device: "d", pulls: [.init(.space)]))
+        _ = try await remote.exchange(SyncRequest(device: "d", pulls: [.init(.everything)]))
         #expect(goes, "\(url) \(allowed)")
       } catch {
         #expect(!goes && error.code == "insecureAddress", "\(url) \(allowed): \(error)")

@@ -80,7 +80,7 @@ struct CopiesAnswerTests {
        "properties":{"amenity":"cafe","name":"Café Zürich"}}]}
       """
     let device = try InspectedDevice { subjects, folder in
-      let places = try Places(path: folder.appending(path: "some.places").path)
+      let places = try PlaceStore(path: folder.appending(path: "some.places").path)
       let tile = try Tile(containing: Coordinate(latitude: 49.9983, longitude: 10.0003), zoom: 16)
       try places.replace(PlaceTile(tile, payload: Data(payload.utf8), receivedAt: subjects.store.clock.now()))
       subjects.places = [InspectorSubjects.PlaceFile(places, attributions: ["© Walkers"])]
@@ -121,10 +121,10 @@ struct CopiesAnswerTests {
   @Test("Groups of settings show their values, their defaults, and their places")
   func settings() async throws {
     let device = try InspectedDevice { subjects, folder in
-      let home = SettingsHome(at: folder.appending(path: "app.bothy").path)
+      let home = SettingsContainer(at: folder.appending(path: "app.bothy").path)
       let shared = SharedSettings<Sound>(in: home)
       try shared.commit { $0.volume = 7 }
-      subjects.settings = [try Store(existing: folder.appending(path: "app.bothy").path)]
+      subjects.settings = [try LocalStore(existing: folder.appending(path: "app.bothy").path)]
     }
     let json = try await device.visitor().json("/api/settings")
     #expect(json["files"]?.arrayValue?.count == 2 && json["files"]?.arrayValue?.first?["groups"] == [])

@@ -58,9 +58,9 @@ struct EventTests {
     try await watching(device) { events in
       let other = try SyncedStore(existing: device.path, remote: ScriptedRemote())
       try await other.save(
-        AnyRecord("Trip", id: "rum", ["title": "Rum"]), options: RequestOptions(savePolicy: .cacheOnly))
+        AnyRecord("Trip", id: "rum", ["title": "Rum"]), options: RequestOptions(writePolicy: .local))
       try await until(&events, 2, isPaused: false)
-      try other.resolve(RecordID(type: "Trip", id: "oslo"), .acceptLocal)
+      try other.resolve(RecordID(type: "Trip", id: "oslo"), .keepLocal)
       try await until(&events, 1, isPaused: false)
       try other.pause()
       try await until(&events, 1, isPaused: true)
@@ -88,7 +88,7 @@ struct EventTests {
         "began", "written", "acknowledged", "pulled", "refused", "decided", "synced", "server",
       ]))
     #expect(json.all("moments", "text").contains("Synced: 1 sent, 0 received."))
-    #expect(json.all("moments", "text").contains("Trip/nowhere: revert, now clean."))
+    #expect(json.all("moments", "text").contains("Trip/nowhere: revert, now synced."))
     #expect(json["containers"]?.arrayValue?.first?["complete"] == true)
   }
 

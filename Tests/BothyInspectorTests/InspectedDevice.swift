@@ -41,7 +41,7 @@ final class InspectedDevice: Sendable {
     let authority = Authority(ledger: try SQLiteLedger(), rules: AuthorityRules(schema: strict)) {
       Int64(Date().timeIntervalSince1970 * 1000)
     }
-    var configuration = SyncConfiguration()
+    var configuration = SyncOptions()
     configuration.rejectionPolicy = rejections
     configuration.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     configuration.backoff = Backoff(first: .seconds(3600), limit: .seconds(7200))
@@ -60,7 +60,7 @@ final class InspectedDevice: Sendable {
   }
 
   func put(_ id: String, of type: String = "Trip", _ fields: [String: FieldValue]) async throws {
-    try await store.save(AnyRecord(type, id: id, fields), options: RequestOptions(savePolicy: .cacheOnly))
+    try await store.save(AnyRecord(type, id: id, fields), options: RequestOptions(writePolicy: .local))
   }
 
   /// Makes two synced trips. Then one loses its country, which the server rejects, and a new one has none either.

@@ -12,7 +12,7 @@ struct PendingAnswerTests {
     try await device.put("plain", ["title": "Plain"])
     try await device.store.save(
       AnyRecord("Trip", id: "draft", ["title": "Draft"]),
-      options: RequestOptions(savePolicy: .cacheOnly, isDraft: true))
+      options: RequestOptions(writePolicy: .draft))
     try await device.put("child", of: "Stop", ["name": "Bridge", "trip": "draft"])
     let json = try await device.visitor().json("/api/outbox")
     func waits(_ id: String) -> JSONValue? {
@@ -58,8 +58,8 @@ struct PendingAnswerTests {
     #expect(entry["attempts"] == 1 && entry["comparison"]?.arrayValue?.count == 3)
   }
 
-  @Test("Each decision changes the store like the tool's", arguments: Resolution.allCases)
-  func decisions(_ resolution: Resolution) async throws {
+  @Test("Each decision changes the store like the tool's", arguments: Outbox.Decision.allCases)
+  func decisions(_ resolution: Outbox.Decision) async throws {
     let device = try InspectedDevice()
     try await device.refused()
     let visitor = try await device.visitor()
@@ -71,9 +71,9 @@ struct PendingAnswerTests {
     let entry = try device.store.pendingEntry(oslo)
     switch resolution {
     case .retry: #expect(title == "Oslo again" && entry?.attempts == 0)
-    case .acceptLocal: #expect(title == "Oslo again" && entry == nil)
+    case .keepLocal: #expect(title == "Oslo again" && entry == nil)
     case .revert: #expect(title == "Oslo" && entry == nil)
-    case .evict: #expect(title == nil && entry == nil)
+    case .removeLocal: #expect(title == nil && entry == nil)
     }
     #expect(try answer.json["state"]?.stringValue == device.store.state(of: oslo).name)
   }
@@ -136,10 +136,10 @@ struct PendingAnswerTests {
   @Test("The count of a container includes all pending entries with a local record")
   func waitingInContainers() async throws {
     let device = try InspectedDevice()
-    try await device.store.follow([PullScope(container: "north", includesChildren: true)])
+    try await device.store.follow([SyncScope(container: "north", includesChildren: true)])
     _ = try await device.store.save(
       (0..<5500).map { AnyRecord("Trip", id: "t\($0)", ["title": "T"], container: "north/\($0 % 2)") },
-      options: RequestOptions(savePolicy: .cacheOnly))
+      options: RequestOptions(writePolicy: .local))
     try await device.put("south", ["title": "S"])
     let json = try await device.visitor().json("/api/containers")
     #expect(json.first("containers", where: "container", is: "north")?["pending"] == 5500)

@@ -8,11 +8,11 @@ extension LedgerConformance {
   static let sharingChecks: [Check] = [
     Check("Sharing is kept with the record") { ledger in
       var shared = entry(1, "a")
-      shared.record.sharing = Sharing(principals: ["bob"], lists: ["L1"])
+      shared.record.sharing = Audience(principals: ["bob"], lists: ["L1"])
       let entries = [shared, entry(2, "b")]
       try await ledger.write(space: "s") { try $0.put(entries) }
       #expect(
-        try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 9) } == entries)
+        try await ledger.read(space: "s") { try $0.changes(after: 0, in: .everything, limit: 9) } == entries)
     },
     Check("Members and shared records are found by list, and lists by member") { ledger in
       try await ledger.write(space: "s") { ledger in

@@ -24,7 +24,7 @@ extension LedgerConformance {
           var seen: Int64 = 0
           while seen < 160 {
             let (head, found) = try await ledger.read(space: "s") { ledger in
-              (ledger.head, try ledger.changes(after: 0, in: .space, limit: 1000).map(\.position))
+              (ledger.head, try ledger.changes(after: 0, in: .everything, limit: 1000).map(\.position))
             }
             #expect(found == Array(1..<(head + 1)), "all up to the head, none beyond")
             #expect(head % 2 == 0, "both of a transaction or none")
@@ -59,7 +59,7 @@ extension LedgerConformance {
       }
       for number in 0..<40 { #expect(results[number] == (number % 4 != 0)) }
       let (head, found) = try await ledger.read(space: "s") { ledger in
-        (ledger.head, try ledger.changes(after: 0, in: .space, limit: 100))
+        (ledger.head, try ledger.changes(after: 0, in: .everything, limit: 100))
       }
       #expect(head == 30)
       #expect(found.map(\.position) == Array(1...30))
@@ -71,7 +71,7 @@ extension LedgerConformance {
         try ledger.put([entry(3, "a", title: "again")])
         try ledger.remember([Outcome(operation: "o", .waiting(on: "p"))], device: "d", at: 1)
         return (
-          ledger.head, try ledger.changes(after: 0, in: .space, limit: 9),
+          ledger.head, try ledger.changes(after: 0, in: .everything, limit: 9),
           try ledger.outcomes(device: "d", operations: ["o"]).count,
           try ledger.query(AnyQuery("Note", where: .compare(field: "title", .equal, "again")), schema: nil)
         )
@@ -88,7 +88,7 @@ extension LedgerConformance {
       }
       let titles = try await ledger.read(space: "s") { ledger in
         var titles: Set<[UInt8]> = []
-        try ledger.forEachRecord(in: .space) { titles.insert($0.record.fields.bytes) }
+        try ledger.forEachRecord(in: .everything) { titles.insert($0.record.fields.bytes) }
         let head = ledger.head
         let count = try ledger.count(AnyQuery("Note"), schema: nil)
         return (titles.count, head == 1200 || head == 2400, count)
@@ -100,7 +100,7 @@ extension LedgerConformance {
       try await ledger.write(space: "s") { ledger in
         try ledger.put([entry(1, "a", title: "first"), entry(2, "a", title: "second")])
       }
-      let found = try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 9) }
+      let found = try await ledger.read(space: "s") { try $0.changes(after: 0, in: .everything, limit: 9) }
       #expect(found == [entry(2, "a", title: "second")])
     },
     Check("A new epoch lets positions jump; spaces are listed by name") { ledger in
@@ -128,8 +128,8 @@ extension LedgerConformance {
       try await #require(ledger as? any LedgerUpkeep).compact(space: "s", upTo: 4)
       let found = try await ledger.read(space: "s") { ledger in
         (
-          ledger.floor, try ledger.changes(after: 0, in: .space, limit: 9).map(\.record.id.id),
-          try ledger.departures(after: 0, upTo: 9, from: PullScope(container: "x"), limit: 9).count,
+          ledger.floor, try ledger.changes(after: 0, in: .everything, limit: 9).map(\.record.id.id),
+          try ledger.departures(after: 0, upTo: 9, from: SyncScope(container: "x"), limit: 9).count,
           try ledger.notices(for: "bob", after: 0, limit: nil).count
         )
       }
@@ -150,9 +150,9 @@ extension LedgerConformance {
       try await ledger.write(space: "s") { try $0.put(entries, keeping: 100) }
       let found = try await ledger.read(space: "s") { ledger in
         try [
-          HistoryQuery(), HistoryQuery(scope: PullScope(container: "x", includesChildren: true)),
+          HistoryQuery(), HistoryQuery(scope: SyncScope(container: "x", includesChildren: true)),
           HistoryQuery(record: .note("a")), HistoryQuery(before: 4, limit: 2),
-          HistoryQuery(scope: PullScope(container: "none")),
+          HistoryQuery(scope: SyncScope(container: "none")),
         ].map { try ledger.history($0) }
       }
       #expect(found[0] == entries.reversed())

@@ -18,7 +18,7 @@ extension LedgerConformance {
   }
 
   private static func operation(
-    _ id: String, _ kind: BothySync.SyncOperation.Kind, base: String? = nil,
+    _ id: String, _ kind: BothySync.ChangeKind, base: String? = nil,
     _ fields: [String: JSONValue] = [:], group: Int? = nil
   ) -> BothySync.SyncOperation {
     SyncOperation(

@@ -36,7 +36,7 @@ struct LedgerConformance: Sendable {
   private static let recordChecks: [Check] = [
     Check("A new space is empty, and writing to it gives it an epoch") { ledger in
       #expect(
-        try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 10).count } == 0)
+        try await ledger.read(space: "s") { try $0.changes(after: 0, in: .everything, limit: 10).count } == 0)
       let epoch = try await ledger.write(space: "s") { $0.epoch }
       #expect(!epoch.isEmpty)
       #expect(try await ledger.read(space: "s") { $0.epoch } == epoch)
@@ -53,7 +53,7 @@ struct LedgerConformance: Sendable {
     Check("A record that is put again moves to its new position") { ledger in
       try await ledger.write(space: "s") { try $0.put([entry(1, "a"), entry(2, "b")]) }
       try await ledger.write(space: "s") { try $0.put([entry(3, "a", title: "new")]) }
-      let changes = try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 10) }
+      let changes = try await ledger.read(space: "s") { try $0.changes(after: 0, in: .everything, limit: 10) }
       #expect(changes == [entry(2, "b"), entry(3, "a", title: "new")])
     },
     Check("A transaction that throws leaves nothing") { ledger in
@@ -76,9 +76,9 @@ struct LedgerConformance: Sendable {
       }
       let found = try await ledger.read(space: "s") { ledger in
         try [
-          ledger.changes(after: 1, in: .space, limit: 2),
-          ledger.changes(after: 0, in: PullScope(container: "x"), limit: 9),
-          ledger.changes(after: 0, in: PullScope(container: "x", includesChildren: true), limit: 9),
+          ledger.changes(after: 1, in: .everything, limit: 2),
+          ledger.changes(after: 0, in: SyncScope(container: "x"), limit: 9),
+          ledger.changes(after: 0, in: SyncScope(container: "x", includesChildren: true), limit: 9),
         ].map { $0.map(\.record.id.id) }
       }
       #expect(found == [["b", "c"], ["a", "d"], ["a", "b", "d"]])
@@ -91,8 +91,8 @@ struct LedgerConformance: Sendable {
       for entry in entries { try await ledger.write(space: "s") { try $0.put([entry]) } }
       let found = try await ledger.read(space: "s") { ledger in
         try [
-          (0, PullScope(container: "x/y")), (0, PullScope(container: "x", includesChildren: true)),
-          (0, PullScope(container: "x")), (2, PullScope(container: "x/y")), (0, .space),
+          (0, SyncScope(container: "x/y")), (0, SyncScope(container: "x", includesChildren: true)),
+          (0, SyncScope(container: "x")), (2, SyncScope(container: "x/y")), (0, .everything),
         ].map { try ledger.departures(after: $0.0, upTo: 9, from: $0.1, limit: 5) }
       }
       let departure = LedgerDeparture(position: 2, id: .note("a"), container: "x/y")
@@ -101,7 +101,7 @@ struct LedgerConformance: Sendable {
     Check("The position of a scope is that of its last change") { ledger in
       try await ledger.write(space: "s") { try $0.put([entry(1, "a", in: "x"), entry(2, "b", in: "y")]) }
       let positions = try await ledger.read(space: "s") { ledger in
-        try ["x", "y", "z"].map { try ledger.position(of: PullScope(container: $0)) }
+        try ["x", "y", "z"].map { try ledger.position(of: SyncScope(container: $0)) }
       }
       #expect(positions == [1, 2, 0])
     },
@@ -113,7 +113,7 @@ struct LedgerConformance: Sendable {
       }
       let found = try await ledger.read(space: "s") { ledger in
         var ids: [String] = []
-        try ledger.forEachRecord(in: PullScope(container: "x", includesChildren: true)) {
+        try ledger.forEachRecord(in: SyncScope(container: "x", includesChildren: true)) {
           ids.append($0.record.id.id)
         }
         return ids.sorted()

@@ -93,7 +93,8 @@ struct PostgresLedgerTests {
         try queries.map { try ledger.query($0, schema: .notes).map(\.record.id.id) }
       }
       #expect(found == [["n1"], ["n0", "n1", "n2"], ["n1", "n2", "n4"]])
-      #expect(try await ledger.read(space: "s") { try $0.changes(after: 0, in: .space, limit: 9) } == entries)
+      #expect(
+        try await ledger.read(space: "s") { try $0.changes(after: 0, in: .everything, limit: 9) } == entries)
     }
   }
 
@@ -122,7 +123,7 @@ struct PostgresLedgerTests {
     var rounds = 0
     repeat {
       for node in [first, second] {
-        let seen = try await node.read(space: "s") { try $0.changes(after: 1, in: .space, limit: 9) }
+        let seen = try await node.read(space: "s") { try $0.changes(after: 1, in: .everything, limit: 9) }
         #expect(seen.isEmpty, "nothing after the transaction that is not committed")
       }
       rounds += 1
@@ -130,7 +131,7 @@ struct PostgresLedgerTests {
     #expect(rounds < 10_000, "the other node waits for the space's lock")
     end.signal()
     _ = try await (slow, quick)
-    let all = try await second.read(space: "s") { try $0.changes(after: 1, in: .space, limit: 9) }
+    let all = try await second.read(space: "s") { try $0.changes(after: 1, in: .everything, limit: 9) }
     #expect(all.map(\.record.id.id) == ["slow", "quick"])
     #expect(all.map(\.position) == [2, 3])
     first.close()

@@ -171,7 +171,7 @@ struct EntityDiagnosticsTests {
     }
   }
 
-  @Test("Several mistakes are reported together") func together() {
+  @Test("Several mistakes are reported together") func atomic() {
     expectExpansion(
       "@Entity struct T {\n  let a = 1\n  var b: Int!\n}", "struct T {\n  let a = 1\n  var b: Int!\n}",
       diagnostics: [

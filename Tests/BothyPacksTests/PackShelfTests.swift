@@ -7,11 +7,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct PackShelfTests {
   let folder: TemporaryFolder
-  let shelf: PackShelf
+  let shelf: PackStore
 
   init() throws {
     folder = try TemporaryFolder()
-    shelf = PackShelf(at: folder.url("shelf"), expecting: [City.self, PrayerTime.self])
+    shelf = PackStore(at: folder.url("shelf"), expecting: [City.self, PrayerTime.self])
   }
 
   var versions: [String] {
@@ -135,7 +135,7 @@ import Testing
     let path = try shelf.pack().folder.path + "/" + file.name
     try Data("damage".utf8).write(to: URL(filePath: path))
     let key = try #require(file.key.text)
-    let broken = PackShelf(at: folder.url("shelf"))
+    let broken = PackStore(at: folder.url("shelf"))
     #expect(
       code { _ = try broken.pack().fetch(RecordQuery<PrayerTime>().where { $0.city == key }) } == .damagedFile
     )
@@ -221,7 +221,7 @@ import Testing
 
   @Test func thePackThatCameAlongIsUsedUntilOneIsInstalled() async throws {
     let bundled = try Times.build(folder, "bundled", note: "bundled")
-    let shelf = PackShelf(at: folder.url("shelf"), bundled: bundled, expecting: [PrayerTime.self])
+    let shelf = PackStore(at: folder.url("shelf"), bundled: bundled, expecting: [PrayerTime.self])
     #expect(try note(shelf.pack()) == "bundled")
     try await shelf.install(from: Times.build(folder, "a", version: "2", note: "newer"))
     #expect(try note(shelf.pack()) == "newer")

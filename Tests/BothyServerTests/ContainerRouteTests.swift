@@ -44,7 +44,7 @@ struct ContainerRouteTests {
       sum.add(RecordID(type: "T", id: "1"), fields: Array(#"{"a":"x","b":1}"#.utf8))
       let reply = try await call(.get, "/v1/spaces/hut/digest")
       let digest = try JSONReader.read(reply.bytes) { try ScopeDigest(from: &$0) }
-      #expect(digest == sum.digest(of: .space, position: 1))
+      #expect(digest == sum.digest(of: .everything, position: 1))
       let other = try await call(.get, "/v1/spaces/hut/digest?container=other&children=true")
       #expect(try other.json()["count"] == 0)
       #expect(try other.json()["digest"] == "0000000000000000")

@@ -10,7 +10,8 @@ struct SyncRouteTests {
   private let sync = "/v1/spaces/hut/sync"
 
   private func request(_ operations: [SyncOperation] = [], cursor: String? = nil) -> String {
-    let request = SyncRequest(device: "d", operations: operations, pulls: [.init(.space, cursor: cursor)])
+    let request = SyncRequest(
+      device: "d", operations: operations, pulls: [.init(.everything, cursor: cursor)])
     return String(decoding: request.encoded(), as: UTF8.self)
   }
 
@@ -33,7 +34,7 @@ struct SyncRouteTests {
         Issue.record("\(again.outcomes)")
         return
       }
-      let other = SyncRequest(device: "other", pulls: [.init(.space)])
+      let other = SyncRequest(device: "other", pulls: [.init(.everything)])
       let reply = try await call(.post, sync, String(decoding: other.encoded(), as: UTF8.self))
       let page = try #require(try SyncResponse(decoding: reply.bytes).pages.first)
       #expect(page.changes.map(\.id.id) == ["1", "2"])

@@ -134,7 +134,7 @@ final class TemporaryFolder: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// Returns another home on the same file, like that of another process.
-  func home() -> SettingsHome { SettingsHome(at: path + "/settings.bothy") }
+  func home() -> SettingsContainer { SettingsContainer(at: path + "/settings.bothy") }
 }
 
 extension SharedSettings {

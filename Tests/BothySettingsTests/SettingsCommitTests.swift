@@ -121,8 +121,8 @@ import Testing
   @Test("A commit inside a commit, a hook or another write throws an error") func inside()
     throws
   {
-    let store = try Store(inMemory: StoreSchema(types: [TypeSchema("Note", fields: [], synced: false)]))
-    let home = SettingsHome(store)
+    let store = try LocalStore(inMemory: StoreSchema(types: [TypeSchema("Note", fields: [], synced: false)]))
+    let home = SettingsContainer(store)
     let settings = SharedSettings<Watched>(in: home), locale = SharedSettings<LocaleSettings>(in: home)
     let code = { (body: () throws -> Void) -> SettingsError.Code? in
       do { try body() } catch { return (error as? SettingsError)?.code }
@@ -147,7 +147,7 @@ import Testing
 
   /// Promises: B-38
   @Test("Groups can be read inside a commit, even for the first time") func readingInside() throws {
-    let home = SettingsHome.inMemory()
+    let home = SettingsContainer.inMemory()
     let settings = SharedSettings<Watched>(in: home), locale = SharedSettings<LocaleSettings>(in: home)
     #expect(throws: UnknownTimeFormat.self) {
       try settings.commit {
@@ -164,7 +164,7 @@ import Testing
 
   /// Promises: K-12
   @Test("An error during a write is thrown, and the write is complete or absent") func errors() throws {
-    let home = SettingsHome.inMemory()
+    let home = SettingsContainer.inMemory()
     let settings = SharedSettings<Watched>(in: home)
     try settings.commit { $0.value = 1 }
     try home.store().write {
@@ -186,7 +186,7 @@ import Testing
   /// Promises: K-12
   @Test("A commit that fails at its end notifies no listener and changes nothing")
   func refusedAtTheEnd() async throws {
-    let home = SettingsHome.inMemory()
+    let home = SettingsContainer.inMemory()
     let settings = SharedSettings<Watched>(in: home)
     try settings.commit { $0.value = 1 }
     let changes = settings.changes

@@ -95,19 +95,19 @@ private final class End: Sendable {
   @Test("A group is stored in the file of a store, beside its records") func besideRecords() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/app.bothy"
-    let store = try Store(
+    let store = try LocalStore(
       at: path, schema: StoreSchema(types: [TypeSchema("Note", fields: [], synced: false)]))
     try store.write { try $0.insert(AnyRecord("Note", id: "1")) }
-    try SharedSettings<LocaleSettings>(in: SettingsHome(store)).commit { $0.visits = 3 }
+    try SharedSettings<LocaleSettings>(in: SettingsContainer(store)).commit { $0.visits = 3 }
     try store.close()
-    let again = SharedSettings<LocaleSettings>(in: SettingsHome(at: path))
+    let again = SharedSettings<LocaleSettings>(in: SettingsContainer(at: path))
     #expect(again.current.visits == 3 && again.problem == nil)
     #expect(try again.home.store().record(RecordID(type: "Note", id: "1")) != nil)
   }
 
   /// Promises: K-6
   @Test("A second type with the same name in one home gets an error") func nameTaken() throws {
-    let home = SettingsHome.inMemory()
+    let home = SettingsContainer.inMemory()
     let declaration = Fields.Declaration(fields: [.field("a", String.self, default: "x")])
     try Fields.$declared.withValue(declaration) {
       let locale = SharedSettings<LocaleSettings>(in: home), other = SharedSettings<Fields>(in: home)

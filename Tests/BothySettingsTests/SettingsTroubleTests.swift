@@ -49,12 +49,12 @@ import Testing
   @Test("A missing or locked shared folder throws an error that explains what to do") func container() throws
   {
     let folder = try TemporaryFolder()
-    #expect(try SharedContainer(folder: folder.path).path(of: "a") == folder.path + "/a")
-    let missing = #expect(throws: SettingsError.self) { try SharedContainer(folder: folder.path + "/none") }
+    #expect(try AppGroupFolder(folder: folder.path).path(of: "a") == folder.path + "/a")
+    let missing = #expect(throws: SettingsError.self) { try AppGroupFolder(folder: folder.path + "/none") }
     #expect(missing?.code == .noContainer && missing?.description.contains("/none") == true)
-    let odd = #expect(throws: SettingsError.self) { try SharedContainer(appGroup: "../outside") }
+    let odd = #expect(throws: SettingsError.self) { try AppGroupFolder(appGroup: "../outside") }
     #expect(odd?.code == .noContainer)
-    let settings = SharedSettings<LocaleSettings>(in: SettingsHome(appGroup: "no/group"))
+    let settings = SharedSettings<LocaleSettings>(in: SettingsContainer(appGroup: "no/group"))
     #expect(settings.current == LocaleSettings())
     #expect((settings.problem as? SettingsError)?.code == .noContainer)
     let error = #expect(throws: SettingsError.self) { try settings.commit { $0.visits = 1 } }

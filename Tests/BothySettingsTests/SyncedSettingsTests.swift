@@ -9,7 +9,7 @@ import Testing
   private static let schema = StoreSchema(types: [LocaleSettings.recordType])
 
   private func settings(of device: SimulatedDevice) -> SharedSettings<LocaleSettings> {
-    SharedSettings(in: SettingsHome(device.store.store))
+    SharedSettings(in: SettingsContainer(device.store.store))
   }
 
   @Test("A group whose type is in the store's schema is synced between devices") func synced() async throws {
@@ -39,9 +39,9 @@ import Testing
 
   @Test(
     "The first change on a second device sends only the changed fields",
-    arguments: [MergePolicy.serverModifiedWins, .clientWins, .lastModifiedWins, .fieldMerge])
+    arguments: [MergePolicy.remoteWins, .localWins, .latestWins, .fieldByField])
   func firstChange(policy: MergePolicy) async throws {
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(policy)
     let world = try SimulatedWorld()
     let a = try world.addDevice(schema: Self.schema, configuration: configuration)
@@ -63,7 +63,7 @@ import Testing
   @Test("A store's type that lacks a setting causes an error with a remedy") func mismatch() throws {
     let type = TypeSchema("Locale", fields: [.field("languageLocale", String.self)], synced: false)
     let settings = SharedSettings<LocaleSettings>(
-      in: SettingsHome(try Store(inMemory: StoreSchema(types: [type]))))
+      in: SettingsContainer(try LocalStore(inMemory: StoreSchema(types: [type]))))
     #expect(settings.current == LocaleSettings())
     #expect((settings.problem as? SettingsError)?.code == .schemaMismatch)
     #expect(settings.problem.map { "\($0)" }?.contains("recordType") == true)

@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test("An entity is found by its place") func places() throws {
-    let store = try Store(inMemory: StoreSchema(Trip.self))
+    let store = try LocalStore(inMemory: StoreSchema(Trip.self))
     let here = Coordinate(latitude: -16.8, longitude: 180)
     try store.write { transaction in
       for (name, longitude) in [("east", -179.999), ("west", 179.99), ("away", 10)] {
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test("An entity as JSON keeps its mark, and JSON without one is read") func codable() throws {
-    let store = try Store(inMemory: StoreSchema(Stop.self))
+    let store = try LocalStore(inMemory: StoreSchema(Stop.self))
     try store.write { try $0.insert(Stop(name: "pier")) }
     let stop = try #require(try store.fetch(RecordQuery<Stop>()).first)
     let json = try JSONEncoder().encode(stop)
@@ -134,8 +134,8 @@ import Testing
     #expect(Travel.Trip.fields.fields.name == "fields")
   }
 
-  private static func store() throws -> Store {
-    try Store(inMemory: StoreSchema(TodoList.self, Todo.self, Everything.self, Defaults.self))
+  private static func store() throws -> LocalStore {
+    try LocalStore(inMemory: StoreSchema(TodoList.self, Todo.self, Everything.self, Defaults.self))
   }
 }
 

@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test("A struct without fields is an entity too") func empty() throws {
-    let store = try Store(inMemory: StoreSchema(Empty.self, Later.self))
+    let store = try LocalStore(inMemory: StoreSchema(Empty.self, Later.self))
     try store.write { try $0.insert(Empty(id: "e")) }
     #expect(try store.fetch(Empty.self, id: "e") != nil)
     #expect(Later.schema["code"]?.isUnique == true)

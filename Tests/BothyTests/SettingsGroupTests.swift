@@ -2,7 +2,7 @@ import Bothy
 import Testing
 
 private enum Home {
-  static let home = SettingsHome.inMemory()
+  static let home = SettingsContainer.inMemory()
 }
 
 @SettingsGroup(in: Home.home) private struct LocaleSettings {

@@ -15,7 +15,7 @@ struct ConflictPicturesTests {
     by policy: MergePolicy, adaIsLater: Bool = false
   ) async throws -> (hut: Hut, overwritten: Int) {
     let world = try SimulatedWorld()
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(policy)
     let ada = try world.addDevice("ada", schema: StoreSchema(Hut.self), configuration: configuration)
     let ben = try world.addDevice("ben", schema: StoreSchema(Hut.self), configuration: configuration)
@@ -42,8 +42,8 @@ struct ConflictPicturesTests {
   @Test(
     "Each policy resolves the conflict as it is drawn",
     arguments: [
-      (MergePolicy.serverModifiedWins, "Corrour Hut", 4, 11, 1), (.clientWins, "Corrour", 6, 12, 0),
-      (.clientWins(.changedFields), "Corrour Hut", 6, 12, 0), (.fieldMerge, "Corrour Hut", 6, 13, 1),
+      (MergePolicy.remoteWins, "Corrour Hut", 4, 11, 1), (.localWins, "Corrour", 6, 12, 0),
+      (.localWins(.changedFields), "Corrour Hut", 6, 12, 0), (.fieldByField, "Corrour Hut", 6, 13, 1),
     ])
   func drawn(policy: MergePolicy, name: String, beds: Int, visits: Int, overwritten: Int) async throws {
     let settled = try await settled(by: policy)
@@ -55,7 +55,7 @@ struct ConflictPicturesTests {
   @Test(
     "The later edit wins as a whole, and your earlier edit is reported", arguments: [true, false])
   func later(isYours: Bool) async throws {
-    let settled = try await settled(by: .lastModifiedWins, adaIsLater: isYours)
+    let settled = try await settled(by: .latestWins, adaIsLater: isYours)
     let (name, beds, visits) = isYours ? ("Corrour", 6, 12) : ("Corrour Hut", 4, 11)
     #expect((settled.hut.name, settled.hut.beds, settled.hut.visits) == (name, beds, visits))
     #expect(settled.overwritten == (isYours ? 0 : 1))

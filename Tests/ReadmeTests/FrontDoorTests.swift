@@ -43,9 +43,9 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appendingPathComponent("todos.bothy")
     let here = try SyncedStore(at: file, schema: [TodoList.self, Todo.self], remote: .none)
-    try await here.save(Todo(title: "Wax"), policy: .cacheOnly)
+    try await here.save(Todo(title: "Wax"), policy: .local)
     #expect(await here.sync().skipped?.name == "unreachable")
-    #expect(try await here.fetch(Todo.self, policy: .cacheOnly).map(\.title) == ["Wax"])
+    #expect(try await here.fetch(Todo.self, policy: .local).map(\.title) == ["Wax"])
     #expect(FileManager.default.fileExists(atPath: file.path))
     #expect(throws: StoreError.self) { try SyncedStore(named: "a/b", schema: [Todo.self], remote: .none) }
   }
@@ -53,7 +53,7 @@ import Testing
   @Test("One record and several are saved, changed and deleted by the same verbs") func verbs() async throws {
     try await store.save(Todo(title: "Oil the lamp"))
     let receipts = try await store.save([Todo(title: "Rope"), Todo(title: "Stove")])
-    #expect(receipts.count == 2 && receipts.allSatisfy { $0.state == .pending })
+    #expect(receipts.count == 2 && receipts.allSatisfy { $0.state == .pending(.insert) })
     let rope = try #require(try await store.fetch(Todo.where { $0.title == "Rope" }).first)
 
     try await store.update(Todo.self, id: rope.id) { $0.done.toggle() }
@@ -80,21 +80,21 @@ import Testing
     #expect(try await store.delete(Todo.where { $0.title.hasPrefix("O") }) == 1)
     #expect(try await store.count(Todo.self) == 1)
     #expect(try await store.caughtUp().pushed > 0)
-    #expect(try await store.fetchResult(Todo.all, policy: .networkOnly).map(\.title) == ["Stove"])
+    #expect(try await store.fetchResult(Todo.all, policy: .remote).map(\.title) == ["Stove"])
   }
 
   @Test("The verbs hold where writes go to the server first") func serverFirst() async throws {
-    store.savePolicy = .networkThenCache
+    store.writePolicy = .remoteThenLocal
     let receipts = try await store.save([Todo(id: "a", title: "A"), Todo(id: "b", title: "B")])
-    #expect(receipts.allSatisfy { if case .accepted = $0.state { true } else { false } })
+    #expect(receipts.allSatisfy { $0.state == .synced })
     await #expect(throws: StoreError.self) { try await store.insert(Todo(id: "a", title: "again")) }
     try await store.insert(Todo(id: "c", title: "C"))
     try await store.update(Todo.self, id: "a") { $0.title = "AA" }
     await #expect(throws: StoreError.self) { try await store.update(Todo(id: "none", title: "None")) }
     #expect(try await store.delete(Todo.where { $0.title == "B" }) == 1)
     #expect(try await store.delete([Todo(id: "c", title: "C"), Todo(id: "none", title: "None")]) == 1)
-    #expect(try store.pendingCounts().total == 0)
-    #expect(try await store.fetch(Todo.all, policy: .networkOnly).map(\.title) == ["AA"])
+    #expect(try await store.outbox.counts().total == 0)
+    #expect(try await store.fetch(Todo.all, policy: .remote).map(\.title) == ["AA"])
   }
 
   @Test("Filters and orders read as Swift") func filters() async throws {
@@ -103,7 +103,7 @@ import Testing
       Todo(id: "2", title: "b", priority: 3), Todo(id: "3", title: "xoil", done: true, priority: 2),
     ])
     func ids(_ query: RecordQuery<Todo>) async throws -> [String] {
-      try await store.fetch(query, policy: .cacheOnly).map(\.id)
+      try await store.fetch(query, policy: .local).map(\.id)
     }
     #expect(try await ids(Todo.where { !$0.done }.order(by: \.title)) == ["2"])
     #expect(try await ids(Todo.where { $0.done }.order { $0.title }) == ["1", "3"])
@@ -121,7 +121,7 @@ import Testing
     #expect(try await ids(Todo.order(by: \.priority, .descending)) == ["2", "3", "1"])
     #expect(try await ids(Todo.where { Condition(true) || !$0.done }).count == 3)
     #expect(try await store.fetch(Todo.where { $0.done }.order(by: \.title).first())?.id == "1")
-    #expect(try await store.fetch(Todo.all.matching("xo"), policy: .cacheOnly).map(\.id) == ["3"])
+    #expect(try await store.fetch(Todo.all.matching("xo"), policy: .local).map(\.id) == ["3"])
   }
 
   @Test("Counts, sums and groups are computed by SQLite") func numbers() async throws {
@@ -185,7 +185,7 @@ import Testing
     async throws
   {
     try await store.save([Todo(title: "a"), Todo(title: "b", done: true)])
-    let count = try await store.write(.together) { tx in
+    let count = try await store.write(.atomic) { tx in
       let list = TodoList(name: "Camp")
       try tx.save(list)
       for todo in try tx.fetch(Todo.where { $0.list == nil }) {

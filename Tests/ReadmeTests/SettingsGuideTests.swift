@@ -6,7 +6,7 @@ import Testing
 
 // settings: begin
 enum AppSettings {
-  static let home = SettingsHome(appGroup: "group.org.example.app")
+  static let home = SettingsContainer(appGroup: "group.org.example.app")
 }
 
 @SettingsGroup(in: AppSettings.home) struct LocaleSettings {
@@ -71,12 +71,12 @@ struct SettingsGuideTests {
 
   /// Promises: K-10
   @Test("Steps convert the stored settings of one app version to the next") func steps() throws {
-    let store = try Store(inMemory: StoreSchema(types: []))
-    try SharedSettings<LocaleSettings>(in: SettingsHome(store)).commit {
+    let store = try LocalStore(inMemory: StoreSchema(types: []))
+    try SharedSettings<LocaleSettings>(in: SettingsContainer(store)).commit {
       $0.languageLocale = "de"
       $0.timeFormat = "24"
     }
-    let next = try SharedSettings<NextVersion.LocaleSettings>(in: SettingsHome(store)).load()
+    let next = try SharedSettings<NextVersion.LocaleSettings>(in: SettingsContainer(store)).load()
     #expect(next.language == "de" && next.timeFormat == 24 && next.greeting == "Hallo")
   }
 
@@ -86,7 +86,7 @@ struct SettingsGuideTests {
     // settings: begin
     let schema = StoreSchema(types: [Todo.schema, LocaleSettings.recordType])
     let store = try SyncedStore(at: path, schema: schema, remote: remote)
-    let home = SettingsHome(store.store)
+    let home = SettingsContainer(store)
     // settings: end
     try SharedSettings<LocaleSettings>(in: home).commit { $0.timeFormat = "24" }
     #expect(await store.sync().pushed == 1)

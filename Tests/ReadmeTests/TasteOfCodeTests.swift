@@ -36,9 +36,9 @@ struct TasteOfCodeTests {
     // README: end
 
     #expect(open.map(\.title) == ["Oil the lamp"])
-    #expect(receipt.state == .pending)
+    #expect(receipt.known == .pending)
     #expect(report.pushed == 1)
-    #expect(try await authority.digest(space: "test", principal: Principal("tester"), .space).count == 1)
+    #expect(try await authority.digest(space: "test", principal: Principal("tester"), .everything).count == 1)
   }
 
   @Test("The README's code is the code of this file")
@@ -50,8 +50,8 @@ struct TasteOfCodeTests {
   }
 }
 
-/// `SettingsHome(appGroup:)` in an app.
-private let home = SettingsHome.inMemory()
+/// `SettingsContainer(appGroup:)` in an app.
+private let home = SettingsContainer.inMemory()
 
 // README: begin
 @SettingsGroup(in: home) struct Reading { var fontSize = 17 }
@@ -88,7 +88,7 @@ struct TasteOfPlacesTests {
     let nearest = Trip.where { $0.name != "Home" }.nearest(to: here, by: \.start).limit(20)
     // README: end
 
-    let store = try Store(inMemory: StoreSchema(Trip.self))
+    let store = try LocalStore(inMemory: StoreSchema(Trip.self))
     try store.write { transaction in
       for (name, longitude) in [("Home", -0.1), ("Tower", -0.104), ("Sea", 1.4)] {
         try transaction.insert(Trip(name: name, start: Coordinate(latitude: 51.5, longitude: longitude)))

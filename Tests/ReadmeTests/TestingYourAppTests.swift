@@ -25,15 +25,15 @@ struct HutBook {
   }
 
   /// Takes a bunk and pays for it, or neither.
-  func book(_ bunk: String, for guest: String) throws {
-    try store.write { book in
+  func book(_ bunk: String, for guest: String) async throws {
+    try await store.write { book in
       _ = try book.update(Bunk.self, id: bunk) { $0.guest = guest }
       _ = try book.update(Till.self, id: "till") { $0.pence += 500 }
     }
   }
 
-  func guests() throws -> [String] { try store.store.fetch(RecordQuery<Bunk>()).compactMap(\.guest).sorted() }
-  func pence() throws -> Int { try store.store.fetch(Till.self, id: "till")?.pence ?? 0 }
+  func guests() async throws -> [String] { try await store.fetch(Bunk.self).compactMap(\.guest).sorted() }
+  func pence() async throws -> Int { try await store.fetch(Till.self, id: "till")?.pence ?? 0 }
 }
 // docs: end
 
@@ -43,8 +43,8 @@ struct TestingYourAppTests {
   /// Two wardens' tablets and their server; the hut is open and both have its book.
   func twoWardens() async throws -> (world: SimulatedWorld, ada: SimulatedDevice, ben: SimulatedDevice) {
     let world = try SimulatedWorld()
-    var configuration = SyncConfiguration.quiet  // syncs only when the test says so
-    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    var configuration = SyncOptions.quiet  // syncs only when the test says so
+    configuration.mergePolicies = MergePolicies(.fieldByField)
     let schema = StoreSchema(Bunk.self, Till.self)
     let ada = try world.addDevice("ada", schema: schema, configuration: configuration)
     let ben = try world.addDevice("ben", schema: schema, configuration: configuration)
@@ -61,16 +61,16 @@ struct TestingYourAppTests {
     let (world, ada, ben) = try await twoWardens()
     ada.remote.isOffline = true
     ben.remote.cut = .inbound  // what he sends arrives; no answer comes back
-    try HutBook(store: ada.store).book("window", for: "Miss Gray")
-    try HutBook(store: ben.store).book("stove", for: "Mr Hill")
+    try await HutBook(store: ada.store).book("window", for: "Miss Gray")
+    try await HutBook(store: ben.store).book("stove", for: "Mr Hill")
     #expect(await ben.store.sync().skipped?.name == "unreachable")
 
     ada.remote.isOffline = false
     ben.remote.cut = .none
     for device in [ada, ben, ada] { await device.store.sync() }
 
-    #expect(try HutBook(store: ada.store).guests() == ["Miss Gray", "Mr Hill"])
-    #expect(try HutBook(store: ben.store).pence() == 1000)
+    #expect(try await HutBook(store: ada.store).guests() == ["Miss Gray", "Mr Hill"])
+    #expect(try await HutBook(store: ben.store).pence() == 1000)
     #expect(try await world.snapshot().unevenness.isEmpty)
   }
   // docs: end
@@ -80,21 +80,21 @@ struct TestingYourAppTests {
   func killed() async throws {
     let (_, rehearsal, _) = try await twoWardens()
     rehearsal.failPoints.reset()
-    try HutBook(store: rehearsal.store).book("door", for: "Mrs Moor")
+    try await HutBook(store: rehearsal.store).book("door", for: "Mrs Moor")
     await rehearsal.store.sync()
 
     for step in 1...rehearsal.failPoints.passed.count {
       let (world, ada, ben) = try await twoWardens()
       ada.failPoints.reset()
       ada.failPoints.crash(at: step)
-      let isPromised = (try? HutBook(store: ada.store).book("door", for: "Mrs Moor")) != nil
+      let isPromised = (try? await HutBook(store: ada.store).book("door", for: "Mrs Moor")) != nil
       await ada.store.sync()
 
       try ada.restart()
       for device in [ada, ben] { await device.store.sync() }
       let book = HutBook(store: ben.store)
-      #expect(try (book.guests(), book.pence()) == (["Mrs Moor"], 500) || !isPromised)
-      #expect(try book.pence() == book.guests().count * 500)
+      #expect(try await (book.guests(), book.pence()) == (["Mrs Moor"], 500) || !isPromised)
+      #expect(try await book.pence() == book.guests().count * 500)
       #expect(try await world.snapshot().isEven)
     }
   }
@@ -112,8 +112,8 @@ struct TestingYourAppTests {
         let faults: [FaultyRemote.Fault] = [.none, .lostRequest, .lostAnswer, .duplicated, .late]
         let fault = faults.randomElement(using: &random) ?? .none
         device.remote.setScript { fault }
-        try history.record("add", 500, process: process) {
-          try HutBook(store: device.store).book("door", for: "guest \(process)")
+        try await history.record("add", 500, process: process) {
+          try await HutBook(store: device.store).book("door", for: "guest \(process)")
           return nil
         }
         if random.chance(60) { await device.store.sync() }
@@ -121,7 +121,7 @@ struct TestingYourAppTests {
       }
       for device in [ada, ben] { device.remote.setScript { .none } }
       for device in [ada, ben, ada] { await device.store.sync() }
-      let pence = try HutBook(store: ada.store).pence()
+      let pence = try await HutBook(store: ada.store).pence()
       history.invoke("read", process: 2).ok(.int(Int64(pence)))
       #expect(history.checkCounter().isEmpty, "seed \(seed)")
       #expect(try await world.snapshot().unevenness.isEmpty, "seed \(seed)")
@@ -143,19 +143,19 @@ struct TestingYourAppTests {
           serverTime: time.now)
       },
     ])
-    var configuration = SyncConfiguration()
+    var configuration = SyncOptions()
     configuration.scope = .push
     configuration.triggers = [.start]
     let store = try SyncedStore(
       at: nil, schema: StoreSchema(Bunk.self), remote: server, configuration: configuration,
       clock: SyncClock(now: time.reader()))
-    try await store.store.write { try $0.insert(Bunk(id: "window", name: "window")) }
+    try await store.save(Bunk(id: "window", name: "window"))
     let clock = VirtualClock()
     let running = Task { await store.run(clock: clock) }
     await clock.waitForSleepers()
     #expect(clock.sleepers == [.seconds(2)])
     clock.advance(by: .seconds(2))
-    while try store.pendingCounts().total > 0 { await Task.yield() }
+    while try await store.outbox.counts().total > 0 { await Task.yield() }
     running.cancel()
     await running.value
     #expect(server.requests.count == 2)

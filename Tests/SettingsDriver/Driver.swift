@@ -6,11 +6,11 @@ import Synchronization
 
 /// The driver's commands.
 struct Driver {
-  let home: SettingsHome
+  let home: SettingsContainer
   let settings: SharedSettings<LocaleSettings>
 
   init(path: String) {
-    home = SettingsHome(at: path)
+    home = SettingsContainer(at: path)
     settings = SharedSettings(in: home)
   }
 

@@ -38,7 +38,7 @@ struct SettingsDriver {
       case "read": try await driver.read(seconds: Double(text(3)) ?? 1)
       case "quiet": try driver.quiet(count: Int(text(3)) ?? 0)
       case "watch": await driver.watch()
-      case "container": say(["path": .string(try SharedContainer(appGroup: arguments[2]).folder)])
+      case "container": say(["path": .string(try AppGroupFolder(appGroup: arguments[2]).folder)])
       default: throw Failure("unknown command \(arguments[1])")
       }
     } catch {

@@ -11,7 +11,7 @@ struct ObserverRun {
   /// Returns the median cost of one write with `count` observers divided by that without any.
   func ratio(observers count: Int) async throws -> Double {
     let data = Dataset(rows: 10_000)
-    let store = try Store(at: "\(folder)/observers.db", schema: StoreSchema(types: [LocalItem.schema]))
+    let store = try LocalStore(at: "\(folder)/observers.db", schema: StoreSchema(types: [LocalItem.schema]))
     let items = data.items.map(LocalItem.init)
     try await store.write { transaction in for item in items { try transaction.insert(item) } }
     var ratios: [Double] = []
@@ -29,7 +29,7 @@ struct ObserverRun {
   }
 
   /// Starts the observers, and returns when each has its first value.
-  private func observe(_ store: Store, _ count: Int) async throws -> [Task<Void, Never>] {
+  private func observe(_ store: LocalStore, _ count: Int) async throws -> [Task<Void, Never>] {
     let query = RecordQuery<LocalItem>().where(UntypedField("count") < 1000).order(SortKey("name")).limit(20)
     let (started, continuation) = AsyncStream.makeStream(of: Void.self)
     let tasks = (0..<count).map { _ in
@@ -47,7 +47,8 @@ struct ObserverRun {
   }
 
   /// Returns the median time of one write of one record.
-  private func writes(_ count: Int, to store: Store, _ items: [LocalItem], _ step: inout Int) throws -> Double
+  private func writes(_ count: Int, to store: LocalStore, _ items: [LocalItem], _ step: inout Int) throws
+    -> Double
   {
     let clock = ContinuousClock()
     var times: [Double] = []

@@ -40,7 +40,7 @@ struct MemoryRun {
   private func hits() async throws -> (median: Double, allocations: Int64?, count: Int) {
     let (cache, source) = try cache(MemoryLimits(), bodies: Tiles.size)
     let count = 2000
-    for number in 0..<count { _ = try await cache.value(Tiles.key(number), mode: .cacheOnly) }
+    for number in 0..<count { _ = try await cache.value(Tiles.key(number), policy: .local) }
     var times: [Double] = []
     times.reserveCapacity(count * options.rounds)
     var allocations: Int64 = 0
@@ -72,7 +72,7 @@ struct MemoryRun {
         times.append(
           try await seconds {
             for number in 0..<10_000 {
-              _ = try await cache.value(Tiles.key(tenth * 10_000 + number), mode: .cacheOnly)
+              _ = try await cache.value(Tiles.key(tenth * 10_000 + number), policy: .local)
             }
           })
       }

@@ -18,7 +18,7 @@ struct EntitiesRun {
   }
 
   func bars() throws -> [Bar] {
-    let store = try Store(at: folder + "/entities.bothy", schema: StoreSchema(Spot.self, PlainSpot.self))
+    let store = try LocalStore(at: folder + "/entities.bothy", schema: StoreSchema(Spot.self, PlainSpot.self))
     let plain = try load(PlainSpot.self, into: store)
     let indexed = try load(Spot.self, into: store)
     print("inserts, us each: \(plain.short) without an index, \(indexed.short) with one")
@@ -51,7 +51,7 @@ struct EntitiesRun {
   }
 
   /// Returns the microseconds for one record, of inserts in transactions of ten thousand.
-  private func load<E: SpotEntity>(_ type: E.Type, into store: Store) throws -> Double {
+  private func load<E: SpotEntity>(_ type: E.Type, into store: LocalStore) throws -> Double {
     let spent = try seconds {
       for start in stride(from: 0, to: country.count, by: 10_000) {
         try store.write { transaction in

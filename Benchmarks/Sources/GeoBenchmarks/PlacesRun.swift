@@ -19,7 +19,7 @@ struct PlacesRun {
   }
 
   func bars() throws -> [Bar] {
-    let places = try Places(path: folder + "/places.sqlite")
+    let places = try PlaceStore(path: folder + "/places.sqlite")
     try load(places)
     let other = try Spatial(folder + "/spatial.sqlite")
     try other.load(country)
@@ -62,7 +62,7 @@ struct PlacesRun {
   }
 
   /// Stores the places as tiles of zoom 12, in the order of the map.
-  private func load(_ places: Places) throws {
+  private func load(_ places: PlaceStore) throws {
     var tiles: [Tile: [Int]] = [:]
     for number in 0..<country.count {
       let position = Coordinate(

@@ -10,7 +10,7 @@ struct ReadRun {
   private static let reads = 1000
 
   func bars() async throws -> [Bar] {
-    let settings = SharedSettings<ReadGroup>(in: SettingsHome(at: "\(folder)/settings.bothy"))
+    let settings = SharedSettings<ReadGroup>(in: SettingsContainer(at: "\(folder)/settings.bothy"))
     let locked = Locked(try settings.load())
     let alone = measure(settings, locked)
     let end = End()

@@ -44,7 +44,7 @@ public struct FreshnessRule: Sendable {
   /// The lifetime by the response's fields (RFC 9111).
   ///
   /// Responses with `must-revalidate` or `no-cache` aren't used stale, even without a network (§5.2.2.2). Such reads
-  /// fail, unless the resource is pinned or the mode is limited to the cache.
+  /// fail, unless the resource is pinned or the policy is limited to the cache.
   public static let http = FreshnessRule(.http(min: 0, max: .max, otherwise: 0))
 
   /// Returns a rule with the lifetime by the response's fields, within bounds.

@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// The form of the counters that tools show.
 extension CacheCounters {

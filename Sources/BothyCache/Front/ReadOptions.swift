@@ -1,29 +1,6 @@
+public import BothyCore
 package import Foundation
 public import HTTPTypes
-
-/// The places that a read uses, and their order.
-public enum ReadMode: String, Sendable, Hashable, CaseIterable {
-  /// Uses the cache alone and returns any stored entry, whatever its server says of stale copies.
-  ///
-  /// Never waits for a network.
-  case cacheOnly
-  /// Uses the cache, and the network if no entry is fresh. The default.
-  ///
-  /// A stale entry that may replace a failed response is returned at once and refreshed in the background, if it is
-  /// pinned or the read is `visible`. A user therefore never sees a gap while a server hangs. Other reads wait for the
-  /// server's response.
-  case cacheElseNetwork
-  /// Requests a newer version from the network. Returns the stored entry if the network fails.
-  case networkElseCache
-  /// Requests the resource from the network without a condition, and ignores the stored entry.
-  case networkOnly
-  /// Requests a newer version from the network. Fails if the request is impossible.
-  case revalidate
-  /// Returns the stored entry at once, fresh or marked as stale, then the network's response.
-  ///
-  /// `values` returns both; `value` returns the first.
-  case staleThenFresh
-}
 
 /// A response that is about to be stored.
 package struct Admission: Sendable {
@@ -39,8 +16,10 @@ package struct Admission: Sendable {
 
 /// The options of one read.
 public struct ReadOptions: Sendable {
-  /// The places that the read uses. The default is `cacheElseNetwork`.
-  public var mode: ReadMode
+  /// The places that the read uses. The default is `localElseRemote`.
+  public var policy: ReadPolicy
+  /// True if a request carries no condition, and no stored entry answers the read. The policy `local` ignores it.
+  public var ignoresStored = false
   /// The urgency of a request, if the read sends one. The default is `normal`.
   public var priority: LoadPriority
   /// The rule for this resource, which replaces the source's rule.
@@ -68,12 +47,19 @@ public struct ReadOptions: Sendable {
   /// True if a pinned entry may be deleted when the server says that the resource is gone. The app has decided so.
   package var letsGo = false
 
+  /// The options of a read that downloads the resource again, whole.
+  public static var reload: ReadOptions {
+    var options = ReadOptions(policy: .remote)
+    options.ignoresStored = true
+    return options
+  }
+
   /// Creates options. By default the read uses the cache, then the network, by the source's rule.
   public init(
-    mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .normal, freshness: FreshnessRule? = nil,
+    policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal, freshness: FreshnessRule? = nil,
     fields: HTTPFields = [:], query: [String: String] = [:], expiresAt: Int64? = nil
   ) {
-    self.mode = mode
+    self.policy = policy
     self.priority = priority
     self.freshness = freshness
     self.fields = fields

@@ -13,24 +13,32 @@ package enum ReadPlan: Equatable, Sendable {
   ///   - stored: the permitted use of the stored entry, or `nil` if the cache has none.
   ///   - hasNetwork: false if the network is suspended, known to be offline, or missing.
   ///   - isAtOnce: true if an entry that may replace a failed response is returned before the request.
-  package init(_ mode: ReadMode, stored: Usability?, hasNetwork: Bool, isAtOnce: Bool = false) {
-    if mode == .cacheOnly {
+  ///   - ignoresStored: true if the request carries no condition, and no stored entry answers the read.
+  package init(
+    _ policy: ReadPolicy, stored: Usability?, hasNetwork: Bool, isAtOnce: Bool = false,
+    ignoresStored: Bool = false
+  ) {
+    if policy == .local {
       self = stored.map { .serve($0.isFresh ? nil : .notChecked) } ?? .fail(.notCached)
       return
     }
-    guard hasNetwork else {
-      self = Self.withoutNetwork(mode, stored)
+    if ignoresStored {
+      self = hasNetwork ? .ask(isConditional: false, mayFallBack: false) : .fail(.offline)
       return
     }
-    switch (mode, stored) {
-    case (.cacheOnly, _), (.networkOnly, _): self = .ask(isConditional: false, mayFallBack: false)
-    case (.revalidate, let stored?) where stored.isFresh && stored.isImmutable: self = .serve(nil)
-    case (.revalidate, let stored): self = .ask(isConditional: stored != nil, mayFallBack: false)
+    guard hasNetwork else {
+      self = Self.withoutNetwork(policy, stored)
+      return
+    }
+    switch (policy, stored) {
+    case (.local, _): self = .ask(isConditional: false, mayFallBack: false)
+    case (.remote, let stored?) where stored.isFresh && stored.isImmutable: self = .serve(nil)
+    case (.remote, let stored): self = .ask(isConditional: stored != nil, mayFallBack: false)
     case (_, nil): self = .ask(isConditional: false, mayFallBack: false)
-    case (.networkElseCache, let stored?):
+    case (.remoteElseLocal, let stored?), (.syncThenLocal, let stored?):
       self = .ask(isConditional: true, mayFallBack: stored.isUsableOnError)
-    case (.staleThenFresh, let stored?): self = stored.isFresh ? .serve(nil) : .serveAndRefresh
-    case (.cacheElseNetwork, let stored?):
+    case (.localThenRemote, let stored?): self = stored.isFresh ? .serve(nil) : .serveAndRefresh
+    case (.localElseRemote, let stored?):
       switch stored.state {
       case .fresh: self = .serve(nil)
       case .staleWhileRevalidate: self = .serveAndRefresh
@@ -41,13 +49,12 @@ package enum ReadPlan: Equatable, Sendable {
     }
   }
 
-  private static func withoutNetwork(_ mode: ReadMode, _ stored: Usability?) -> ReadPlan {
+  private static func withoutNetwork(_ policy: ReadPolicy, _ stored: Usability?) -> ReadPlan {
     guard let stored else { return .fail(.offline) }
-    switch mode {
-    case .networkOnly: return .fail(.offline)
-    case .revalidate: return stored.isFresh && stored.isImmutable ? .serve(nil) : .fail(.offline)
-    case .staleThenFresh: return .serve(stored.isFresh ? nil : .noNetwork)
-    case .cacheOnly, .cacheElseNetwork, .networkElseCache:
+    switch policy {
+    case .remote: return stored.isFresh && stored.isImmutable ? .serve(nil) : .fail(.offline)
+    case .localThenRemote: return .serve(stored.isFresh ? nil : .noNetwork)
+    case .local, .localElseRemote, .remoteElseLocal, .syncThenLocal:
       if stored.isFresh { return .serve(nil) }
       return stored.isUsableOnError ? .serve(.noNetwork) : .fail(.offline)
     }

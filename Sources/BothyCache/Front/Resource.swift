@@ -39,14 +39,14 @@ public struct Resource<Value: Sendable>: Sendable {
     typed = TypedDemand(type: String(reflecting: Value.self), version: version, decode: decode)
   }
 
-  /// Returns the value from the first place that satisfies the mode. See `ResourceCache.value`.
+  /// Returns the value from the first place that the policy allows. See `ResourceCache.value`.
   ///
   /// - Throws: `CacheError.absent` if the server has said that the resource does not exist. `undecodable` if its bytes
   ///   do not decode. Any error of a read.
   public func value(
-    mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .normal
+    policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal
   ) async throws(CacheError) -> ResourceValue<Value> {
-    try await decoded(try await cache.value(key, options(mode, priority)))
+    try await decoded(try await cache.value(key, options(policy, priority)))
   }
 
   /// Requests the resource if the cache has no fresh entry, and does nothing else.
@@ -55,7 +55,7 @@ public struct Resource<Value: Sendable>: Sendable {
   /// - Throws: the failure of the request. The stored value and its time are unchanged, and the next call tries again.
   @discardableResult
   public func updateIfNeeded(priority: LoadPriority = .normal) async throws(CacheError) -> ResourceUpdate {
-    let demand = try cache.demand(key, options(.revalidate, priority))
+    let demand = try cache.demand(key, options(.remote, priority))
     // If the disk fails here, the request's own look-up reads it again.
     if let found = try? await cache.lookUp(demand), found.use.isFresh { return .notNeeded }
     switch try await cache.askOutcome(demand) {
@@ -76,7 +76,7 @@ public struct Resource<Value: Sendable>: Sendable {
       for await event in events {
         guard case .changed(key, _) = event else { continue }
         // A failure here means that the value is gone again already.
-        if let value = try? await resource.value(mode: .cacheOnly) { continuation.yield(value) }
+        if let value = try? await resource.value(policy: .local) { continuation.yield(value) }
       }
       continuation.finish()
     }
@@ -93,7 +93,7 @@ public struct Resource<Value: Sendable>: Sendable {
       do {
         var last: CachedResource?
         let readings = ResourceReadings(
-          cache: resource.cache, key: resource.key, options: resource.options(.staleThenFresh, priority))
+          cache: resource.cache, key: resource.key, options: resource.options(.localThenRemote, priority))
         for try await reading in readings {
           if let last, last.bytes == reading.bytes { continue }
           last = reading
@@ -111,9 +111,9 @@ public struct Resource<Value: Sendable>: Sendable {
   /// Removes the resource from the cache.
   public func remove() async throws { try await cache.remove(key) }
 
-  func options(_ mode: ReadMode, _ priority: LoadPriority) -> ReadOptions {
+  func options(_ policy: ReadPolicy, _ priority: LoadPriority) -> ReadOptions {
     var options = ReadOptions(
-      mode: mode, priority: priority,
+      policy: policy, priority: priority,
       freshness: expirationInterval.flatMap { FreshnessRule(expirationInterval: $0) })
     options.typed = typed
     return options

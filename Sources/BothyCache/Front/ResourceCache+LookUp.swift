@@ -153,9 +153,9 @@ extension ResourceCache {
 
   /// Returns the found entry, with more use allowed if it is pinned. Checks the pin only if it makes a difference.
   func allowingForPins(_ found: Found?, _ demand: Demand) async -> Found? {
-    let mode = demand.options.mode
-    guard var found, !found.use.isUsableAtOnce, mode != .cacheOnly, let disk else { return found }
-    let decides = mode == .cacheElseNetwork && demand.options.priority != .visible
+    let policy = demand.options.policy
+    guard var found, !found.use.isUsableAtOnce, policy != .local, let disk else { return found }
+    let decides = policy == .localElseRemote && demand.options.priority != .visible
     guard decides || !found.use.isUsableOnError else { return found }
     let key = demand.key
     // If the disk can't say whether the entry is pinned, the server's limits apply.

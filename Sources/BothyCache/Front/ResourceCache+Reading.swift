@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Reading resources.
 extension ResourceCache {
-  /// Returns the resource from the first place that satisfies the mode.
+  /// Returns the resource from the first place that the policy allows.
   ///
   /// A read from memory costs less than a microsecond and does not suspend. A read from disk runs on a thread of the
   /// cache's. Otherwise the cache sends one request, which all simultaneous readers of the resource share.
@@ -10,9 +10,9 @@ extension ResourceCache {
   /// - Returns: exactly one result. It may say that the resource does not exist (`isAbsent`), and says if it is fresh.
   /// - Throws: `CacheError`. A failure isn't stored, and the next read tries again.
   public func value(
-    _ key: ResourceKey, mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .normal
+    _ key: ResourceKey, policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal
   ) async throws(CacheError) -> CachedResource {
-    try await value(key, ReadOptions(mode: mode, priority: priority))
+    try await value(key, ReadOptions(policy: policy, priority: priority))
   }
 
   /// Returns the resource, with all options of one read.
@@ -25,11 +25,11 @@ extension ResourceCache {
   /// It counts as read only if it is returned. The method waits only for a lock that is held for less than a
   /// microsecond.
   package func valueAtOnce(_ key: ResourceKey, _ options: ReadOptions) -> CachedResource? {
-    guard options.mode != .networkOnly, !state.withLock({ $0.isClosed }),
+    guard !options.ignoresStored, !state.withLock({ $0.isClosed }),
       let demand = try? demand(key, options)
     else { return nil }
     let found = lookInMemory(demand, at: clock.wall()) { use in
-      ReadPlan(options.mode, stored: use, hasNetwork: true) == .serve(nil)
+      ReadPlan(options.policy, stored: use, hasNetwork: true) == .serve(nil)
     }
     return found.map { serve(key, $0, nil) }
   }
@@ -39,16 +39,20 @@ extension ResourceCache {
   /// The sequence has one or two values. After a 304, the second value has the stored bytes again, as fresh. If the
   /// network fails after the first value, the sequence ends with the error.
   public func values(
-    _ key: ResourceKey, mode: ReadMode = .staleThenFresh, priority: LoadPriority = .normal
+    _ key: ResourceKey, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .normal
   ) -> ResourceReadings {
-    ResourceReadings(cache: self, key: key, options: ReadOptions(mode: mode, priority: priority))
+    values(key, ReadOptions(policy: policy, priority: priority))
+  }
+
+  package func values(_ key: ResourceKey, _ options: ReadOptions) -> ResourceReadings {
+    ResourceReadings(cache: self, key: key, options: options)
   }
 
   /// Returns the states to show for the resource: loading, then the values of `values` or the failure.
   public func states(
-    _ key: ResourceKey, mode: ReadMode = .staleThenFresh, priority: LoadPriority = .visible
+    _ key: ResourceKey, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .visible
   ) -> ResourceStates {
-    ResourceStates(cache: self, readings: values(key, mode: mode, priority: priority), key: key)
+    ResourceStates(cache: self, readings: values(key, policy: policy, priority: priority), key: key)
   }
 
   /// A result, and the refresh that runs in the background.
@@ -60,10 +64,11 @@ extension ResourceCache {
   func read(_ demand: Demand) async throws(CacheError) -> Reading {
     let (isClosed, isSuspended) = state.withLock { ($0.isClosed, $0.isSuspended) }
     if isClosed { throw CacheError(.closed, "The cache is closed. Open it again to read \(demand.key).") }
-    let mode = demand.options.mode
+    let policy = demand.options.policy
     var found: Found?
     var failure: (any Error)?
-    if mode != .networkOnly {
+    let ignoresStored = demand.options.ignoresStored && policy != .local
+    if !ignoresStored {
       found = lookInMemory(demand, at: clock.wall())
       if found == nil {
         do { found = try await lookUp(demand) } catch { failure = error }
@@ -75,7 +80,8 @@ extension ResourceCache {
     let isAway = network.isKnownAway && found?.use.isUsableOnError == true
     let isAtOnce = found?.isPinned == true || demand.options.priority == .visible
     let plan = ReadPlan(
-      mode, stored: found?.use, hasNetwork: fetcher != nil && !isSuspended && !isAway, isAtOnce: isAtOnce)
+      policy, stored: found?.use, hasNetwork: fetcher != nil && !isSuspended && !isAway, isAtOnce: isAtOnce,
+      ignoresStored: ignoresStored)
     switch plan {
     case .serve(let reason):
       guard let found else { throw nothing(demand.key, .notCached, failure) }
@@ -87,7 +93,7 @@ extension ResourceCache {
     case .ask(let isConditional, let mayFallBack):
       var demand = demand
       demand.isConditional = isConditional
-      demand.isKnownMissing = mode != .networkOnly && found == nil && failure == nil
+      demand.isKnownMissing = !ignoresStored && found == nil && failure == nil
       demand.hasFallback = mayFallBack && found != nil
       do throws(CacheError) {
         return Reading(resource: try await ask(demand))
@@ -120,14 +126,14 @@ extension ResourceCache {
   /// The timeouts of the source that a refresh without waiting readers may take, including queues and slow bodies.
   private static let refreshDeadline = 3
 
-  /// Requests the resource in a task of its own. Unless the mode is `staleThenFresh`, it has low priority and a
+  /// Requests the resource in a task of its own. Unless the policy is `localThenRemote`, it has low priority and a
   /// deadline.
   private func refresh(_ demand: Demand) -> Task<Result<CachedResource, CacheError>, Never> {
     var demand = demand
     demand.isConditional = true
     demand.hasFallback = true
     var deadline: Duration?
-    if demand.options.mode != .staleThenFresh {
+    if demand.options.policy != .localThenRemote {
       demand.options.priority = .background
       deadline = demand.source.limits.timeout * Self.refreshDeadline
     }

@@ -7,7 +7,7 @@ internal import Synchronization
 /// A read looks in memory, on disk and in the bundle, and requests the resource from the network last. An entry from a
 /// slower place is copied into the faster ones. A stale entry is never returned as fresh. A good entry isn't lost
 /// because its replacement failed. Everything here may be deleted at any time, so data that must stay belongs in a
-/// `Store`.
+/// `LocalStore`.
 ///
 ///     let cache = try ResourceCache(sources: [tiles], disk: .files(in: folder), loader: loader)
 ///     let tile = try tiles.key(zoom: 16, x: 10472, y: 22982)

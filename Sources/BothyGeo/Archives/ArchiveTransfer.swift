@@ -1,5 +1,5 @@
 public import BothyCache
-public import BothyStore
+import BothyStore
 import Foundation
 import HTTPTypes
 

@@ -9,13 +9,13 @@ public struct PlaceSnapshot: Sendable {
   /// The markers, the destination, the places of the tiles, then saved locations.
   ///
   /// Entrances of buildings aren't included. Each place of the map occurs once, as the first entry for it.
-  public let places: [PlaceEntry]
+  public let places: [MapPlace]
   /// The roads in order of identity. A road and a place may have equal ids, but are different features.
-  public let roads: [MapFeature]
+  public let roads: [TileFeature]
   /// The ways for people who walk or ride, in order of identity.
-  public let paths: [MapFeature]
+  public let paths: [TileFeature]
   /// The crossings of roads, in order of identity.
-  public let intersections: [MapFeature]
+  public let intersections: [TileFeature]
   /// The positions of the entrances of buildings, by the id of the building.
   private let entrances: [Int64: [Coordinate]]
 
@@ -23,14 +23,14 @@ public struct PlaceSnapshot: Sendable {
   ///
   /// - Parameters:
   ///   - features: the features of the tiles, in order of identity.
-  ///   - saved: the saved places, in the order of `UserPlaces.saved`.
-  init(revision: Int, tiles: Set<Tile>, features: [MapFeature], saved: [SavedPlace]) {
+  ///   - saved: the saved places, in the order of `SavedPlaces.saved`.
+  init(revision: Int, tiles: Set<Tile>, features: [TileFeature], saved: [SavedPlace]) {
     self.revision = revision
     self.tiles = tiles
     let named = features.filter { $0.isNamed && $0.layer == .poi && $0.category != .entrance }
-    let wanted = saved.filter { $0.kind != .location }.map(PlaceEntry.saved)
-    let others = saved.filter { $0.kind == .location }.map(PlaceEntry.saved)
-    places = PlaceEntry.firstOfEach(wanted + named.map(PlaceEntry.feature) + others)
+    let wanted = saved.filter { $0.kind != .location }.map(MapPlace.saved)
+    let others = saved.filter { $0.kind == .location }.map(MapPlace.saved)
+    places = MapPlace.firstOfEach(wanted + named.map(MapPlace.feature) + others)
     roads = features.filter { $0.layer == .road }
     paths = features.filter { $0.layer == .path }
     intersections = features.filter { $0.layer == .intersection }
@@ -43,7 +43,7 @@ public struct PlaceSnapshot: Sendable {
     revision = whole.revision
     tiles = whole.tiles
     entrances = whole.entrances
-    let isNear = { (feature: MapFeature) in feature.geometry.distance(to: center) <= radius }
+    let isNear = { (feature: TileFeature) in feature.geometry.distance(to: center) <= radius }
     places = whole.places.filter { whole.distance(of: $0, from: center) <= radius }
     roads = whole.roads.filter(isNear)
     paths = whole.paths.filter(isNear)
@@ -56,7 +56,7 @@ public struct PlaceSnapshot: Sendable {
   }
 
   /// Returns the metres to the closest point of an entry's shape or to its closest entrance.
-  public func distance(of entry: PlaceEntry, from position: Coordinate) -> Double {
+  public func distance(of entry: MapPlace, from position: Coordinate) -> Double {
     switch entry {
     case .saved(let place): return place.position.distance(to: position)
     case .feature(let feature):
@@ -68,11 +68,11 @@ public struct PlaceSnapshot: Sendable {
 }
 
 /// A place of the map, or a saved one.
-public enum PlaceEntry: Sendable, Hashable {
+public enum MapPlace: Sendable, Hashable {
   /// A marker, the destination or a saved location.
   case saved(SavedPlace)
   /// A place of the map that isn't saved.
-  case feature(MapFeature)
+  case feature(TileFeature)
 
   /// The key of the place of the map, or `nil` for a saved position without a place.
   public var key: FeatureKey? {
@@ -98,7 +98,7 @@ public enum PlaceEntry: Sendable, Hashable {
     }
   }
 
-  static func firstOfEach(_ entries: [PlaceEntry]) -> [PlaceEntry] {
+  static func firstOfEach(_ entries: [MapPlace]) -> [MapPlace] {
     var seen: Set<FeatureKey> = []
     return entries.filter { entry in entry.key.map { seen.insert($0).inserted } ?? true }
   }

@@ -7,7 +7,7 @@ import HTTPTypes
 /// Loads one tile from the cache or the network into the database of places. Decoding and writing run on a separate
 /// thread.
 struct TileLoading: Sendable {
-  let places: Places
+  let places: PlaceStore
   let cache: ResourceCache
   let source: ResourceSource
   private let lane = DispatchQueue(label: "bothy.places")
@@ -24,8 +24,8 @@ struct TileLoading: Sendable {
     init(priority: LoadPriority) { self.priority = priority }
 
     var options: ReadOptions {
-      var options = ReadOptions(mode: isHeld ? .networkElseCache : .cacheElseNetwork, priority: priority)
-      if !hasNetwork { options.mode = .cacheOnly }
+      var options = ReadOptions(policy: isHeld ? .remoteElseLocal : .localElseRemote, priority: priority)
+      if !hasNetwork { options.policy = .local }
       options.isPatient = isPatient
       return options
     }
@@ -82,12 +82,12 @@ struct TileLoading: Sendable {
   /// Checks with a conditional request if the server has a tile.
   func check(_ tile: Tile) async throws {
     let key = try source.key(tile)
-    var options = ReadOptions(mode: .revalidate, priority: .visible)
+    var options = ReadOptions(policy: .remote, priority: .visible)
     options.isPatient = false
     var resource = try await cache.value(key, options)
     if ![.network, .confirmed].contains(resource.origin) {
       // A tile that never changes wasn't requested.
-      options.mode = .networkOnly
+      options.ignoresStored = true
       resource = try await cache.value(key, options)
     }
     if resource.isAbsent {

@@ -8,7 +8,7 @@ struct Classifier {
   /// Returns a feature from its decoded parts. Throws `BrokenFeature` for an entrance list without entrances.
   func feature(
     ids: [Int64], type: String, value: String, tags: Tags, geometry: Geometry
-  ) throws(BrokenFeature) -> MapFeature {
+  ) throws(BrokenFeature) -> TileFeature {
     let isSynthetic = value == "gd_intersection" || type == "gd_entrance_list"
     let nameTag = isSynthetic ? nil : NameTags.tag(of: tags, type: type)
     let isCrossing = !isSynthetic && (nameTag == "crossing" || tags["footway"] == "crossing")
@@ -18,14 +18,14 @@ struct Classifier {
       throw BrokenFeature(reason: "it lists no entrances")
     }
     guard let center = shape.center else { throw BrokenFeature(reason: "its geometry has no positions") }
-    return MapFeature(
+    return TileFeature(
       layer: layer, ids: ids, type: type, value: value, tags: tags, geometry: shape,
       name: isSynthetic ? nil : Self.name(value, tags), nameTag: nameTag, category: category, center: center)
   }
 
   private func place(
     _ type: String, _ value: String, _ tags: Tags, isCrossing: Bool
-  ) -> (MapFeature.Layer, PlaceCategory) {
+  ) -> (TileFeature.Layer, PlaceCategory) {
     if tags["indoormark"] == "beacon" { return (.poi, .beacon) }
     if isCrossing { return (.poi, .mobility) }
     if tags["entrance"] != nil { return (.poi, .entrance) }

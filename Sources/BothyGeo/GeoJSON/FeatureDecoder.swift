@@ -3,7 +3,7 @@ import BothyStore
 /// Reads one feature of a tile.
 enum FeatureDecoder {
   /// Reads a feature. Throws `BrokenFeature`, with the reader after the feature, or `JSONError` if the text isn't JSON.
-  static func read(_ reader: inout JSONReader, _ classifier: Classifier) throws -> MapFeature {
+  static func read(_ reader: inout JSONReader, _ classifier: Classifier) throws -> TileFeature {
     var attempt = reader
     do {
       let feature = try fields(&attempt).feature(classifier)
@@ -27,7 +27,7 @@ enum FeatureDecoder {
     var tags = Tags()
     var geometry: Geometry?
 
-    func feature(_ classifier: Classifier) throws -> MapFeature {
+    func feature(_ classifier: Classifier) throws -> TileFeature {
       guard !ids.isEmpty else { throw BrokenFeature(reason: "it has no osm_ids") }
       guard let geometry else { throw BrokenFeature(reason: "it has no geometry") }
       return try classifier.feature(ids: ids, type: type, value: value, tags: tags, geometry: geometry)

@@ -6,7 +6,7 @@ public import BothyStore
 public struct GeoJSONTile: Sendable, Hashable {
   /// The features in the order of the document, each identity once. If an element has several versions, the last
   /// counts.
-  public private(set) var features: [MapFeature] = []
+  public private(set) var features: [TileFeature] = []
   /// The features that were left out.
   public private(set) var problems: [FeatureProblem] = []
 
@@ -62,7 +62,7 @@ public struct GeoJSONTile: Sendable, Hashable {
   }
 
   /// Returns the features of a layer. Unnamed features are included only if requested.
-  public func features(in layer: MapFeature.Layer, includeUnnamed: Bool = false) -> [MapFeature] {
+  public func features(in layer: TileFeature.Layer, includeUnnamed: Bool = false) -> [TileFeature] {
     features.filter { $0.layer == layer && (includeUnnamed || $0.isNamed) }
   }
 
@@ -86,7 +86,7 @@ public struct FeatureProblem: Sendable, Hashable, CustomStringConvertible {
 
 /// Selects one of several versions of an element.
 private struct FeatureVersions {
-  private(set) var features: [MapFeature] = []
+  private(set) var features: [TileFeature] = []
   private var places: [Identity: Int] = [:]
 
   /// The identity of an element: its id, main key and kind of extent. For an intersection, its roads and place.
@@ -98,7 +98,7 @@ private struct FeatureVersions {
   }
 
   /// Adds a feature. A later version replaces an earlier one.
-  mutating func add(_ feature: MapFeature) {
+  mutating func add(_ feature: TileFeature) {
     let isIntersection = feature.layer == .intersection
     let identity = Identity(
       ids: isIntersection ? feature.ids.sorted() : Array(feature.ids.prefix(1)), type: feature.type,

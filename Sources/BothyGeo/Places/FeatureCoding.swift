@@ -5,7 +5,7 @@ import Foundation
 ///
 /// A change of the layout needs a new version of the file.
 enum FeatureCoding {
-  static func encode(_ feature: MapFeature) -> Data {
+  static func encode(_ feature: TileFeature) -> Data {
     var writer = Writer()
     writer.code(feature.layer)
     writer.code(feature.category)
@@ -26,10 +26,10 @@ enum FeatureCoding {
   }
 
   /// Decodes a feature. Throws `FeatureDamage` for bytes that aren't a feature.
-  static func decode(_ data: Data) throws -> MapFeature {
+  static func decode(_ data: Data) throws -> TileFeature {
     try data.withUnsafeBytes { bytes in
       var reader = Reader(bytes: bytes)
-      let layer: MapFeature.Layer = try reader.code()
+      let layer: TileFeature.Layer = try reader.code()
       let category: PlaceCategory = try reader.code()
       let ids = try reader.list { try $0.number() }
       let (type, value) = (try reader.text(), try reader.text())
@@ -37,7 +37,7 @@ enum FeatureCoding {
       var tags = Tags()
       for _ in 0..<(try reader.count()) { tags.append(try reader.text(), try reader.text()) }
       let center = try reader.position()
-      return MapFeature(
+      return TileFeature(
         layer: layer, ids: ids, type: type, value: value, tags: tags, geometry: try reader.geometry(),
         name: name, nameTag: nameTag, category: category, center: center)
     }

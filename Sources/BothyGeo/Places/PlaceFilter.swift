@@ -3,7 +3,7 @@ public import BothyStore
 /// A selection of features.
 public struct PlaceFilter: Sendable, Hashable {
   /// The layers that features come from.
-  public var layers: Set<MapFeature.Layer>
+  public var layers: Set<TileFeature.Layer>
   /// The categories, or `nil` for all but entrances of buildings, which must be named.
   public var categories: Set<PlaceCategory>?
   /// True if features without any name are included, such as the outline of a shed.
@@ -11,7 +11,7 @@ public struct PlaceFilter: Sendable, Hashable {
 
   /// Creates a filter, by default for named places other than entrances.
   public init(
-    layers: Set<MapFeature.Layer> = [.poi], categories: Set<PlaceCategory>? = nil,
+    layers: Set<TileFeature.Layer> = [.poi], categories: Set<PlaceCategory>? = nil,
     includesUnnamed: Bool = false
   ) {
     self.layers = layers
@@ -23,14 +23,14 @@ public struct PlaceFilter: Sendable, Hashable {
   public static let places = PlaceFilter()
   /// A filter for every feature of every layer.
   public static let everything = PlaceFilter(
-    layers: Set(MapFeature.Layer.allCases), categories: Set(PlaceCategory.allCases), includesUnnamed: true)
+    layers: Set(TileFeature.Layer.allCases), categories: Set(PlaceCategory.allCases), includesUnnamed: true)
 
   /// Returns true if the filter accepts a feature.
-  public func admits(_ feature: MapFeature) -> Bool {
+  public func admits(_ feature: TileFeature) -> Bool {
     admits(feature.layer, feature.category, isNamed: feature.isNamed)
   }
 
-  func admits(_ layer: MapFeature.Layer, _ category: PlaceCategory, isNamed: Bool) -> Bool {
+  func admits(_ layer: TileFeature.Layer, _ category: PlaceCategory, isNamed: Bool) -> Bool {
     layers.contains(layer) && (includesUnnamed || isNamed)
       && (categories.map { $0.contains(category) } ?? (category != .entrance))
   }
@@ -39,7 +39,7 @@ public struct PlaceFilter: Sendable, Hashable {
 /// A feature with its distance from the position of the query.
 public struct NearbyPlace: Sendable, Hashable {
   /// The feature, in the version of the tile that was received last.
-  public let feature: MapFeature
+  public let feature: TileFeature
   /// The metres to the closest point of the shape or the closest entrance, whichever is nearer; 0 within an area.
   public let distance: Double
   /// The closest entrance, or `nil` if none is known.
@@ -66,6 +66,6 @@ struct PlaceIdentity: Hashable, Comparable {
   }
 }
 
-extension MapFeature {
+extension TileFeature {
   var identity: PlaceIdentity { PlaceIdentity(key: key, type: type, extent: geometry.extent) }
 }

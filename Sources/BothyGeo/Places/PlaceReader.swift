@@ -11,7 +11,7 @@ struct PlaceReader {
   struct Candidate {
     let number: Int64
     let version: Int64
-    let layer: MapFeature.Layer
+    let layer: TileFeature.Layer
     let category: PlaceCategory
     let isNamed: Bool
     let box: GeoBox
@@ -44,7 +44,7 @@ struct PlaceReader {
   }
 
   private static func candidate(_ statement: PreparedStatement) throws -> Candidate {
-    guard let layer: MapFeature.Layer = PlaceCode.value(statement.int(at: 2)),
+    guard let layer: TileFeature.Layer = PlaceCode.value(statement.int(at: 2)),
       let category: PlaceCategory = PlaceCode.value(statement.int(at: 3))
     else { throw FeatureDamage() }
     return Candidate(
@@ -55,7 +55,7 @@ struct PlaceReader {
         north: statement.double(at: 8)), id: statement.text(at: 9) ?? "")
   }
 
-  func feature(_ version: Int64) throws -> MapFeature {
+  func feature(_ version: Int64) throws -> TileFeature {
     let statement = try PreparedStatement("SELECT body FROM version WHERE id = ?", in: database)
     statement.bind(version, at: 1)
     guard try statement.step() else { throw FeatureDamage() }
@@ -64,7 +64,7 @@ struct PlaceReader {
   }
 
   /// Returns the features of an id in a layer in order of identity, usually one.
-  func features(_ key: FeatureKey) throws -> [MapFeature] {
+  func features(_ key: FeatureKey) throws -> [TileFeature] {
     let statement = try PreparedStatement(
       "SELECT version FROM feature WHERE layer = ? AND key = ?", in: database)
     statement.bind(PlaceCode.of(key.layer), at: 1)
@@ -73,7 +73,7 @@ struct PlaceReader {
   }
 
   /// Returns the features whose versions a statement returns.
-  func features(_ statement: PreparedStatement) throws -> [MapFeature] {
+  func features(_ statement: PreparedStatement) throws -> [TileFeature] {
     var versions: [Int64] = []
     while try statement.step() { versions.append(statement.int(at: 0)) }
     statement.reset()
@@ -81,15 +81,15 @@ struct PlaceReader {
   }
 
   /// Returns the lists of a building's entrances, one from each tile that has one.
-  func entranceLists(_ building: Int64) throws -> [MapFeature] {
+  func entranceLists(_ building: Int64) throws -> [TileFeature] {
     let statement = try PreparedStatement(
       """
       SELECT version.body FROM feature JOIN version ON version.feature = feature.id
       WHERE layer = ? AND key = ? ORDER BY version.tile
       """, in: database)
-    statement.bind(PlaceCode.of(MapFeature.Layer.entranceList), at: 1)
+    statement.bind(PlaceCode.of(TileFeature.Layer.entranceList), at: 1)
     statement.bind(String(building), at: 2)
-    var found: [MapFeature] = []
+    var found: [TileFeature] = []
     while try statement.step() { found.append(try FeatureCoding.decode(statement.data(at: 0))) }
     return found
   }
@@ -177,7 +177,7 @@ struct PlaceReader {
     return found
   }
 
-  private func rows(of key: FeatureKey) throws -> [(Int64, MapFeature)] {
+  private func rows(of key: FeatureKey) throws -> [(Int64, TileFeature)] {
     let statement = try PreparedStatement(
       "SELECT id, version FROM feature WHERE layer = ? AND key = ?", in: database)
     statement.bind(PlaceCode.of(key.layer), at: 1)
@@ -188,7 +188,7 @@ struct PlaceReader {
     return try rows.map { ($0.0, try feature($0.1)) }
   }
 
-  private func measured(_ feature: MapFeature, from center: Coordinate) throws -> NearbyPlace {
+  private func measured(_ feature: TileFeature, from center: Coordinate) throws -> NearbyPlace {
     var entrances: [Coordinate] = []
     if feature.layer == .poi, feature.geometry.extent == .area, let id = feature.ids.first {
       entrances = try entranceLists(id).flatMap { $0.geometry.outline }
@@ -198,7 +198,7 @@ struct PlaceReader {
 }
 
 extension NearbyPlace {
-  init(_ feature: MapFeature, entrances: [Coordinate], from center: Coordinate) {
+  init(_ feature: TileFeature, entrances: [Coordinate], from center: Coordinate) {
     let measured = entrances.map { (position: $0, distance: $0.distance(to: center)) }
     let closest = measured.min { $0.distance < $1.distance }
     let edge = feature.geometry.distance(to: center)

@@ -30,7 +30,7 @@ enum PlaceTileRow {
     statement.bind(tile.validatedAt, at: 3)
     statement.bind(tile.entityTag, at: 4)
     statement.bind(tile.lastModified, at: 5)
-    statement.bind(Places.parserVersion, at: 6)
+    statement.bind(PlaceStore.parserVersion, at: 6)
     statement.bind(categories, at: 7)
     statement.bind(tile.payload, at: 8)
     try statement.run()

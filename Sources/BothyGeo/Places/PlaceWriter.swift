@@ -12,7 +12,7 @@ struct PlaceWriter {
   init(_ database: Database) { self.database = database }
 
   /// Replaces the features of a tile. The row of the tile must be written before.
-  func replace(_ tile: Int64, _ features: [MapFeature]) throws {
+  func replace(_ tile: Int64, _ features: [TileFeature]) throws {
     var held = try versions(of: tile)
     var touched: Set<Int64> = []
     var kept: Set<Int64> = []
@@ -51,7 +51,7 @@ struct PlaceWriter {
   }
 
   /// Returns the number of the feature's row, and creates the row if it doesn't exist.
-  private func number(of feature: MapFeature) throws -> Int64 {
+  private func number(of feature: TileFeature) throws -> Int64 {
     let identity = feature.identity
     let find = try PreparedStatement(
       "SELECT id FROM feature WHERE layer = ? AND key = ? AND type = ? AND extent = ?", in: database)
@@ -120,7 +120,7 @@ struct PlaceWriter {
     var isList = false
     while try statement.step() {
       current = statement.int(at: 3)
-      isList = statement.int(at: 4) == PlaceCode.of(MapFeature.Layer.entranceList)
+      isList = statement.int(at: 4) == PlaceCode.of(TileFeature.Layer.entranceList)
       let tile = try Tile(morton: UInt64(bitPattern: statement.int(at: 1)))
       let receivedAt = statement.int(at: 2)
       if let best, (receivedAt, tile) < (best.receivedAt, best.tile) { continue }
@@ -180,7 +180,7 @@ struct PlaceWriter {
   }
 
   /// Returns the box for searching a feature. For a list of entrances, it encloses the lists of all tiles.
-  private func area(of feature: MapFeature, _ box: GeoBox) throws -> GeoBox {
+  private func area(of feature: TileFeature, _ box: GeoBox) throws -> GeoBox {
     guard let building = feature.building else { return box }
     let lists = try PlaceReader(database).entranceLists(building)
     return GeoBox(around: lists.flatMap { $0.geometry.outline }) ?? box
@@ -192,7 +192,7 @@ struct PlaceWriter {
     }
   }
 
-  private func writeWords(of feature: MapFeature, _ number: Int64) throws {
+  private func writeWords(of feature: TileFeature, _ number: Int64) throws {
     let others = feature.localizedNames.sorted { $0.key < $1.key }.map(\.value)
     guard feature.name != nil || !others.isEmpty else { return }
     let words = try PreparedStatement(

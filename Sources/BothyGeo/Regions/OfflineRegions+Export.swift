@@ -65,7 +65,7 @@ extension OfflineRegions {
   /// Returns a tile from the disk, or `nil`. The data is empty if the server reported that the tile doesn't exist.
   private func stored(_ tile: Tile, _ region: Region) async throws -> (data: Data, mediaType: String?)? {
     do {
-      let resource = try await cache.value(tile.key(in: region.plan.source), mode: .cacheOnly)
+      let resource = try await cache.value(tile.key(in: region.plan.source), policy: .local)
       return (resource.bytes ?? Data(), resource.fields[.contentType])
     } catch {
       if error.code == .notCached { return nil }

@@ -1,5 +1,5 @@
 package import BothyCache
-package import BothyStore
+import BothyStore
 
 /// The JSON form of a region for command-line tools.
 extension Region {

@@ -1,5 +1,5 @@
 public import BothyCache
-public import BothyStore
+import BothyStore
 
 /// An offline region: its plan, state and progress.
 public struct Region: Sendable, Hashable, Identifiable {

@@ -28,7 +28,7 @@ enum RegionLoad: Sendable {
   static func of(_ key: ResourceKey, from cache: ResourceCache, _ watch: ReplacementWatch) async -> RegionLoad
   {
     var attempts = 3
-    var options = ReadOptions(mode: .revalidate, priority: .background)
+    var options = ReadOptions(policy: .remote, priority: .background)
     options.admits = { watch.admits($0) }
     options.letsGo = watch.removesGone
     while true {
@@ -36,7 +36,9 @@ enum RegionLoad: Sendable {
         var resource = try await cache.value(key, options)
         if resource.origin == .memory, try await cache.stored([key]).first == .some(nil) {
           // The entry was lost from the disk and is only in memory, where it doesn't last.
-          resource = try await cache.value(key, mode: .networkOnly, priority: .background)
+          var whole = ReadOptions.reload
+          whole.priority = .background
+          resource = try await cache.value(key, whole)
         }
         return outcome(resource)
       } catch {

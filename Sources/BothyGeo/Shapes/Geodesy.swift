@@ -1,12 +1,12 @@
-public import BothyStore
+package import BothyStore
 
 /// Distances and directions on the ground.
-public enum Geodesy {
+package enum Geodesy {
   /// The mean radius of the earth (IUGG) in metres, which `Coordinate.distance(to:)` uses too.
-  public static let earthRadius = Coordinate.earthRadius
+  package static let earthRadius = Coordinate.earthRadius
 
   /// Returns a longitude as a value from -180 to 180. A longitude in this range doesn't change, both ends included.
-  public static func normalized(longitude: Double) -> Double {
+  package static func normalized(longitude: Double) -> Double {
     if (-180...180).contains(longitude) { return longitude }
     let turned = (longitude + 180).truncatingRemainder(dividingBy: 360)
     return (turned < 0 ? turned + 360 : turned) - 180
@@ -19,7 +19,7 @@ public enum Geodesy {
   }
 
   /// Returns the midpoint of the great circle between two positions.
-  public static func midpoint(_ first: Coordinate, _ second: Coordinate) -> Coordinate {
+  package static func midpoint(_ first: Coordinate, _ second: Coordinate) -> Coordinate {
     let radians = Double.pi / 180
     let (latitude, other) = (first.latitude * radians, second.latitude * radians)
     let turn = (second.longitude - first.longitude) * radians
@@ -32,7 +32,7 @@ public enum Geodesy {
   }
 
   /// Returns the position at a distance in metres from another, in a direction clockwise from north in degrees.
-  public static func destination(
+  package static func destination(
     from start: Coordinate, bearing: Double, distance: Double
   ) -> Coordinate {
     let radians = Double.pi / 180
@@ -50,7 +50,7 @@ public enum Geodesy {
   ///
   /// The nearest point is searched in a plane around the position, then again with the scale at the first result. The
   /// error is a ten-thousandth at a hundred kilometres, and millimetres at walking distances.
-  public static func distance(
+  package static func distance(
     from position: Coordinate, toSegment start: Coordinate, _ end: Coordinate
   ) -> Double {
     let from = (

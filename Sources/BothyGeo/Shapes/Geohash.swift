@@ -1,12 +1,12 @@
-public import BothyStore
+package import BothyStore
 
 /// Geohashes: texts for positions. A long common prefix means that positions are near.
-public enum Geohash {
+package enum Geohash {
   private static let digits = Array("0123456789bcdefghjkmnpqrstuvwxyz".utf8)
 
   /// Returns the geohash of a position with a length from 1 to 12. Other lengths are clamped. Throws `GeoError`
   /// `.invalidCoordinate` for an invalid position.
-  public static func encode(_ coordinate: Coordinate, length: Int = 9) throws(GeoError) -> String {
+  package static func encode(_ coordinate: Coordinate, length: Int = 9) throws(GeoError) -> String {
     let length = min(max(length, 1), 12)
     var box = GeoBox.world
     guard box.contains(coordinate) else {
@@ -31,7 +31,7 @@ public enum Geohash {
   }
 
   /// Returns the area that a geohash names. Throws `GeoError` `.invalidKey` for an invalid text.
-  public static func decode(_ text: String) throws(GeoError) -> GeoBox {
+  package static func decode(_ text: String) throws(GeoError) -> GeoBox {
     var box = GeoBox.world
     let bytes = Array(text.lowercased().utf8)
     guard (1...12).contains(bytes.count) else {

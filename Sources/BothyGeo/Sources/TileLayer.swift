@@ -36,16 +36,16 @@ public struct TileLayer: Sendable {
   /// A stale stored tile is returned at once and refreshed in the background. `states` reports the newer version.
   /// Throws for a tile beyond the last zoom, see `bestAvailable`.
   public func value(
-    _ tile: Tile, mode: ReadMode = .cacheElseNetwork, priority: LoadPriority = .visible
+    _ tile: Tile, policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .visible
   ) async throws(CacheError) -> CachedResource {
-    try await cache.value(source.key(tile), mode: mode, priority: priority)
+    try await cache.value(source.key(tile), policy: policy, priority: priority)
   }
 
   /// Returns the states of a tile to show: loading, the stored version, the version from the network, or an error.
   public func states(
-    _ tile: Tile, mode: ReadMode = .staleThenFresh, priority: LoadPriority = .visible
+    _ tile: Tile, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .visible
   ) throws(CacheError) -> ResourceStates {
-    cache.states(try source.key(tile), mode: mode, priority: priority)
+    cache.states(try source.key(tile), policy: policy, priority: priority)
   }
 
   /// Returns the tile, or the nearest coarser one in memory with the part of its picture to show.
@@ -66,7 +66,7 @@ public struct TileLayer: Sendable {
   public func bestStored(_ tile: Tile) async throws(CacheError) -> ShownTile? {
     for (candidate, part) in candidates(tile) {
       do throws(CacheError) {
-        let resource = try await value(candidate, mode: .cacheOnly)
+        let resource = try await value(candidate, policy: .local)
         if !resource.isAbsent { return ShownTile(tile: candidate, part: part, resource: resource) }
       } catch {
         guard error.code == .notCached else { throw error }

@@ -1,24 +1,24 @@
-public import BothyStore
+package import BothyStore
 
 /// The projection of all tiles (EPSG:3857). It maps a sphere of 6,378,137 m to a square that ends at 85.0511° north and
 /// south.
-public enum Mercator {
+package enum Mercator {
   /// The radius of the sphere in metres.
-  public static let earthRadius = 6_378_137.0
+  package static let earthRadius = 6_378_137.0
   /// The latitude, north and south, at which the map ends.
-  public static let latitudeLimit = 85.05112878
+  package static let latitudeLimit = 85.05112878
   /// The edge of a tile's picture in pixels.
-  public static let tileEdge = 256
+  package static let tileEdge = 256
 
   /// Returns true if a position is on the map, including the limits of latitude and longitude.
-  public static func contains(_ coordinate: Coordinate) -> Bool {
+  package static func contains(_ coordinate: Coordinate) -> Bool {
     (-latitudeLimit...latitudeLimit).contains(coordinate.latitude)
       && (-180...180).contains(coordinate.longitude)
   }
 
   /// Returns the metres that one pixel of a tile shows at a latitude. Throws `GeoError` for a latitude that isn't a
   /// number and for a zoom that no tile has.
-  public static func groundResolution(latitude: Double, zoom: Int) throws(GeoError) -> Double {
+  package static func groundResolution(latitude: Double, zoom: Int) throws(GeoError) -> Double {
     try Coordinate(latitude: latitude, longitude: 0).checked()
     let clamped = min(max(latitude, -latitudeLimit), latitudeLimit)
     let pixels = Double(tileEdge) * Double(try Tile.side(zoom))
@@ -91,7 +91,7 @@ extension Tile {
   /// south of the map is in the nearest row. A position on the border of two tiles is in the one to the east or south.
   ///
   /// Throws `GeoError` for values that aren't numbers and for a zoom that no tile has.
-  public init(containing coordinate: Coordinate, zoom: Int) throws(GeoError) {
+  package init(containing coordinate: Coordinate, zoom: Int) throws(GeoError) {
     try coordinate.checked()
     _ = try Self.side(zoom)
     self.init(
@@ -100,14 +100,14 @@ extension Tile {
   }
 
   /// The edges, exact up to rounding. Adjacent tiles have equal numbers for a common edge.
-  public var bounds: GeoBox {
+  package var bounds: GeoBox {
     GeoBox(
       west: Mercator.west(column: x, zoom: zoom), south: Mercator.north(row: y + 1, zoom: zoom),
       east: Mercator.west(column: x + 1, zoom: zoom), north: Mercator.north(row: y, zoom: zoom))
   }
 
   /// The edges as a closed ring: north-west, north-east, south-east, south-west, north-west.
-  public var outline: [Coordinate] {
+  package var outline: [Coordinate] {
     let box = bounds
     let northWest = Coordinate(latitude: box.north, longitude: box.west)
     return [
@@ -119,7 +119,7 @@ extension Tile {
   }
 
   /// The middle of the tile's picture, which isn't the middle of its latitudes.
-  public var center: Coordinate {
+  package var center: Coordinate {
     let side = Double(1 << zoom)
     return Coordinate(
       latitude: Mercator.latitude(fraction: (Double(y) + 0.5) / side),

@@ -1,18 +1,18 @@
-public import BothyStore
+package import BothyStore
 
 /// A pixel of the whole map at one zoom, counted from its north-western corner.
 ///
 /// Don't use pixels to find the tile of a position: pixels are rounded, but `Tile(containing:zoom:)` is exact.
-public struct Pixel: Hashable, Sendable {
+package struct Pixel: Hashable, Sendable {
   /// The number of pixels east of the meridian of 180°.
-  public var x: Int64
+  package var x: Int64
   /// The number of pixels south of the map's northern edge.
-  public var y: Int64
+  package var y: Int64
   /// The zoom of the pixels. The map's edge has 256 · 2^zoom of them.
-  public let zoom: Int
+  package let zoom: Int
 
   /// The rounding of a position to a pixel.
-  public enum Rounding: Sendable {
+  package enum Rounding: Sendable {
     /// The pixel that contains the position.
     case down
     /// The nearest corner of a pixel, as in older map software: half a pixel further south and east.
@@ -20,7 +20,7 @@ public struct Pixel: Hashable, Sendable {
   }
 
   /// Creates any pixel, also one beyond the map's edge. Throws `GeoError` for a zoom that no tile has.
-  public init(x: Int64, y: Int64, zoom: Int) throws(GeoError) {
+  package init(x: Int64, y: Int64, zoom: Int) throws(GeoError) {
     _ = try Tile.side(zoom)
     self.x = x
     self.y = y
@@ -29,7 +29,7 @@ public struct Pixel: Hashable, Sendable {
 
   /// Creates the pixel of a position, clamped to the map. Throws `GeoError` for values that aren't numbers and for a
   /// zoom that no tile has.
-  public init(_ coordinate: Coordinate, zoom: Int, rounding: Rounding = .down) throws(GeoError) {
+  package init(_ coordinate: Coordinate, zoom: Int, rounding: Rounding = .down) throws(GeoError) {
     let limit = Mercator.latitudeLimit
     let place = try coordinate.checked()
     let side = Double(Mercator.tileEdge) * Double(try Tile.side(zoom))
@@ -43,14 +43,14 @@ public struct Pixel: Hashable, Sendable {
   }
 
   /// Creates the pixel at the upper left corner of a tile.
-  public init(_ tile: Tile) {
+  package init(_ tile: Tile) {
     x = Int64(tile.x) * Int64(Mercator.tileEdge)
     y = Int64(tile.y) * Int64(Mercator.tileEdge)
     zoom = tile.zoom
   }
 
   /// The position of the pixel's upper left corner, clamped to the map.
-  public var coordinate: Coordinate {
+  package var coordinate: Coordinate {
     let side = Double(Mercator.tileEdge) * Double(1 << zoom)
     return Coordinate(
       latitude: Mercator.latitude(fraction: min(max(Double(y), 0), side) / side),
@@ -59,7 +59,7 @@ public struct Pixel: Hashable, Sendable {
 
   /// Returns the tile that contains the pixel. Columns wrap around the world. Throws `GeoError` `.invalidTile` north or
   /// south of the map.
-  public func tile() throws(GeoError) -> Tile {
+  package func tile() throws(GeoError) -> Tile {
     let edge = Int64(Mercator.tileEdge)
     let side = Int64(1) << Int64(zoom)
     let (column, row) = (Self.floored(x, by: edge), Self.floored(y, by: edge))

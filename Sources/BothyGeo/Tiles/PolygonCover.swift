@@ -1,4 +1,4 @@
-public import BothyStore
+package import BothyStore
 
 /// The tiles that an area touches, found from zoom 0 down. Tiles completely inside or outside the area aren't divided
 /// further, so counting costs about as many steps as tiles along the edges.
@@ -115,12 +115,12 @@ struct PolygonCover: Sendable {
 }
 
 /// The cover of an area at several zooms.
-public struct AreaCover: Sendable {
+package struct AreaCover: Sendable {
   let cover: PolygonCover
 
   /// Creates the cover of several polygons. Overlaps count as holes, so pass a union. Throws `GeoError` for positions
   /// that aren't numbers.
-  public init(_ polygons: [GeoPolygon]) throws(GeoError) {
+  package init(_ polygons: [GeoPolygon]) throws(GeoError) {
     for polygon in polygons {
       for ring in polygon.rings { for position in ring { try position.checked() } }
     }
@@ -128,13 +128,13 @@ public struct AreaCover: Sendable {
   }
 
   /// Creates the cover of one polygon. Throws `GeoError` for positions that aren't numbers.
-  public init(_ polygon: GeoPolygon) throws(GeoError) { try self.init([polygon]) }
+  package init(_ polygon: GeoPolygon) throws(GeoError) { try self.init([polygon]) }
 
   /// Creates the cover of a box. Throws `GeoError` `.invalidCoordinate` for an invalid box.
-  public init(_ box: GeoBox) throws(GeoError) { try self.init([GeoPolygon(box.checked())]) }
+  package init(_ box: GeoBox) throws(GeoError) { try self.init([GeoPolygon(box.checked())]) }
 
   /// Returns the number of tiles at the zooms without listing them, at most `limit + 1`, as counting ends there.
-  public func count(zooms: ClosedRange<Int>, limit: Int = .max) throws(GeoError) -> Int {
+  package func count(zooms: ClosedRange<Int>, limit: Int = .max) throws(GeoError) -> Int {
     _ = try (Tile.side(zooms.lowerBound), Tile.side(zooms.upperBound))
     var total = 0
     for zoom in zooms {
@@ -150,7 +150,7 @@ public struct AreaCover: Sendable {
 
   /// Returns the tiles at a zoom, row by row from the north. If there are more than `limit`, throws `GeoError`
   /// `.tooManyTiles` before it lists any.
-  public func tiles(
+  package func tiles(
     zoom: Int, limit: Int = TileGrid.defaultLimit
   ) throws(GeoError) -> [Tile] {
     let count = try count(zooms: zoom...zoom, limit: limit)

@@ -1,24 +1,24 @@
 /// A pure parser for streams of server-sent events, as in the HTML standard (section 9.2.6).
 ///
 /// The bytes may be split anywhere, even inside a line end or a character.
-public struct EventStreamParser: Sendable {
+package struct EventStreamParser: Sendable {
   /// One complete event: the fields up to an empty line, including `data`.
-  public struct Event: Sendable, Hashable {
+  package struct Event: Sendable, Hashable {
     /// The name of the event, or `message` if the stream has none.
-    public var name: String
+    package var name: String
     /// The `data` lines, joined by line feeds. May be empty.
-    public var data: String
+    package var data: String
     /// The last id in the stream, of this event or an earlier one.
-    public var id: String
+    package var id: String
   }
 
   /// The largest number of bytes in a line. The rest of a longer line is dropped, so that a stream can't fill memory.
-  public static let lineLimit = 1 << 20
+  package static let lineLimit = 1 << 20
 
   /// The reconnection time that the stream requests, in milliseconds.
-  public private(set) var retry: Int?
+  package private(set) var retry: Int?
   /// The id to send as `Last-Event-ID` when reconnecting.
-  public private(set) var lastEventID = ""
+  package private(set) var lastEventID = ""
 
   private var line: [UInt8] = []
   private var isFirstLine = true
@@ -30,10 +30,10 @@ public struct EventStreamParser: Sendable {
 
   /// Creates a parser for the beginning of a stream. It ignores a byte order mark. Each connection needs its own
   /// parser.
-  public init() {}
+  package init() {}
 
   /// Returns the events that these bytes complete.
-  public mutating func feed(_ bytes: some Sequence<UInt8>) -> [Event] {
+  package mutating func feed(_ bytes: some Sequence<UInt8>) -> [Event] {
     var events: [Event] = []
     for byte in bytes {
       let endsPair = lastWasReturn && byte == 0x0A

@@ -109,16 +109,16 @@ public struct BothyRemote: RemoteStorage {
     }
   }
 
-  public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await digest(scope, parts: 0)
   }
 
-  public func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  public func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     let response = try await send(.get, "/digest" + Self.query(scope, parts > 0 ? ["parts=\(parts)"] : []))
     return try Self.parsed { try JSONReader.read(response.body) { try ScopeDigest(from: &$0) } }
   }
 
-  public func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+  public func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
     let list = chosen.map(String.init).joined(separator: ",")
@@ -136,9 +136,9 @@ public struct BothyRemote: RemoteStorage {
     return try Self.parsed { try ChangeHistory(decoding: response.body) }
   }
 
-  private static func query(_ scope: PullScope, _ more: [String]) -> String {
+  private static func query(_ scope: SyncScope, _ more: [String]) -> String {
     let container = encoded(scope.container)
-    let own = scope == .space ? [] : ["container=\(container)", "children=\(scope.includesChildren)"]
+    let own = scope == .everything ? [] : ["container=\(container)", "children=\(scope.includesChildren)"]
     return own.isEmpty && more.isEmpty ? "" : "?" + (own + more).joined(separator: "&")
   }
 
@@ -226,6 +226,11 @@ extension BothyRemote {
       throw error
     } catch is CancellationError {
       throw .cancelled
+    } catch let error as URLError
+      where ![.userAuthenticationRequired, .userCancelledAuthentication].contains(error.code)
+    {
+      // The app's sign-in server can't be reached either: that is no reason to sign in again.
+      throw RemoteError(.unreachable, "No token came: \(error.localizedDescription)", code: "network")
     } catch {
       throw RemoteError(.unauthenticated, "There is no token: \(error).", code: "noToken")
     }

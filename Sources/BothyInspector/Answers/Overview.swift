@@ -7,7 +7,7 @@ struct Overview {
   let device: String
   let schemaVersion: Int
   let types: [(schema: TypeSchema, count: Int)]
-  let pending: PendingCounts
+  let pending: Outbox.Counts
   let blobs: BlobBacklog
   let containers: Int
   let lease: LeaseHolder?

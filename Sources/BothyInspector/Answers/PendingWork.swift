@@ -4,7 +4,7 @@ import BothySync
 /// Pending entries for the page, with their reasons and both sides of each field.
 enum PendingWork {
   /// Writes the members of one entry, with `inDoubt, group, comparison`.
-  static func write(_ entry: OutboxEntry, in store: SyncedStore, to writer: inout JSONWriter) throws {
+  static func write(_ entry: Outbox.Entry, in store: SyncedStore, to writer: inout JSONWriter) throws {
     try entry.writeMembers(to: &writer, in: store)
     writer.member("inDoubt", entry.operationID != nil)
     writer.member("group", entry.group)
@@ -31,7 +31,7 @@ enum PendingWork {
 
   /// Returns every field with a value on any side, in the order of the schema, and then the fields that the schema
   /// lacks.
-  static func comparison(_ entry: OutboxEntry, in store: SyncedStore) throws -> [ComparedField] {
+  static func comparison(_ entry: Outbox.Entry, in store: SyncedStore) throws -> [ComparedField] {
     let type = store.store.schema[entry.record.type]
     let record = entry.kind == .delete ? nil : try store.store.record(entry.record)
     var here: [String: JSONValue] = [:]

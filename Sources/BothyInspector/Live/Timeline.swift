@@ -43,8 +43,8 @@ struct PastSyncs {
   /// True if the file has older ones.
   let hasMore: Bool
 
-  init(_ store: SyncedStore, limit: Int) throws {
-    let found = try store.recentSyncs(limit: limit + 1)
+  init(_ store: SyncedStore, limit: Int) async throws {
+    let found = try await store.maintenance.syncHistory(limit: limit + 1)
     runs = Array(found.prefix(limit))
     hasMore = found.count > limit
   }
@@ -64,7 +64,7 @@ struct Glance: Sendable, Equatable {
   var waiting = 0
   var refused = 0
   /// The time of each container's last pull, or `nil` before the first complete pull.
-  var pulled: [PullScope: Int64?] = [:]
+  var pulled: [SyncScope: Int64?] = [:]
   /// The process that syncs.
   var syncing: Int32?
 

@@ -6,13 +6,13 @@ import { badge, empty, number, plural, recordLink, shortID, table, value } from 
 const decisions = [
   { name: "retry", text: "Retry", done: "It is sent again with the next sync.",
     note: "Send it again with the next sync, as it is here now." },
-  { name: "acceptLocal", text: "Accept local", done: "It stays as it is here, and is not sent.",
+  { name: "keepLocal", text: "Keep local", done: "It stays as it is here, and is not sent.",
     note: "Keep what is here and stop sending it. The next pull brings the server's again.",
     ask: "What is here stays and counts as synced. The change is not sent any more, and the next pull, which brings everything, puts the server's state in its place." },
   { name: "revert", text: "Revert", done: "It is what the server has.",
     note: "Undo the change: the record becomes what the server last told, or goes if it was made here.",
     ask: "The change made here is undone and can't be brought back: the record becomes what the server last told, or goes if it was made on this device." },
-  { name: "evict", text: "Evict", done: "It is gone from this device.",
+  { name: "removeLocal", text: "Remove local", done: "It is gone from this device.",
     note: "Remove the record from this device only. The server keeps what it has.",
     ask: "The record goes from this device with the change that was made here. The server keeps what it has, and the next pull brings that." },
 ];

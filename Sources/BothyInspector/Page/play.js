@@ -56,7 +56,7 @@ function trip(device, found) {
     h("div", { class: "side" },
       h("button", { type: "button", class: "quiet", "aria-label": `One night more for ${title}`, onclick: () => put(device.name, found.id, { nights: nights + 1 }) },
         plural(nights, "night"), " +"),
-      found.state === "clean" ? sign("✓", "The server has it") : badge(found.state),
+      found.state === "synced" ? sign("✓", "The server has it") : badge(found.state),
       h("button", { type: "button", class: "quiet", "aria-label": `Delete ${title}`, onclick: () =>
         change("/api/play/delete", { device: device.name, id: found.id }, `${title} was deleted on ${device.name}'s device.`) }, "×")));
 }

@@ -79,7 +79,7 @@ function list(context, data) {
     const isChanged = seen.size > 0 && seen.get(record.id) !== text && context.memory.page === marks.length;
     return h("tr", { key: record.id, class: isChanged ? "changed" : "" },
       h("th", { scope: "row", class: "id" }, recordLink(type.name, record.id)),
-      h("td", null, record.state === "clean" ? sign("✓", "synced") : badge(record.state)),
+      h("td", null, record.state === "synced" ? sign("✓", "synced") : badge(record.state)),
       record.distance === undefined ? null : h("td", { class: "num" }, number(record.distance)),
       type.fields.map((field) => h("td", { class: isNumeric(field.kind) ? "num" : "" },
         h("div", { class: "clip" }, cell(record.fields[field.name], field)))));

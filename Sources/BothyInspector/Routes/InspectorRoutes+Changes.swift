@@ -19,11 +19,11 @@ extension InspectorRoutes {
   private func resolve(_ members: [String: JSONValue]) throws -> Answer {
     let store = subjects.store
     guard let type = members["type"]?.stringValue, let id = members["id"]?.stringValue,
-      let resolution = members["resolution"]?.stringValue.flatMap(Resolution.init(rawValue:))
+      let resolution = members["resolution"]?.stringValue.flatMap(Outbox.Decision.init(rawValue:))
     else {
       throw Problem(
         .badRequest, "badDecision",
-        "A decision names a record and one of \(Resolution.allCases.map(\.rawValue).joined(separator: ", "))."
+        "A decision names a record and one of \(Outbox.Decision.allCases.map(\.rawValue).joined(separator: ", "))."
       )
     }
     let record = RecordID(type: type, id: id)
@@ -47,7 +47,7 @@ extension InspectorRoutes {
     guard let number = members["number"]?.intValue else {
       throw Problem(.badRequest, "badDecision", "A restoring names the decision by its number.")
     }
-    let receipt: SaveReceipt
+    let receipt: SaveReceipt<AnyRecord>
     do { receipt = try await subjects.store.journal.restore(number) } catch let error as SyncError {
       throw Problem(.conflict, error.code.description, error.message)
     }

@@ -49,7 +49,7 @@ struct InspectorRoutes: Sendable {
         writer.member("total", inbox.total)
       }
     case "/api/journal": return try journal(call)
-    case "/api/timeline": return try timeline(call)
+    case "/api/timeline": return try await timeline(call)
     case "/api/history": return try await history(call)
     case "/api/containers":
       let containers = try Containers(store)
@@ -87,7 +87,7 @@ struct InspectorRoutes: Sendable {
     let store = subjects.store
     let limit = call.count("limit", otherwise: 50, most: 200)
     let after = call.given("afterType").map { RecordID(type: $0, id: call.query["afterID"] ?? "") }
-    let entries = try store.outbox(after: after, limit: limit + 1)
+    let entries = try store.outboxEntries(after: after, limit: limit + 1)
     let counts = try store.pendingCounts()
     let isPaused = try store.isPausedInFile()
     return try .object { writer in
@@ -115,9 +115,9 @@ struct InspectorRoutes: Sendable {
     }
   }
 
-  private func timeline(_ call: InspectorCall) throws -> Answer {
+  private func timeline(_ call: InspectorCall) async throws -> Answer {
     let containers = try Containers(subjects.store)
-    let past = try PastSyncs(subjects.store, limit: call.count("limit", otherwise: 25, most: 400))
+    let past = try await PastSyncs(subjects.store, limit: call.count("limit", otherwise: 25, most: 400))
     return .object { writer in
       past.write(to: &writer)
       writer.list("moments", watch.timeline.all) { $1.write(to: &$0) }
@@ -127,7 +127,8 @@ struct InspectorRoutes: Sendable {
 
   private func history(_ call: InspectorCall) async throws -> Answer {
     guard subjects.server != nil else { throw Self.noServer }
-    let page = try await subjects.store.history(before: call.given("before").flatMap(Int64.init), limit: 50)
+    let page = try await subjects.store.maintenance.history(
+      before: call.given("before").flatMap(Int64.init), limit: 50)
     return .object { page.writeMembers(to: &$0) }
   }
 

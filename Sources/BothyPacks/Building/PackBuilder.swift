@@ -35,7 +35,7 @@ public struct PackBuilder: Sendable {
   /// Builds the pack in `folder` from the rows that `body` adds.
   ///
   /// An existing pack in the folder is replaced when everything is done. Readers of the old pack must then open it
-  /// again, which `PackShelf` does for them.
+  /// again, which `PackStore` does for them.
   ///
   /// Runs on the calling thread. Needs twice the pack's size on disk beside the folder, and the memory of a few pages.
   /// Forces the files to the disk.

@@ -1,4 +1,4 @@
-package import BothyStore
+internal import BothyStore
 internal import Foundation
 internal import GRDB
 

@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// The manifest as a JSON document. Parsing validates all of its content.
 extension PackManifest {

@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// The JSON form of a manifest for command-line tools.
 extension PackManifest {

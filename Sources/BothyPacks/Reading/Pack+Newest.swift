@@ -5,6 +5,6 @@ extension Pack {
   package static func newest(in folder: String, options: PackOptions = PackOptions()) throws -> Pack {
     let isInstalled = FileManager.default.fileExists(atPath: folder + "/current/" + PackManifest.fileName)
     guard isInstalled else { return try Pack(at: URL(filePath: folder), options: options) }
-    return try PackShelf(at: URL(filePath: folder), options: options).pack()
+    return try PackStore(at: URL(filePath: folder), options: options).pack()
   }
 }

@@ -1,6 +1,6 @@
 public import BothyStore
 
-/// Queries, with the meaning that they have in a `Store`.
+/// Queries, with the meaning that they have in a `LocalStore`.
 ///
 /// The synchronous forms run on the calling thread, the asynchronous ones off the caller's actor.
 ///

@@ -17,7 +17,7 @@ public import Foundation
 /// suffices. The results are plain values, which outlive the pack and its files on any thread.
 ///
 /// Calls are safe from any thread. Reads of one file run one after another. The files must not change while they are
-/// open. `PackShelf` replaces a pack by a newer one while it is read.
+/// open. `PackStore` replaces a pack by a newer one while it is read.
 public final class Pack: Sendable {
   /// The folder of the files. For an installed pack, it is the folder of its version.
   public let folder: URL

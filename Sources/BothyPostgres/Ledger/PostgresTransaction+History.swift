@@ -34,7 +34,7 @@ extension PostgresTransaction {
     return try (0..<rows.count).map { row in
       let fields = try JSONValue(parsing: rows.text(row, 8) ?? "[]").arrayValue ?? []
       return HistoryEntry(
-        position: rows.int(row, 0), kind: SyncOperation.Kind(number: rows.int(row, 4)),
+        position: rows.int(row, 0), kind: ChangeKind(number: rows.int(row, 4)),
         record: RecordID(type: rows.text(row, 2) ?? "", id: rows.text(row, 3) ?? ""),
         container: rows.text(row, 1) ?? "", movedFrom: rows.text(row, 5), principal: rows.text(row, 6),
         time: rows.int(row, 7), fields: fields.compactMap(\.stringValue))

@@ -86,7 +86,7 @@ final class PostgresTransaction: LedgerTransaction {
   }
 
   /// Returns a statement whose second parameter is the path of a scope.
-  private func scoped(_ scope: PullScope, _ sql: (LedgerSQL.Scope) -> String) -> PostgresStatement {
+  private func scoped(_ scope: SyncScope, _ sql: (LedgerSQL.Scope) -> String) -> PostgresStatement {
     var statement = statement(sql(LedgerSQL.Scope(scope)))
     statement.bind(scope.container)
     return statement
@@ -100,7 +100,7 @@ final class PostgresTransaction: LedgerTransaction {
       created: rows.isNull(row, 9) ? nil : rows.int(row, 9), owner: rows.text(row, 5),
       isDeleted: rows.bool(row, 6),
       fields: FieldsDocument(canonical: rows.bytes(row, 7)),
-      sharing: try rows.text(row, 8).map(Sharing.init(json:)) ?? .nobody)
+      sharing: try rows.text(row, 8).map(Audience.init(json:)) ?? .nobody)
     return LedgerRecord(position: position, record: record)
   }
 
@@ -120,7 +120,7 @@ final class PostgresTransaction: LedgerTransaction {
     return Dictionary(found.map { ($0.record.id, $0) }, uniquingKeysWith: { $1 })
   }
 
-  func changes(after position: Int64, in scope: PullScope, limit: Int, bytes: Int) throws -> [LedgerRecord] {
+  func changes(after position: Int64, in scope: SyncScope, limit: Int, bytes: Int) throws -> [LedgerRecord] {
     var select = scoped(scope, LedgerSQL.changes)
     select.bind(position)
     select.bind(Int64(limit))
@@ -128,10 +128,10 @@ final class PostgresTransaction: LedgerTransaction {
     return try records(try read(select))
   }
 
-  func departures(after: Int64, upTo last: Int64, from scope: PullScope, limit: Int) throws
+  func departures(after: Int64, upTo last: Int64, from scope: SyncScope, limit: Int) throws
     -> [LedgerDeparture]
   {
-    if scope == .space { return [] }
+    if scope == .everything { return [] }
     var select = scoped(scope, LedgerSQL.departures)
     select.bind(after)
     select.bind(last)
@@ -144,9 +144,9 @@ final class PostgresTransaction: LedgerTransaction {
     }
   }
 
-  func position(of scope: PullScope) throws -> Int64 { try read(scoped(scope, LedgerSQL.position)).int(0, 0) }
+  func position(of scope: SyncScope) throws -> Int64 { try read(scoped(scope, LedgerSQL.position)).int(0, 0) }
 
-  func forEachRecord(in scope: PullScope, _ body: (LedgerRecord) throws -> Void) throws {
+  func forEachRecord(in scope: SyncScope, _ body: (LedgerRecord) throws -> Void) throws {
     let cursor = cursors
     cursors += 1
     var declare = scoped(scope) { LedgerSQL.visit($0, cursor: cursor) }
@@ -181,7 +181,7 @@ final class PostgresTransaction: LedgerTransaction {
 }
 
 extension LedgerSQL.Scope {
-  init(_ scope: PullScope) {
+  init(_ scope: SyncScope) {
     self = !scope.includesChildren ? .one : scope.container.isEmpty ? .all : .tree
   }
 }

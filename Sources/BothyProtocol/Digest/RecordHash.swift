@@ -34,7 +34,7 @@ public struct DigestSum: Sendable {
   }
 
   /// Returns the sum so far. `scope` and `position` are passed on, as the caller chose the records.
-  public func digest(of scope: PullScope, position: Int64? = nil) -> ScopeDigest {
+  public func digest(of scope: SyncScope, position: Int64? = nil) -> ScopeDigest {
     ScopeDigest(
       scope: scope, count: count, digest: sum.hexadecimal, position: position,
       parts: parts.map { ScopeDigest.Part(count: $0.count, digest: $0.sum.hexadecimal) })

@@ -28,7 +28,7 @@ extension ScopeDigest {
 
   /// Reads the object with these members, and skips unknown ones. Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
-    var found = ScopeDigest(scope: PullScope(container: ""), count: 0, digest: "")
+    var found = ScopeDigest(scope: SyncScope(container: ""), count: 0, digest: "")
     try reader.object { name, reader in
       switch name {
       case "container": found.scope.container = try reader.string()

@@ -1,7 +1,7 @@
 /// A proof of equality: the number of live records of a scope and the sum of their hashes.
 public struct ScopeDigest: Sendable, Hashable {
   /// The scope whose records were added up.
-  public var scope: PullScope
+  public var scope: SyncScope
   /// The number of live records in it.
   public var count: Int
   /// The sum of the records' hashes modulo 2^64, in 16 hexadecimal digits. The hash of a live record is the first eight
@@ -27,7 +27,7 @@ public struct ScopeDigest: Sendable, Hashable {
   }
 
   /// Makes a digest, for `DigestSum` and remotes.
-  public init(scope: PullScope, count: Int, digest: String, position: Int64? = nil, parts: [Part] = []) {
+  public init(scope: SyncScope, count: Int, digest: String, position: Int64? = nil, parts: [Part] = []) {
     self.scope = scope
     self.count = count
     self.digest = digest

@@ -5,7 +5,7 @@ public struct HistoryEntry: Sendable, Hashable {
   /// The position of the change in the space's history.
   public var position: Int64
   /// The kind of change: an insert, an update or a deletion.
-  public var kind: SyncOperation.Kind
+  public var kind: ChangeKind
   /// The record that was changed. It may have been deleted since.
   public var record: RecordID
   /// The container of the record after the change.
@@ -21,7 +21,7 @@ public struct HistoryEntry: Sendable, Hashable {
 
   /// Makes an entry, for the server and its storage.
   public init(
-    position: Int64, kind: SyncOperation.Kind, record: RecordID, container: String, movedFrom: String? = nil,
+    position: Int64, kind: ChangeKind, record: RecordID, container: String, movedFrom: String? = nil,
     principal: String? = nil, time: Int64, fields: [String] = []
   ) {
     self.position = position
@@ -52,7 +52,7 @@ public struct ChangeHistory: Sendable, Hashable {
 /// A description of the requested changes.
 public struct HistoryQuery: Sendable, Hashable {
   /// Only changes that left the record in one of these containers.
-  public var scope: PullScope
+  public var scope: SyncScope
   /// Only changes of this record.
   public var record: RecordID?
   /// Only changes before this position.
@@ -61,7 +61,8 @@ public struct HistoryQuery: Sendable, Hashable {
   public var limit: Int
 
   /// Makes a query, by default for the last hundred changes of the whole space.
-  public init(scope: PullScope = .space, record: RecordID? = nil, before: Int64? = nil, limit: Int = 100) {
+  public init(scope: SyncScope = .everything, record: RecordID? = nil, before: Int64? = nil, limit: Int = 100)
+  {
     self.scope = scope
     self.record = record
     self.before = before
@@ -111,7 +112,7 @@ extension HistoryEntry {
     try reader.object { name, reader in
       switch name {
       case "position": entry.position = try reader.int()
-      case "kind": entry.kind = SyncOperation.Kind(rawValue: try reader.string()) ?? .update
+      case "kind": entry.kind = ChangeKind(rawValue: try reader.string()) ?? .update
       case "type": entry.record.type = try reader.string()
       case "id": entry.record.id = try reader.string()
       case "container": entry.container = try reader.string()

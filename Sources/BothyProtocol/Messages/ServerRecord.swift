@@ -21,14 +21,15 @@ public struct ServerRecord: Sendable, Hashable {
   /// Its fields without nulls and without sensitive fields.
   public var fields: FieldsDocument
   /// The record's audience. A tombstone keeps it, so that users who saw the record receive its deletion.
-  public var sharing: Sharing
+  public var sharing: Audience
 
   /// - Parameters:
   ///   - container: `nil` means the type's own.
   ///   - isDeleted: true makes a tombstone, which must not have fields.
   public init(
     id: RecordID, container: String? = nil, version: String, modified: Int64, created: Int64? = nil,
-    owner: String? = nil, isDeleted: Bool = false, fields: FieldsDocument = .empty, sharing: Sharing = .nobody
+    owner: String? = nil, isDeleted: Bool = false, fields: FieldsDocument = .empty,
+    sharing: Audience = .nobody
   ) {
     self.id = id
     self.container = container ?? id.type
@@ -46,7 +47,7 @@ extension ServerRecord {
   /// Makes a record from this device's copy.
   package init(
     id: RecordID, container: String?, version: String, metadata: RecordMetadata, fields: FieldsDocument,
-    sharing: Sharing = .nobody
+    sharing: Audience = .nobody
   ) {
     self.init(
       id: id, container: container, version: version, modified: metadata.modifiedTime ?? 0,
@@ -104,7 +105,7 @@ extension ServerRecord {
     var owner: String?
     var isDeleted = false
     var fields = FieldsDocument.empty
-    var sharing = Sharing.nobody
+    var sharing = Audience.nobody
     try reader.object { name, reader in
       switch name {
       case "type": type = try reader.string()
@@ -114,7 +115,7 @@ extension ServerRecord {
       case "modified": modified = try reader.int()
       case "created": created = try reader.nextIsNull() ? nil : reader.int()
       case "owner": owner = try reader.nextIsNull() ? nil : reader.string()
-      case "sharing": sharing = try Sharing(from: &reader)
+      case "sharing": sharing = try Audience(from: &reader)
       case "deleted": isDeleted = try reader.bool()
       case "fields":
         guard try reader.peek() == .object else {

@@ -5,20 +5,10 @@ public import BothyStore
 /// Its `id` is fixed before the first send and reused on every retry. The server applies an operation once and answers
 /// a repetition with the first outcome.
 public struct SyncOperation: Sendable, Hashable {
-  /// The kind of change. The raw values are those of the messages.
-  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-    /// Inserts the record. A conflict if a live record has its id.
-    case insert
-    /// Updates the record. A conflict unless it is at `base`.
-    case update
-    /// Deletes the record. A conflict unless it is at `base`.
-    case delete
-  }
-
   /// The operation's id: 1 to 128 bytes, unique for the device. Later ids sort after earlier ones.
   public var id: String
   /// The kind of change.
-  public var kind: Kind
+  public var kind: ChangeKind
   /// The changed record, by type and id.
   public var record: RecordID
   /// The container of a new record; `nil` means the type's own.
@@ -58,7 +48,7 @@ public struct SyncOperation: Sendable, Hashable {
   /// - Parameter base: `nil` for an insert, unless it restores a record that the server lost. An update or a deletion
   ///   without it is a conflict.
   public init(
-    id: String, kind: Kind, record: RecordID, container: String? = nil, base: String? = nil,
+    id: String, kind: ChangeKind, record: RecordID, container: String? = nil, base: String? = nil,
     fields: [String: JSONValue] = [:], modified: Int64? = nil, sharing: SharingChange? = nil,
     group: Group? = nil
   ) {
@@ -155,7 +145,7 @@ extension SyncOperation {
 
   private struct Members {
     var id: String?
-    var kind: Kind?
+    var kind: ChangeKind?
     var type: String?
     var record: String?
     var container: String?
@@ -173,7 +163,7 @@ extension SyncOperation {
       case "id": id = try reader.string()
       case "kind":
         let text = try reader.string()
-        guard let known = Kind(rawValue: text) else {
+        guard let known = ChangeKind(rawValue: text) else {
           throw JSONError(reason: "'\(text)' is no kind of operation", offset: reader.offset)
         }
         kind = known
@@ -211,7 +201,7 @@ extension SyncOperation.Group {
   }
 }
 
-extension SyncOperation.Kind {
+extension ChangeKind {
   package var number: Int64 {
     switch self {
     case .insert: 0

@@ -26,12 +26,12 @@ public struct SyncRequest: Sendable, Hashable {
   /// One scope to pull changes from.
   public struct Pull: Sendable, Hashable {
     /// The container, with or without those below it.
-    public var scope: PullScope
+    public var scope: SyncScope
     /// The token of the last pull; `nil` pulls from the start.
     public var cursor: String?
 
     /// - Parameter cursor: `nil` pulls all records, from the start.
-    public init(_ scope: PullScope, cursor: String? = nil) {
+    public init(_ scope: SyncScope, cursor: String? = nil) {
       self.scope = scope
       self.cursor = cursor
     }
@@ -54,7 +54,7 @@ public struct SyncRequest: Sendable, Hashable {
 }
 
 /// A container, with or without the containers below it. The root `""` with its children is the whole space.
-public struct PullScope: Sendable, Hashable, Codable {
+public struct SyncScope: Sendable, Hashable, Codable {
   /// A path whose parts are divided by `/`, empty for the root.
   public var container: String
   /// True if the containers below it belong to it.
@@ -67,7 +67,12 @@ public struct PullScope: Sendable, Hashable, Codable {
   }
 
   /// All records that the user may read.
-  public static let space = PullScope(container: "", includesChildren: true)
+  public static let everything = SyncScope(container: "", includesChildren: true)
+
+  /// Makes the scope of a container, by default with those below it.
+  public static func container(_ path: String, includingChildren: Bool = true) -> SyncScope {
+    SyncScope(container: path, includesChildren: includingChildren)
+  }
 
   /// Returns true if records of `container` belong to the scope.
   public func contains(_ container: String) -> Bool {
@@ -77,12 +82,12 @@ public struct PullScope: Sendable, Hashable, Codable {
   }
 
   /// Returns true if every container of `other` belongs to this scope.
-  public func contains(_ other: PullScope) -> Bool {
+  public func contains(_ other: SyncScope) -> Bool {
     self == other || (includesChildren && contains(other.container))
   }
 
   /// Returns true if a container may belong to both scopes.
-  public func overlaps(_ other: PullScope) -> Bool {
+  public func overlaps(_ other: SyncScope) -> Bool {
     contains(other.container) || other.contains(container)
   }
 }
@@ -157,7 +162,7 @@ extension SyncRequest {
 
 extension SyncRequest.Pull {
   fileprivate init(from reader: inout JSONReader) throws {
-    var pull = SyncRequest.Pull(PullScope(container: ""))
+    var pull = SyncRequest.Pull(SyncScope(container: ""))
     try reader.object { name, reader in
       switch name {
       case "container": pull.scope.container = try reader.string()
@@ -170,7 +175,7 @@ extension SyncRequest.Pull {
   }
 }
 
-extension PullScope {
+extension SyncScope {
   /// Writes the members `container` and, if set, `children` into the open object.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.key("container")

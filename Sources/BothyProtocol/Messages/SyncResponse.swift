@@ -18,7 +18,7 @@ public struct SyncResponse: Sendable, Hashable {
   /// The changes of one scope, in the order of their positions.
   public struct Page: Sendable, Hashable {
     /// The requested scope, which identifies the page.
-    public var scope: PullScope
+    public var scope: SyncScope
     /// Inserted or updated records in their present state, and tombstones.
     public var changes: [ServerRecord]
     /// Records that left the scope or that the user may no longer see, without deletions.
@@ -41,7 +41,7 @@ public struct SyncResponse: Sendable, Hashable {
 
     /// - Parameter cursor: a token that the server alone can read.
     public init(
-      scope: PullScope, changes: [ServerRecord] = [], outOfScope: [RecordID] = [], cursor: String,
+      scope: SyncScope, changes: [ServerRecord] = [], outOfScope: [RecordID] = [], cursor: String,
       more: Bool = false, reset: Bool = false
     ) {
       self.scope = scope
@@ -175,7 +175,7 @@ extension SyncResponse.Page {
   /// Reads the output of `write`, and skips unknown members. A change that can't be read is noted in `unreadable`.
   /// Throws `JSONError`.
   public init(from reader: inout JSONReader) throws {
-    var page = SyncResponse.Page(scope: PullScope(container: ""), cursor: "")
+    var page = SyncResponse.Page(scope: SyncScope(container: ""), cursor: "")
     try reader.object { name, reader in
       switch name {
       case "container": page.scope.container = try reader.string()

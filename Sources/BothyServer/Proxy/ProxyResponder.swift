@@ -180,7 +180,7 @@ final class ProxyResponder: Sendable {
 
   private static func storedOnly(_ options: ReadOptions) -> ReadOptions {
     var options = options
-    options.mode = .cacheOnly
+    options.policy = .local
     return options
   }
 

@@ -38,10 +38,10 @@ struct QueryParameters: Sendable {
   }
 
   /// Returns the scope of the parameters `container` and `children`, or the whole space if they name no container.
-  func scope() throws -> PullScope {
+  func scope() throws -> SyncScope {
     let children = try flag("children")
-    guard let container = values["container"] else { return .space }
-    return PullScope(container: container, includesChildren: children)
+    guard let container = values["container"] else { return .everything }
+    return SyncScope(container: container, includesChildren: children)
   }
 }
 

@@ -14,13 +14,13 @@ extension ServerParts {
         method: .get, pattern: "/v1/spaces/{space}/containers", operation: "listContainers",
         summary: "The whole space, container by container.", endsWithCaller: true,
         parameters: [.ifNoneMatch], answers: answers,
-        handle: { try await listing($0, .space) }),
+        handle: { try await listing($0, .everything) }),
       Route(
         method: .get, pattern: "/v1/spaces/{space}/containers/{path...}", operation: "getContainer",
         summary: "A container: its records' number, its position and validator.",
         endsWithCaller: true, parameters: [.children, .ifNoneMatch], answers: answers,
         handle: { call in
-          let scope = PullScope(
+          let scope = SyncScope(
             container: call.names["path"] ?? "", includesChildren: try call.query.flag("children"))
           return try await listing(call, scope)
         }),
@@ -44,7 +44,7 @@ extension ServerParts {
 
   /// Responds with the records of a scope. The validator is read before the records. A change in between makes it too
   /// old, never too new.
-  private func listing(_ call: Call, _ scope: PullScope) async throws -> Answer {
+  private func listing(_ call: Call, _ scope: SyncScope) async throws -> Answer {
     let preconditions = try Preconditions(call.headers)
     let validator = try await authority.validator(space: call.space, principal: call.principal, scope)
     let headers: HTTPFields = [.eTag: "W/\"\(validator)\""]

@@ -38,9 +38,9 @@ extension ServerParts {
   }
 
   private func getLists(_ call: Call) async throws -> Answer {
-    let query = AnyQuery(PrincipalList.typeName, order: [SortKey("name"), SortKey("id")])
+    let query = AnyQuery(UserList.typeName, order: [SortKey("name"), SortKey("id")])
     let records = try await authority.query(space: call.space, principal: call.principal, query)
-    let lists = try records.map(PrincipalList.init)
+    let lists = try records.map(UserList.init)
     return Answer.object { writer in
       writer.key("lists")
       writer.beginArray()
@@ -51,7 +51,7 @@ extension ServerParts {
 
   private func createList(_ call: Call) async throws -> Answer {
     let input = try call.parseBody { try ListInput(decoding: $0) }
-    var list = PrincipalList(name: input.name, members: input.members)
+    var list = UserList(name: input.name, members: input.members)
     if let id = input.id { list.id = id }
     let operation = SyncOperation(id: "http", kind: .insert, record: list.recordID, fields: list.fields)
     list.version = try await perform(call, operation, Preconditions([:])).version
@@ -86,14 +86,14 @@ extension ServerParts {
     return Answer(.noContent)
   }
 
-  private func storedList(_ call: Call) async throws -> PrincipalList {
-    let id = RecordID(type: PrincipalList.typeName, id: call.names["id"] ?? "")
+  private func storedList(_ call: Call) async throws -> UserList {
+    let id = RecordID(type: UserList.typeName, id: call.names["id"] ?? "")
     let found = try await authority.record(space: call.space, principal: call.principal, id)
     guard let found, !found.isDeleted else { throw Self.absent(found) }
-    return try PrincipalList(found)
+    return try UserList(found)
   }
 
-  private static func answer(_ list: PrincipalList, status: HTTPResponse.Status = .ok) throws -> Answer {
+  private static func answer(_ list: UserList, status: HTTPResponse.Status = .ok) throws -> Answer {
     var writer = JSONWriter(reserving: 256)
     list.write(to: &writer)
     return .json(writer.bytes, status: status, headers: [.eTag: "\"\(list.version ?? "")\""])

@@ -135,7 +135,7 @@ struct RecordInput {
         case "container": input.container = try reader.string()
         case "version", "owner": _ = try reader.string()
         case "modified", "created": _ = try reader.int()
-        case "sharing": _ = try Sharing(from: &reader)
+        case "sharing": _ = try Audience(from: &reader)
         case "fields":
           var members: [String: JSONValue] = [:]
           try reader.object { members[$0] = try JSONValue(from: &$1) }

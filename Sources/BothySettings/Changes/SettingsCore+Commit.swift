@@ -51,7 +51,7 @@ extension SettingsCore {
   }
 
   private func transact(
-    _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsKeeper, _ store: Store
+    _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsKeeper, _ store: LocalStore
   ) throws -> Outcome {
     var proposed: Int?
     let outcome: Outcome

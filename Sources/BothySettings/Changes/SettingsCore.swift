@@ -29,28 +29,28 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   }
 
   private struct Watch {
-    let store: Store
+    let store: LocalStore
     let id: UInt64
   }
 
-  let home: SettingsHome
+  let home: SettingsContainer
   let shape: GroupShape
   /// The keeper for the store that was used last.
-  private let keeper = Mutex<(store: Store, keeper: SettingsKeeper)?>(nil)
+  private let keeper = Mutex<(store: LocalStore, keeper: SettingsKeeper)?>(nil)
   @usableFromInline let snapshot = Mutex<Snapshot?>(nil)
   private let telling: Mutex<Telling>
   private let watch = Mutex<Watch?>(nil)
   /// True if the store has to be read again.
   private let isStale = Mutex(true)
 
-  init(_ home: SettingsHome) {
+  init(_ home: SettingsContainer) {
     self.home = home
     shape = GroupShape(Group.self)
     telling = Mutex(Telling(chain: ChangeChain(shape)))
   }
 
   /// Returns the keeper of the group in a store. Throws as `SettingsKeeper.init` does.
-  func keeper(in store: Store) throws -> SettingsKeeper {
+  func keeper(in store: LocalStore) throws -> SettingsKeeper {
     try keeper.withLock { kept in
       if let kept, kept.store === store { return kept.keeper }
       let keeper = try SettingsKeeper(shape, in: store.schema)
@@ -135,7 +135,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   // MARK: following the store
 
   /// Subscribes to the commits of the store and of other processes.
-  func follow(_ store: Store) {
+  func follow(_ store: LocalStore) {
     watch.withLock { watch in
       guard watch?.store !== store else { return }
       if let watch { watch.store.unsubscribe(watch.id) }

@@ -10,13 +10,13 @@
 /// May be used from any thread. Keep a reference to it while you observe changes.
 public final class SharedSettings<Group: SettingsGroup>: Sendable {
   /// The home that stores the group.
-  public let home: SettingsHome
+  public let home: SettingsContainer
   @usableFromInline let core: SettingsCore<Group>
   /// True if the streams of changes end when this object is deallocated.
   private let isOwner: Bool
 
   /// Creates the settings without reading them.
-  public init(in home: SettingsHome) {
+  public init(in home: SettingsContainer) {
     self.home = home
     core = SettingsCore(home)
     isOwner = true

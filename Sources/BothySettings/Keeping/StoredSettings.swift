@@ -2,9 +2,9 @@ package import BothyStore
 
 /// The groups of any program, read and set by name, for tools. Runs no hook of the program.
 package struct StoredSettings {
-  private let store: Store
+  private let store: LocalStore
 
-  package init(in store: Store) { self.store = store }
+  package init(in store: LocalStore) { self.store = store }
 
   /// Returns the stored groups by name. A group that is stored as a record has the record's values.
   package func groups() throws -> [SettingsRow] {
@@ -43,7 +43,7 @@ package struct StoredSettings {
   }
 
   /// The group now and after each change, by any process.
-  package func values(of name: String) throws -> QueryObservation<SettingsRow?> {
+  package func values(of name: String) throws -> LiveValues<SettingsRow?> {
     let record = store.schema[name].map { _ in RecordID(type: name, id: SettingsKeeper.recordID) }
     return store.observe(.settings(and: record)) { try Self.group(name, $0) }
   }

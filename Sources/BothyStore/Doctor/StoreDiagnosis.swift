@@ -7,7 +7,7 @@ public struct StoreDiagnosis: Sendable, Hashable {
   /// True if no finding needs attention.
   public var isHealthy: Bool { findings.allSatisfy { $0.severity == .note } }
 
-  /// True if `Store.repair` can change something.
+  /// True if `LocalStore.repair` can change something.
   public var isRepairable: Bool { findings.contains { $0.repair != nil } }
 
   /// A deviation that a check found.
@@ -45,7 +45,7 @@ public struct StoreDiagnosis: Sendable, Hashable {
     /// The repair, or nil if the store can't repair it.
     public var repair: Repair?
 
-    /// Creates a finding. Without `repair`, `Store.repair` ignores it.
+    /// Creates a finding. Without `repair`, `LocalStore.repair` ignores it.
     package init(
       _ severity: Severity, check: String, _ message: String, remedy: String, repair: Repair? = nil
     ) {

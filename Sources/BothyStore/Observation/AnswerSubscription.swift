@@ -101,10 +101,10 @@ final class AnswerSubscription<Value: Sendable>: CommitSubscriber {
 /// Keeps a subscription registered as long as an iterator exists, and the store open with it.
 final class SubscriptionLease<Subscription: CommitSubscriber>: Sendable {
   let subscription: Subscription
-  let store: Store
+  let store: LocalStore
   private let id: UInt64?
 
-  init(_ subscription: Subscription, in store: Store) {
+  init(_ subscription: Subscription, in store: LocalStore) {
     self.subscription = subscription
     self.store = store
     id = store.notices.add(subscription)

@@ -34,7 +34,7 @@ package struct CommitStream: AsyncSequence, Sendable {
   package typealias Element = CommitNotice
   package typealias Failure = Never
 
-  let store: Store
+  let store: LocalStore
   /// True to deliver also commits that touched only bookkeeping and that others must know of.
   var includesBookkeeping = false
 

@@ -9,7 +9,7 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
 
   typealias Load = @Sendable (AnyQuery, ReadTransaction) throws -> (elements: [Element], last: AnyRecord?)
 
-  let store: Store
+  let store: LocalStore
   let query: AnyQuery
   let pageSize: Int
   let load: Load
@@ -133,7 +133,7 @@ private struct Circles {
   }
 }
 
-extension Store {
+extension LocalStore {
   /// Returns the result of the query, read page by page during the iteration (see `RecordPages`).
   public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
     RecordPages(store: self, query: query.recordQuery, pageSize: max(1, pageSize)) { query, transaction in

@@ -34,5 +34,5 @@ extension Field {
 
 extension ReadableStore {
   @available(*, unavailable, renamed: "values(of:)")
-  public func observe<R: ReadRequest>(_ request: R) -> QueryObservation<R.Value> { values(of: request) }
+  public func observe<R: ReadRequest>(_ request: R) -> LiveValues<R.Value> { values(of: request) }
 }

@@ -18,7 +18,7 @@ public struct FieldSchema: Sendable, Hashable {
   /// True if the value is stored outside the row, in the secret store, until the server has it. Reads return null.
   /// Requires an optional string without an index.
   public var isSensitive: Bool
-  /// The merge rule for concurrent edits of this field under `MergePolicy.fieldMerge`.
+  /// The merge rule for concurrent edits of this field under `MergePolicy.fieldByField`.
   public var merge: FieldMergeRule
   /// The field's declared name on the wire and on the server, or nil for the name it was first declared by. Apps that
   /// know the field by other names read and write one field.

@@ -1,5 +1,5 @@
 /// A reference to another record of type `Target` by its id. The record may be absent from this device. Only an
-/// explicit call such as `Store.resolve` reads it.
+/// explicit call such as `LocalStore.resolve` reads it.
 public struct Reference<Target: Entity>: Sendable, Hashable {
   /// The id of the target.
   public var id: String
@@ -10,5 +10,5 @@ public struct Reference<Target: Entity>: Sendable, Hashable {
   public init(_ target: Target) { id = target.id }
 
   /// The target, for calls without a Swift type.
-  public var recordID: RecordID { RecordID(type: Target.typeName, id: id) }
+  public var recordID: RecordID { RecordID(Target.self, id: id) }
 }

@@ -3,7 +3,7 @@ package struct Change: Sendable {
   package enum Kind: Sendable { case insert, update, delete }
 
   package let kind: Kind
-  /// The position of the type in `Store.tables`.
+  /// The position of the type in `LocalStore.tables`.
   package let table: Int
   package let id: String
   /// The row before the change, or nil for an insert.

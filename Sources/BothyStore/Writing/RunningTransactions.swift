@@ -46,7 +46,7 @@ final class RunningTransactions: Sendable {
   }
 }
 
-extension Store {
+extension LocalStore {
   /// The write transaction whose closure the caller is in, or nil.
   package var runningWrite: WriteTransaction? { running.innermost as? WriteTransaction }
 

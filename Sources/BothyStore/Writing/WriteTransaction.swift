@@ -16,7 +16,7 @@ public final class WriteTransaction: ReadTransaction {
   /// The rejected transactions that changes of this one have joined. The rest of its changes joins them too.
   package var joined: Set<String> = []
   /// The origin of the changes that follow, for listeners to events.
-  package var source: RecordEvent.Source
+  package var source: RecordChange.Source
   var log: EventLog?
   /// The store for the values of sensitive fields.
   package var secretStore: (any SecretStore)?
@@ -88,7 +88,7 @@ public final class WriteTransaction: ReadTransaction {
     let table = try table(of: E.self)
     if try exists(table, id: entity.id) {
       try update(entity)
-      if let container { try move(RecordID(type: E.typeName, id: entity.id), to: container) }
+      if let container { try move(RecordID(entity), to: container) }
     } else if let news = try deletion(since: entity.readMark, table, id: entity.id) {
       var values = FieldEncoder(gathering: table.schema.fields.count)
       entity.encode(to: &values)
@@ -125,7 +125,7 @@ public final class WriteTransaction: ReadTransaction {
   @discardableResult
   public func update<E: Entity>(_ type: E.Type, id: String, _ change: (inout E) throws -> Void) throws -> E {
     guard var entity = try fetch(type, id: id) else {
-      throw Self.notFound(RecordID(type: E.typeName, id: id))
+      throw Self.notFound(RecordID(E.self, id: id))
     }
     try change(&entity)
     try update(entity)
@@ -388,8 +388,8 @@ public final class WriteTransaction: ReadTransaction {
   package func touchSettings() { touched.settings = true }
 
   /// Records an event if a listener exists.
-  func note(_ kind: RecordEvent.Kind, _ table: TypeTable, _ id: String) {
+  func note(_ kind: RecordChange.Kind, _ table: TypeTable, _ id: String) {
     guard log != nil else { return }
-    log?.note(RecordEvent(RecordID(type: table.schema.name, id: id), kind, by: source))
+    log?.note(RecordChange(RecordID(type: table.schema.name, id: id), kind, by: source))
   }
 }

@@ -70,7 +70,7 @@ extension SyncedStore {
     var document: String?
     do {
       return try store.write(origin: .remote) { transaction in
-        let count = try Outbox.counts(in: transaction).total
+        let count = try OutboxQueue.counts(in: transaction).total
         switch form {
         case .refuseIfPending: if count > 0 { throw SyncError(pendingAtSignOut: count) }
         case .export(let path):
@@ -109,7 +109,7 @@ extension SyncedStore {
       throw error
     }
     for index in secret {
-      document.entries[index].columns["state"] = .int(Int64(OutboxEntry.State.held.rawValue))
+      document.entries[index].columns["state"] = .int(Int64(Outbox.Entry.State.held.rawValue))
     }
     try document.write(to: path)
     do {

@@ -8,7 +8,7 @@ public struct AccountFolder: Sendable {
   public let path: String
   private let schema: StoreSchema
   private let migrations: [Migration]
-  private let configuration: SyncConfiguration
+  private let configuration: SyncOptions
   private let options: StoreOptions
   private let clock: @Sendable () -> SyncClock
 
@@ -17,7 +17,7 @@ public struct AccountFolder: Sendable {
   ///   - clock: Makes the clock of each file that is opened.
   public init(
     at path: String, schema: StoreSchema, migrations: [Migration] = [],
-    configuration: SyncConfiguration = SyncConfiguration(), options: StoreOptions = StoreOptions(),
+    configuration: SyncOptions = SyncOptions(), options: StoreOptions = StoreOptions(),
     clock: @escaping @Sendable () -> SyncClock = { SyncClock() }
   ) {
     self.path = path

@@ -57,7 +57,7 @@ enum FileOwner {
       guard try database.tableExists("bothy_sync") else { return nil }
       let transaction = ReadTransaction(database, Catalog(StoreSchema(types: [])))
       guard let owner = try stored(in: transaction) else { return nil }
-      return ParkedAccount(id: owner, path: path, pending: try Outbox.counts(in: transaction))
+      return ParkedAccount(id: owner, path: path, pending: try OutboxQueue.counts(in: transaction))
     }
   }
 }
@@ -69,5 +69,5 @@ public struct ParkedAccount: Sendable, Hashable {
   /// The path of the database file.
   public var path: String
   /// The numbers of pending changes in the file.
-  public var pending: PendingCounts
+  public var pending: Outbox.Counts
 }

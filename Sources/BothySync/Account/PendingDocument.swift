@@ -30,7 +30,7 @@ struct PendingDocument {
   private var isInDoubt: Bool { entries.contains { $0.columns["operation"] != nil } }
 
   /// Reads the pending changes of an open store, in one read transaction.
-  init(of store: Store) throws {
+  init(of store: LocalStore) throws {
     self = try store.read { try PendingDocument(in: $0) }
   }
 
@@ -136,8 +136,8 @@ struct PendingDocument {
     var migrated = try migrated(beside: path, to: target, migrations, options, clock)
     migrated.device = device
     let document = migrated
-    let store = try Store(
-      at: path, schema: target, migrations: migrations, options: options, recorder: Outbox(clock: clock))
+    let store = try LocalStore(
+      at: path, schema: target, migrations: migrations, options: options, recorder: OutboxQueue(clock: clock))
     do {
       try store.write(origin: .remote) { transaction in
         _ = try FileOwner.bind(owner ?? self.owner, in: transaction)
@@ -160,10 +160,10 @@ struct PendingDocument {
   ) throws -> PendingDocument {
     let temporary = "\(path)-import-\(UUIDv7.make())"
     defer { try? DatabaseFiles.remove(temporary) }  // the rest is deleted with the database
-    func open(_ schema: StoreSchema, _ migrations: [Migration]) throws -> Store {
-      try Store(
+    func open(_ schema: StoreSchema, _ migrations: [Migration]) throws -> LocalStore {
+      try LocalStore(
         at: temporary, schema: schema, migrations: migrations, options: options,
-        recorder: Outbox(clock: clock))
+        recorder: OutboxQueue(clock: clock))
     }
     let old = try open(schema, [])
     try old.write(origin: .remote) { try insert(in: $0) }
@@ -175,14 +175,14 @@ struct PendingDocument {
   }
 
   private func check(in transaction: ReadTransaction) throws {
-    if let twice = try entries.first(where: { try Outbox.mark($0.record, in: transaction) != nil }) {
+    if let twice = try entries.first(where: { try OutboxQueue.mark($0.record, in: transaction) != nil }) {
       throw SyncError(
         .pendingChanges,
         "\(twice.record) has pending changes here too. Sync first, then open the document again.",
         record: twice.record)
     }
     let here = try SyncValues.value("device", in: transaction)
-    if isInDoubt, let here, here != device, try Outbox.oldestOperation(in: transaction) != nil {
+    if isInDoubt, let here, here != device, try OutboxQueue.oldestOperation(in: transaction) != nil {
       throw SyncError(
         .pendingChanges,
         "The file has operations whose outcome is unknown. Sync first, then open the document again.")
@@ -222,7 +222,7 @@ struct PendingDocument {
   /// Writes the pending changes of a file to a document beside it, under the file's own schema, and deletes the file.
   /// Returns the document's path, or `nil` if the file had no pending changes.
   static func setAside(_ path: String, _ options: StoreOptions) throws -> String? {
-    let store = try Store(existing: path, options: options)
+    let store = try LocalStore(existing: path, options: options)
     var place: String?
     let isSynced = try store.read { try $0.database.tableExists("bothy_outbox") }
     if isSynced {
@@ -280,13 +280,13 @@ extension PendingDocument.Entry {
   }
 
   /// True if later changes of its record follow it.
-  var isBeneath: Bool { columns["awaiting"]?.intValue == OutboxEntry.Awaited.Keeping.beneath.rawValue }
+  var isBeneath: Bool { columns["awaiting"]?.intValue == Outbox.Entry.Awaited.Keeping.beneath.rawValue }
 
   /// Makes the change its record's last one, because the changes after it are lost. The row has its result.
   mutating func makeLast(hasRow: Bool) {
     for name in ["awaiting", "awaited", "awaited_in"] { columns[name] = nil }
     guard isDeletion && hasRow else { return }
-    columns["kind"] = .int((columns["base_version"] == nil ? SyncOperation.Kind.insert : .update).number)
+    columns["kind"] = .int((columns["base_version"] == nil ? ChangeKind.insert : .update).number)
   }
 
   /// The record after the change, if the entry has it.
@@ -294,7 +294,7 @@ extension PendingDocument.Entry {
     columns["awaited"]?.stringValue.map { FieldsDocument(canonical: Array($0.utf8)) }
   }
 
-  var isDeletion: Bool { columns["kind"]?.intValue == SyncOperation.Kind.delete.number }
+  var isDeletion: Bool { columns["kind"]?.intValue == ChangeKind.delete.number }
 
   /// The entry without its sent operation. Without the old device's id, its outcome can't be requested.
   var neverSent: PendingDocument.Entry {

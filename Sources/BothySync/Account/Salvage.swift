@@ -17,7 +17,7 @@ public struct SalvageReport: Sendable, Hashable {
 }
 
 extension SyncedStore {
-  /// Salvages the readable content of a quarantined file (`Store.damagedFiles`): its pending changes, and the records
+  /// Salvages the readable content of a quarantined file (`LocalStore.damagedFiles`): its pending changes, and the records
   /// that no server has. It is written to the file at `path`, which is created if it doesn't exist and must not be
   /// open. The next sync downloads the server's records again.
   ///
@@ -37,8 +37,8 @@ extension SyncedStore {
     try wreck.pending.check(owner, schema)
     try wreck.pending.restore(
       into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock)
-    let store = try Store(
-      at: path, schema: schema, migrations: migrations, options: options, recorder: Outbox(clock: clock))
+    let store = try LocalStore(
+      at: path, schema: schema, migrations: migrations, options: options, recorder: OutboxQueue(clock: clock))
     defer { try? store.close() }  // the writes are durable
     try wreck.putRecords(into: store)
     wreck.report.pending += wreck.pending.entries.count
@@ -90,7 +90,7 @@ private struct Wreck {
 
   private init(in database: Database, otherwise fallback: StoreSchema) throws {
     // The app's schema replaces an unreadable one. The owner and the device have no replacement.
-    let schema = (try? Store.storedSchema(in: database)) ?? fallback
+    let schema = (try? LocalStore.storedSchema(in: database)) ?? fallback
     let transaction = ReadTransaction(database, Catalog(schema))
     guard (try? ServerBinding.isSignedOut(in: transaction)) != true else {
       throw SyncError(
@@ -221,14 +221,14 @@ private struct Wreck {
       {
         throw SyncError(otherServer: history.refusal(here))
       }
-      return try Set(entries.map(\.record).filter { try Outbox.mark($0, in: transaction) != nil })
+      return try Set(entries.map(\.record).filter { try OutboxQueue.mark($0, in: transaction) != nil })
     }
     report.skipped = entries.map(\.record).filter(taken.contains)
     pending.entries.removeAll { taken.contains($0.record) }
   }
 
   /// Writes the records that no server has, unless the store has records with their ids. Uses one transaction.
-  mutating func putRecords(into store: Store) throws {
+  mutating func putRecords(into store: LocalStore) throws {
     let (records, history) = (records, history)
     let (put, pending, lost) = try store.write { transaction in
       var (put, pending, lost) = (0, 0, [RecordID]())

@@ -3,7 +3,7 @@ import BothyStore
 /// A blob that the server must have before the entry that names it is sent.
 struct BlobNeed: Sendable {
   var record: RecordID
-  var operation: SyncOperation.Kind
+  var operation: ChangeKind
   /// The entry's revision when the need was found.
   var revision: Int64
   var blob: Blob

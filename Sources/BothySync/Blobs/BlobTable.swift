@@ -157,8 +157,8 @@ enum BlobTable {
   private static func hidden(in transaction: ReadTransaction) throws -> [Blob] {
     var blobs: [Blob] = []
     let entries =
-      try Outbox.entries(where: "awaited IS NOT NULL", in: transaction)
-      + Outbox.laterEntries(where: "awaited IS NOT NULL", in: transaction)
+      try OutboxQueue.entries(where: "awaited IS NOT NULL", in: transaction)
+      + OutboxQueue.laterEntries(where: "awaited IS NOT NULL", in: transaction)
     for entry in entries {
       guard let fields = try entry.awaited?.fields.members() else { continue }
       let names = transaction.catalog.tableIfKnown(entry.record.type)?.blobFields ?? []

@@ -108,7 +108,8 @@ struct BlobUploads {
         transaction: transaction, clock: pass.clock,
         rejections: { pass.configuration.rejectionPolicy(for: $0) }, backoff: pass.configuration.backoff,
         decisions: [:], configuration: pass.configuration, report: SyncReport())
-      guard let entry = try Outbox.entry(need.record, in: transaction), entry.revision == need.revision else {
+      guard let entry = try OutboxQueue.entry(need.record, in: transaction), entry.revision == need.revision
+      else {
         return settlement.report
       }
       try settlement.refuse(unsent: entry, rejection)

@@ -1,13 +1,13 @@
-public import BothyStore
+import BothyStore
 
-/// Diagnosis of a synced store: of the file, like `Store`, and of the bookkeeping of syncing.
+/// Diagnosis of a synced store: of the file, like `LocalStore`, and of the bookkeeping of syncing.
 extension SyncedStore {
   /// Checks the file, tables, rows and indexes, the outbox and the records' versions, and the checksums of blobs.
   /// Changes nothing.
   ///
   /// Reads the whole file and all blobs on the calling thread, and holds the writer while it reads the file. Throws
   /// only if the store is closed.
-  public func diagnose() throws -> StoreDiagnosis {
+  package func diagnose() throws -> StoreDiagnosis {
     var diagnosis = try store.diagnose(with: [BookkeepingCheck()])
     do { diagnosis.findings += try store.read { try BlobCheck(folder: blobFolder).findings(in: $0) } } catch {
       diagnosis.findings.append(
@@ -24,7 +24,7 @@ extension SyncedStore {
 struct BookkeepingCheck: StoreCheck {
   func findings(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
     var findings: [StoreDiagnosis.Finding] = []
-    for entry in try Outbox.entries(in: transaction) {
+    for entry in try OutboxQueue.entries(in: transaction) {
       findings += try problems(of: entry, in: transaction)
     }
     for table in transaction.catalog.tables where table.schema.isSynced {
@@ -38,7 +38,7 @@ struct BookkeepingCheck: StoreCheck {
   }
 
   private func problems(
-    of entry: OutboxEntry, in transaction: ReadTransaction
+    of entry: Outbox.Entry, in transaction: ReadTransaction
   ) throws -> [StoreDiagnosis.Finding] {
     let record = entry.record
     guard transaction.catalog.tableIfKnown(record.type) != nil else {

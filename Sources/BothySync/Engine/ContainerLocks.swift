@@ -20,7 +20,7 @@ package final class ContainerLocks: Sendable {
       (self.writes, self.locks, self.clock) = (writes, locks, clock)
     }
 
-    init(_ configuration: SyncConfiguration) {
+    init(_ configuration: SyncOptions) {
       self.init(
         writes: configuration.maxWait, locks: configuration.lockTimeout, clock: configuration.clock)
     }
@@ -32,13 +32,13 @@ package final class ContainerLocks: Sendable {
     var limit: Duration
     package var description: String {
       "A sync lock of '\(container)' has been held for longer than \(limit). End the body of withSyncLock sooner, or "
-        + "raise SyncConfiguration.lockTimeout."
+        + "raise SyncOptions.lockTimeout."
     }
   }
 
   /// A set of scopes that a sync or the app holds.
   private struct Holding {
-    var scopes: [PullScope]
+    var scopes: [SyncScope]
     /// True if the app holds them, for as long as its body runs.
     var isOfApp: Bool
   }
@@ -69,11 +69,11 @@ package final class ContainerLocks: Sendable {
     /// The waiters that gave up before they were in the queue.
     var cancelled: Set<Int> = []
 
-    func isHeld(_ scopes: [PullScope], besides own: Own) -> Bool {
+    func isHeld(_ scopes: [SyncScope], besides own: Own) -> Bool {
       syncs.contains { !own.syncs.contains($0.key) && $0.value.scopes.overlaps(scopes) }
     }
 
-    func isFree(_ scopes: [PullScope], isOverdue: Bool, _ own: Own) -> Bool {
+    func isFree(_ scopes: [SyncScope], isOverdue: Bool, _ own: Own) -> Bool {
       if isHeld(scopes, besides: own) { return false }
       return isOverdue
         || !writers.contains { id, container in
@@ -83,7 +83,7 @@ package final class ContainerLocks: Sendable {
 
     /// True if the task holds some of the scopes already. Such a task doesn't queue, as waiters in the queue may wait
     /// for it.
-    func isWithin(_ scopes: [PullScope], _ own: Own) -> Bool {
+    func isWithin(_ scopes: [SyncScope], _ own: Own) -> Bool {
       own.syncs.contains { syncs[$0]?.scopes.overlaps(scopes) ?? false }
     }
 
@@ -120,7 +120,7 @@ package final class ContainerLocks: Sendable {
   package var waiting: Int { state.withLock { $0.waiters.count } }
 
   /// True if the caller holds some of the scopes.
-  func areHeldHere(_ scopes: [PullScope]) -> Bool {
+  func areHeldHere(_ scopes: [SyncScope]) -> Bool {
     let own = Self.own
     return !own.syncs.isEmpty && state.withLock { $0.isWithin(scopes, own) }
   }
@@ -141,7 +141,7 @@ package final class ContainerLocks: Sendable {
   /// no longer waits for writers. Throws `CancellationError` if the task is cancelled while it waits, and `Held` if a
   /// lock of the app is not released in time.
   package func withSync<Result>(
-    _ scopes: [PullScope], limits: Limits, isOfApp: Bool = false, _ body: () async throws -> Result
+    _ scopes: [SyncScope], limits: Limits, isOfApp: Bool = false, _ body: () async throws -> Result
   ) async throws -> Result {
     let id = Self.numbers.add(1, ordering: .relaxed).newValue
     try await enter(id, Holding(scopes: scopes, isOfApp: isOfApp), limits)
@@ -225,8 +225,8 @@ package final class ContainerLocks: Sendable {
   }
 }
 
-extension [PullScope] {
-  func overlaps(_ others: [PullScope]) -> Bool {
+extension [SyncScope] {
+  func overlaps(_ others: [SyncScope]) -> Bool {
     contains { scope in others.contains { scope.overlaps($0) } }
   }
 }

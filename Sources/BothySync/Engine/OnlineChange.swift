@@ -3,13 +3,13 @@ import BothyStore
 /// A change that is sent to the server before readers see it. Its effect on the record is computed once.
 struct OnlineChange: Error, Sendable {
   /// The outbox entry of the change, with the record's content.
-  var entry: OutboxEntry
+  var entry: Outbox.Entry
   /// The record as it was when it was deleted.
   var last: FieldsDocument?
   /// The row that the change was made on.
   var before: StoredRow?
   /// The sharing of the record before the change.
-  var knownSharing = Sharing.nobody
+  var knownSharing = Audience.nobody
   /// The values of sensitive fields.
   var secrets: [SecretKey: String] = [:]
   /// The value that the app saves, or `nil` if it saves none.
@@ -22,26 +22,28 @@ struct OnlineChange: Error, Sendable {
   /// like a local write. Returns `nil` if the server need not receive anything. Throws `HasPendingWork`, and
   /// `StoreError` if the change doesn't fit the schema.
   static func rehearsed(
-    _ change: LocalChange, _ keeping: OutboxEntry.Awaited.Keeping, _ pass: SyncPass
+    _ change: LocalChange, _ keeping: Outbox.Entry.Awaited.Keeping, _ pass: SyncPass
   ) async throws -> OnlineChange? {
     struct NothingToTell: Error {}
     do {
       return try await pass.store.write { transaction -> OnlineChange in
         transaction.isRehearsal = true
         let id = change.id
-        if let mark = try Outbox.mark(id, in: transaction) { throw HasPendingWork(isHidden: mark.isHidden) }
+        if let mark = try OutboxQueue.mark(id, in: transaction) {
+          throw HasPendingWork(isHidden: mark.isHidden)
+        }
         let table = try transaction.catalog.table(id.type)
         let before = try transaction.row(table, id: id.id)
         if change.isDeletion, before == nil {
-          try Outbox.assumeDeleted(id, at: pass.clock.correctedNow(), in: transaction)
+          try OutboxQueue.assumeDeleted(id, at: pass.clock.correctedNow(), in: transaction)
         } else {
           try change.apply(in: transaction)
           try transaction.flush()
         }
-        guard let entry = try Outbox.entry(id, in: transaction) else { throw NothingToTell() }
-        var made = OnlineChange(entry: entry, last: try Outbox.last(id, in: transaction), before: before)
+        guard let entry = try OutboxQueue.entry(id, in: transaction) else { throw NothingToTell() }
+        var made = OnlineChange(entry: entry, last: try OutboxQueue.last(id, in: transaction), before: before)
         let row = entry.kind == .delete ? nil : try transaction.row(table, id: id.id)
-        made.entry.awaited = OutboxEntry.Awaited(
+        made.entry.awaited = Outbox.Entry.Awaited(
           keeping: keeping, fields: row.map { table.document($0) } ?? .empty, container: row?.container)
         made.knownSharing = try KnownSharing.sharing(of: id, in: transaction)
         made.secrets = transaction.secrets
@@ -53,18 +55,18 @@ struct OnlineChange: Error, Sendable {
 
   /// Stores the change as a hidden entry, durable before anything is sent. Returns `nil`, with nothing done, if the
   /// record has changed meanwhile. Uses one transaction.
-  func begin(in store: Store, sent operation: SyncOperation? = nil) async throws -> Int64? {
+  func begin(in store: LocalStore, sent operation: SyncOperation? = nil) async throws -> Int64? {
     try await store.write(origin: .remote) { transaction in
       let id = entry.record
       let table = try transaction.catalog.table(id.type)
-      guard try Outbox.mark(id, in: transaction) == nil,
+      guard try OutboxQueue.mark(id, in: transaction) == nil,
         try operation != nil || transaction.row(table, id: id.id) == before
       else { return nil }
-      let revision = try Outbox.begin(awaited: self, in: transaction)
+      let revision = try OutboxQueue.begin(awaited: self, in: transaction)
       guard let operation else { return revision }
-      try Outbox.setSent(operation, of: entry, revision: revision, in: transaction)
+      try OutboxQueue.setSent(operation, of: entry, revision: revision, in: transaction)
       // The row becomes the version that arrived since the first sending, however this ends.
-      if let told = try told(table, in: transaction) { try Outbox.hear(told, in: transaction) }
+      if let told = try told(table, in: transaction) { try OutboxQueue.hear(told, in: transaction) }
       return revision
     }
   }
@@ -74,7 +76,7 @@ extension OnlineChange {
   /// Returns the version of the record that the row has and the change was not made on. Returns `nil` if that version
   /// isn't newer.
   private func told(_ table: TypeTable, in transaction: ReadTransaction) throws -> ServerRecord? {
-    guard let shown = try Outbox.shown(entry.record, in: transaction) else {
+    guard let shown = try OutboxQueue.shown(entry.record, in: transaction) else {
       return before == nil ? nil : .unknown(entry.record)
     }
     return shown.version.isNewer(than: entry.base?.version ?? "") ? shown : nil

@@ -91,7 +91,7 @@ struct Deadline: Sendable {
   }
 }
 
-extension SkipReason {
+extension SyncObstacle {
   /// True if the same sync probably ends the same way when it is tried again at once.
   fileprivate var isFailure: Bool {
     switch self {

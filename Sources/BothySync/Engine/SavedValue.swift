@@ -10,7 +10,7 @@ struct SavedValue: Sendable {
   var mark: Int64
 
   /// Returns `nil` for a change that saves no value.
-  init?(_ change: LocalChange, _ entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable) throws {
+  init?(_ change: LocalChange, _ entry: Outbox.Entry, _ row: StoredRow?, _ table: TypeTable) throws {
     guard let record = change.saved else { return nil }
     fields = try row.map { try table.document($0).members() } ?? [:]
     for (name, value) in try change.given(table.schema).fields { fields[name] = value.isNull ? nil : value }
@@ -61,7 +61,7 @@ extension OnlineChange {
     if !isMoved { awaited.container = now.container }
     entry.awaited = awaited
     entry.container = now.container
-    entry.base = OutboxEntry.Base(now)
+    entry.base = Outbox.Entry.Base(now)
     entry.shadow = nil
     if let value, let earlier = last.change.value, goesOn {
       try decide(value.changes(since: earlier, over: fields, schema), from: earlier, now)
@@ -90,7 +90,7 @@ extension OnlineChange {
     guard !names.isEmpty, var members = try entry.base?.fields.members() else { return }
     for name in names { members[name] = earlier.fields[name] }
     entry.base?.fields = FieldsDocument(members)
-    entry.base?.version = Outbox.agedVersion
+    entry.base?.version = OutboxQueue.agedVersion
     entry.shadow = now
   }
 }

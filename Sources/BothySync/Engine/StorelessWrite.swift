@@ -18,7 +18,7 @@ struct StorelessWrite: Sendable {
   private func attempt() async throws -> SaveOutcome {
     let table = try pass.store.catalog.table(change.id.type)
     let (given, secrets) = try change.given(table.schema)
-    if (try? await pass.store.read({ try Outbox.mark(change.id, in: $0) != nil })) == true {
+    if (try? await pass.store.read({ try OutboxQueue.mark(change.id, in: $0) != nil })) == true {
       throw SyncError.pendingChanges(change.id)
     }
     // If the row can't be read, the server's version is used.
@@ -58,7 +58,7 @@ struct StorelessWrite: Sendable {
   }
 
   private func operation(_ fields: [String: JSONValue], over version: String?) throws -> SyncOperation {
-    let kind: SyncOperation.Kind =
+    let kind: ChangeKind =
       change.isDeletion ? .delete : version == nil && change.saved != nil ? .insert : .update
     let own = change.destination == change.id.type ? nil : change.destination
     return SyncOperation(

@@ -25,7 +25,7 @@ final class SyncEngine: Sendable {
     /// The syncs that run or wait for their turn, by their requests. Others join them.
     var passes: [SyncPass.Request: Joined] = [:]
     /// The scopes that the running syncs pull, by the numbers of the syncs.
-    var running: [Int: [PullScope]] = [:]
+    var running: [Int: [SyncScope]] = [:]
     var lastNumber = 0
     /// The loop's phase when no sync runs.
     var resting = SyncStatus.Phase.stopped
@@ -36,7 +36,7 @@ final class SyncEngine: Sendable {
 
   private enum Asked {
     case everything
-    case only([PullScope])
+    case only([SyncScope])
   }
 
   /// The callers that joined a sync.
@@ -86,7 +86,7 @@ final class SyncEngine: Sendable {
     if !isBusy { update { $0.phase = phase } }
   }
 
-  private func begin(_ scopes: [PullScope]) -> Int {
+  private func begin(_ scopes: [SyncScope]) -> Int {
     let (number, all) = state.withLock { state in
       state.lastNumber += 1
       state.running[state.lastNumber] = scopes
@@ -108,7 +108,7 @@ final class SyncEngine: Sendable {
   /// containers the caller gets its own sync, as a joined one may wait for the lock.
   func sync(_ request: SyncPass.Request) async -> SyncReport {
     if isInside { return SyncReport(skipped: .alreadyRunning) }
-    if locks.areHeldHere(request.pulls ?? [.space]) { return await begin(request, isJoined: false) }
+    if locks.areHeldHere(request.pulls ?? [.everything]) { return await begin(request, isJoined: false) }
     let joined: SyncReport? = await withCheckedContinuation { continuation in
       let isFirst = state.withLock { state -> Bool in
         guard state.passes[request] != nil else {
@@ -134,12 +134,12 @@ final class SyncEngine: Sendable {
   private func begin(_ request: SyncPass.Request, isJoined: Bool) async -> SyncReport {
     do {
       return try await locks.withSync(
-        request.pulls ?? [.space], limits: ContainerLocks.Limits(pass.configuration)
+        request.pulls ?? [.everything], limits: ContainerLocks.Limits(pass.configuration)
       ) {
         try await gate.withGate { await lead(request, isJoined: isJoined) }
       }
     } catch {
-      let reason: SkipReason =
+      let reason: SyncObstacle =
         error is ContainerLocks.Held ? .refused(code: "\(SyncError.Code.locked)", "\(error)") : .cancelled
       let report = SyncReport(skipped: reason)
       guard isJoined else { return report }
@@ -158,7 +158,7 @@ final class SyncEngine: Sendable {
 
   private func lead(_ request: SyncPass.Request, isJoined: Bool) async -> SyncReport {
     let began = pass.clock.now()
-    let number = begin(request.pulls ?? [.space])
+    let number = begin(request.pulls ?? [.everything])
     let running = SyncDiary.Running(diary, began: began, process: pass.lease.process)
     var report = await pass.run(request, running)
     var mayGoOn = true
@@ -182,7 +182,7 @@ final class SyncEngine: Sendable {
     guard request.scope != .pull else { return false }
     let tried = Set(report.failures.map(\.record)).union(report.blocked.map(\.record))
     let ready = try? await pass.store.read {
-      try Outbox.entries(where: "state = 0 AND retry_at <= 1", in: $0)
+      try OutboxQueue.entries(where: "state = 0 AND retry_at <= 1", in: $0)
     }
     return ready?.contains { !tried.contains($0.record) && !request.heldTypes.contains($0.record.type) }
       ?? false  // unreadable: the next sync reports why
@@ -246,7 +246,7 @@ final class SyncEngine: Sendable {
 
   /// Returns the report of a sync that may not begin. Makes no request.
   @discardableResult
-  func skip(_ obstacle: SkipReason) async -> SyncReport {
+  func skip(_ obstacle: SyncObstacle) async -> SyncReport {
     let report = SyncReport(skipped: obstacle)
     update { $0.lastProblem = obstacle }
     await note(report, began: pass.clock.now())
@@ -301,7 +301,7 @@ final class SyncEngine: Sendable {
   // MARK: the loop
 
   /// Notes that there may be something to sync. With scopes, only these are synced.
-  func ask(only scopes: [PullScope]? = nil) {
+  func ask(only scopes: [SyncScope]? = nil) {
     state.withLock { state in
       switch (state.asked, scopes) {
       case (nil, let scopes?): state.asked = .only(scopes)

@@ -5,39 +5,39 @@ import Synchronization
 /// server. Makes no request and writes nothing.
 final class SyncGovernor: Sendable {
   private struct State {
-    var policy: SyncPolicy
+    var policy: NetworkRules
     var network = NetworkState.unknown
     var isPaused = false
     /// The server's message when it required a newer version of the app.
     var updateRequired: String?
     var isShut = false
-    var fetchPolicy: FetchPolicy
+    var readPolicy: ReadPolicy
     /// The fetch policy that takes effect when a sync has completed.
-    var awaited: FetchPolicy?
-    var savePolicy: SavePolicy
+    var awaited: ReadPolicy?
+    var writePolicy: WritePolicy
     var mergePolicies: MergePolicies
   }
 
   private let state: Mutex<State>
   private let file: OpenedFile
   let networkStatuses = Broadcast<NetworkStatus>()
-  let fetchPolicies = Broadcast<FetchPolicy>()
+  let readPolicies = Broadcast<ReadPolicy>()
 
-  init(_ configuration: SyncConfiguration, file: OpenedFile) {
+  init(_ configuration: SyncOptions, file: OpenedFile) {
     self.file = file
     var start = State(
-      policy: configuration.syncPolicy, fetchPolicy: configuration.fetchPolicy,
-      savePolicy: configuration.savePolicy, mergePolicies: configuration.mergePolicies)
-    if let provider = configuration.fetchPolicyProvider { start.fetchPolicy = provider(.unknown) }
-    if configuration.startup == .syncThenNetwork, start.fetchPolicy.asksServer {
-      start.awaited = start.fetchPolicy
-      start.fetchPolicy = .cacheOnly
+      policy: configuration.syncPolicy, readPolicy: configuration.readPolicy,
+      writePolicy: configuration.writePolicy, mergePolicies: configuration.mergePolicies)
+    if let provider = configuration.readPolicyProvider { start.readPolicy = provider(.unknown) }
+    if configuration.startup == .syncThenNetwork, start.readPolicy.asksServer {
+      start.awaited = start.readPolicy
+      start.readPolicy = .local
     }
     state = Mutex(start)
   }
 
   /// The reason why syncs may not run now, or `nil` if they may.
-  var obstacle: SkipReason? {
+  var obstacle: SyncObstacle? {
     if file.isGone { return .signedOut }
     return state.withLock { state in
       if state.isShut { return .signedOut }
@@ -68,7 +68,7 @@ final class SyncGovernor: Sendable {
     set { state.withLock { $0.isPaused = newValue } }
   }
 
-  var policy: SyncPolicy {
+  var policy: NetworkRules {
     get { state.withLock { $0.policy } }
     set { state.withLock { $0.policy = newValue } }
   }
@@ -91,9 +91,9 @@ final class SyncGovernor: Sendable {
 
   // MARK: the policies of calls and conflicts
 
-  var savePolicy: SavePolicy {
-    get { state.withLock { $0.savePolicy } }
-    set { state.withLock { $0.savePolicy = newValue } }
+  var writePolicy: WritePolicy {
+    get { state.withLock { $0.writePolicy } }
+    set { state.withLock { $0.writePolicy = newValue } }
   }
 
   var mergePolicies: MergePolicies {
@@ -102,29 +102,29 @@ final class SyncGovernor: Sendable {
   }
 
   /// Returns the configuration with the save and merge policies that are in force.
-  func inForce(_ configuration: SyncConfiguration) -> SyncConfiguration {
+  func inForce(_ configuration: SyncOptions) -> SyncOptions {
     var configuration = configuration
-    (configuration.savePolicy, configuration.mergePolicies) = state.withLock {
-      ($0.savePolicy, $0.mergePolicies)
+    (configuration.writePolicy, configuration.mergePolicies) = state.withLock {
+      ($0.writePolicy, $0.mergePolicies)
     }
     return configuration
   }
 
-  var fetchPolicy: FetchPolicy { state.withLock { $0.fetchPolicy } }
+  var readPolicy: ReadPolicy { state.withLock { $0.readPolicy } }
 
   /// Sets the policy at once.
-  func set(_ policy: FetchPolicy) {
+  func set(_ policy: ReadPolicy) {
     let isOther = state.withLock { state in
       state.awaited = nil
-      defer { state.fetchPolicy = policy }
-      return state.fetchPolicy != policy
+      defer { state.readPolicy = policy }
+      return state.readPolicy != policy
     }
-    if isOther { fetchPolicies.send(policy) }
+    if isOther { readPolicies.send(policy) }
   }
 
   /// Sets the policy that a provider returned for a status. A policy that reads from the server takes effect after the
   /// next completed sync. Until then the server's answers may lack pending changes.
-  func take(_ policy: FetchPolicy, on status: NetworkStatus) {
+  func take(_ policy: ReadPolicy, on status: NetworkStatus) {
     guard status == .reachable && policy.asksServer else { return set(policy) }
     state.withLock { $0.awaited = policy }
   }
@@ -135,12 +135,12 @@ final class SyncGovernor: Sendable {
   }
 }
 
-extension FetchPolicy {
+extension ReadPolicy {
   /// True if a read under the policy uses the server before it returns.
   var asksServer: Bool {
     switch self {
-    case .networkOnly, .networkElseCache, .cacheElseNetwork: true
-    case .cacheOnly, .syncThenCache, .cacheThenRefresh: false
+    case .remote, .remoteElseLocal, .localElseRemote: true
+    case .local, .syncThenLocal, .localThenRemote: false
     }
   }
 }

@@ -5,9 +5,9 @@ import GRDB
 extension SyncPass {
   struct Applied: Sendable {
     var report: SyncReport
-    var upToDate: [PullScope] = []
+    var upToDate: [SyncScope] = []
     /// The scopes whose last page has arrived and isn't shown yet.
-    var putOff: [PullScope] = []
+    var putOff: [SyncScope] = []
     /// True if conflicts can be decided only with the pages of a pull.
     var waitsForPages = false
     /// The server's versions after the changes that callers wait for.

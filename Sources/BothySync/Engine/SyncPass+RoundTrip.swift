@@ -107,7 +107,7 @@ extension SyncPass {
   /// Has the next sync send other changes first. These changes wait as before.
   private func putLast(_ units: [[SyncOperation]]) async throws {
     try await store.write(origin: .remote) { transaction in
-      for operation in units.joined() { try Outbox.putLast(operation.record, in: transaction) }
+      for operation in units.joined() { try OutboxQueue.putLast(operation.record, in: transaction) }
     }
   }
 
@@ -160,18 +160,18 @@ extension SyncPass {
   /// Marks an entry as rejected, until the user edits it or decides. Returns `nil`, with the change undone, if its
   /// caller receives the rejection.
   static func refuse(
-    _ entry: OutboxEntry, _ rejection: Rejection, until time: Int64, in transaction: WriteTransaction
+    _ entry: Outbox.Entry, _ rejection: Rejection, until time: Int64, in transaction: WriteTransaction
   ) throws -> SyncFailure? {
     if entry.isHidden {
-      try Outbox.refuse(awaited: entry, rejection, at: time, in: transaction)
+      try OutboxQueue.refuse(awaited: entry, rejection, at: time, in: transaction)
       return nil
     }
     let failure = SyncFailure(
       record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
       nextRetry: nil, revision: entry.revision,
-      local: try Outbox.localContent(of: entry.record, in: transaction))
+      local: try OutboxQueue.localContent(of: entry.record, in: transaction))
     let noted = try Journal.note(failure, at: time, in: transaction)
-    try Outbox.postpone(
+    try OutboxQueue.postpone(
       entry.record, rejection, noted, until: time, state: .quarantined, in: transaction)
     return failure
   }

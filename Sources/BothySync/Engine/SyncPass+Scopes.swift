@@ -4,10 +4,10 @@ import Logging
 /// The scopes that a sync pulls, and its requests beside pages.
 extension SyncPass {
   /// Returns the scopes that a request names, or all subscribed ones.
-  func requested(_ request: Request) -> [PullScope] { request.pulls ?? followed.current }
+  func requested(_ request: Request) -> [SyncScope] { request.pulls ?? followed.current }
 
   /// Returns the scopes of a request, and the containers in them that must be pulled again.
-  func pulls(for request: Request) async -> [PullScope] {
+  func pulls(for request: Request) async -> [SyncScope] {
     let scopes = requested(request)
     // Unreadable: the exchange reports why.
     let more = try? await store.read { transaction in
@@ -21,7 +21,7 @@ extension SyncPass {
 
   /// Sends an empty request to see which server answers, for a file that is kept apart. Returns `nil` after its own
   /// server has answered.
-  func reasonToStayApart(_ report: inout SyncReport) async -> SkipReason? {
+  func reasonToStayApart(_ report: inout SyncReport) async -> SyncObstacle? {
     guard (try? await store.read({ try ServerBinding.load(in: $0).isApart })) ?? false else { return nil }
     do {
       try checkMayGoOn(Request(scope: .both))
@@ -31,7 +31,7 @@ extension SyncPass {
       try? await store.write(origin: .remote) { try ServerBinding.setApart(false, in: $0) }
       return nil
     } catch let error as RemoteError {
-      let reason = SkipReason(error)
+      let reason = SyncObstacle(error)
       if case .otherServer = reason { return .otherServer(ServerHistory.apart) }
       return reason
     } catch { return .cancelled }
@@ -40,7 +40,7 @@ extension SyncPass {
   /// Requests the records that are missing here. Returns true if the scopes must be pulled once more. That is so if a
   /// fetched record is newer than the last pull, or if the server doesn't support such requests.
   func refetch(
-    _ scopes: [PullScope], _ report: inout SyncReport
+    _ scopes: [SyncScope], _ report: inout SyncReport
   ) async throws -> Bool {
     guard !scopes.isEmpty else { return false }
     let isWhole = followed.current.allSatisfy(scopes.contains)
@@ -59,7 +59,7 @@ extension SyncPass {
 
   /// Has the scopes pulled from the start, because the server doesn't know their cursors. Returns false if that can't
   /// be stored.
-  func startOver(_ scopes: [PullScope]) async -> Bool {
+  func startOver(_ scopes: [SyncScope]) async -> Bool {
     // If this isn't stored, the sync ends with the server's error.
     let done: Void? = try? await store.write(origin: .remote) { transaction in
       for scope in scopes { try PullState.reset(scope, in: transaction) }
@@ -68,14 +68,14 @@ extension SyncPass {
   }
 
   /// Compares a scope with the server after it was downloaded again.
-  func verify(_ scope: PullScope, _ report: inout SyncReport) async throws {
+  func verify(_ scope: SyncScope, _ report: inout SyncReport) async throws {
     do { try await compare(scope, &report) } catch let error as RemoteError {
       // The scope is complete; `repair` can be called at any time.
       configuration.logger.notice("A scope was not compared.", metadata: ["reason": "\(error.message)"])
     }
   }
 
-  private func compare(_ scope: PullScope, _ report: inout SyncReport) async throws {
+  private func compare(_ scope: SyncScope, _ report: inout SyncReport) async throws {
     let cursor = try await store.read { try PullState.load(scope, in: $0).cursor }
     let position = cursor.flatMap { Cursor(token: $0)?.position }
     let found = try await Comparison(store: store, remote: remote, scope: scope, position: position).repair()

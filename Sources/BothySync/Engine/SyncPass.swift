@@ -6,9 +6,9 @@ import Logging
 /// Each exchange is one transaction to make the batch, one round trip, and one transaction to apply the answer. After a
 /// crash between any two of these the next sync continues.
 struct SyncPass: Sendable {
-  let store: Store
+  let store: LocalStore
   let remote: any RemoteStorage
-  private(set) var configuration: SyncConfiguration
+  private(set) var configuration: SyncOptions
   let clock: SyncClock
   let device: String
   let blobs: BlobFolder
@@ -27,9 +27,9 @@ struct SyncPass: Sendable {
   let progress: @Sendable (SyncProgress) -> Void
 
   struct Request: Sendable, Hashable {
-    var scope: SyncScope
+    var scope: SyncDirection
     /// The scopes to pull; `nil` means all that are subscribed to when the sync begins.
-    var pulls: [PullScope]?
+    var pulls: [SyncScope]?
     /// The records to send, or `nil` for all that are ready.
     var records: [RecordID]?
     /// True if entries that wait for a retry time are sent too.
@@ -44,7 +44,7 @@ struct SyncPass: Sendable {
   }
 
   /// Ends a sync that may not continue, and has the reason.
-  private struct Held: Error { var reason: SkipReason }
+  private struct Held: Error { var reason: SyncObstacle }
 
   /// Throws if the sync may not continue, before each request. That concerns governed syncs, cancelled tasks and
   /// signed-out accounts.
@@ -159,7 +159,7 @@ struct SyncPass: Sendable {
             continue
           }
         }
-        report.skipped = Task.isCancelled ? .cancelled : SkipReason(error)
+        report.skipped = Task.isCancelled ? .cancelled : SyncObstacle(error)
         report.retryAfter = error.retryAfter
         return report
       } catch let held as Held {
@@ -173,7 +173,7 @@ struct SyncPass: Sendable {
   }
 
   /// Returns the reason of a sync that could not continue here. A cancelled task may end with a store's own error.
-  private static func reason(for error: any Error) -> SkipReason {
+  private static func reason(for error: any Error) -> SyncObstacle {
     Task.isCancelled || error is CancellationError ? .cancelled : .refused(code: "local", "\(error)")
   }
 
@@ -187,7 +187,7 @@ struct SyncPass: Sendable {
   }
 
   private func exchange(
-    _ request: Request, _ pulls: inout [PullScope], due: Int64, _ open: inout [PullScope],
+    _ request: Request, _ pulls: inout [SyncScope], due: Int64, _ open: inout [SyncScope],
     _ report: inout SyncReport, _ run: SyncDiary.Running?
   ) async throws -> Step {
     // Changes that a caller waits for are sent before everything else.
@@ -205,7 +205,7 @@ struct SyncPass: Sendable {
   }
 
   private func exchange(
-    _ plan: Plan, _ request: Request, _ pulls: inout [PullScope], _ open: inout [PullScope],
+    _ plan: Plan, _ request: Request, _ pulls: inout [SyncScope], _ open: inout [SyncScope],
     _ report: inout SyncReport, _ run: SyncDiary.Running?
   ) async throws -> Step {
     report.repaired += plan.batch.repaired
@@ -274,16 +274,16 @@ struct SyncPass: Sendable {
     guard (error as? RemoteError)?.code == BoundRemote.otherHistory else { return }
     try await store.write(origin: .remote) { transaction in
       for item in batch.items where !item.isInDoubt {
-        try Outbox.recall(item.operation.record, item.operation.id, in: transaction)
+        try OutboxQueue.recall(item.operation.record, item.operation.id, in: transaction)
       }
     }
   }
 
   /// Makes entries ready that have a retry time in the future. Returns the reason if that failed.
-  private func clearRetryTimes(for request: Request) async -> SkipReason? {
+  private func clearRetryTimes(for request: Request) async -> SyncObstacle? {
     guard request.ignoresRetryTimes else { return nil }
     do {
-      try await store.write(origin: .remote) { try Outbox.clearRetryTimes(of: request.records, in: $0) }
+      try await store.write(origin: .remote) { try OutboxQueue.clearRetryTimes(of: request.records, in: $0) }
       return nil
     } catch { return Self.reason(for: error) }
   }
@@ -296,7 +296,7 @@ struct SyncPass: Sendable {
     /// True if operations were left for the next exchange.
     var holdsBack: Bool
     /// The generation of each scope's validator at the time of the request.
-    var generations: [PullScope: Int64]
+    var generations: [SyncScope: Int64]
     /// Changes that no server accepts as they are. They wait for an edit and were not sent.
     var failures: [SyncFailure]
 
@@ -321,7 +321,7 @@ struct SyncPass: Sendable {
   /// is part of the snapshot too. Otherwise every request with operations pulls. Its answer leaves out the changes that
   /// they made, and the cursor passes them.
   private func plan(
-    _ request: Request, _ scopes: [PullScope], due: Int64, _ open: [PullScope]
+    _ request: Request, _ scopes: [SyncScope], due: Int64, _ open: [SyncScope]
   ) async throws -> Plan {
     let now = clock.now()
     return try await store.write(origin: .remote) { transaction in
@@ -354,7 +354,7 @@ struct SyncPass: Sendable {
           device: device, schemaVersion: store.schema.version, operations: batch.operations,
           pulls: pulls.map { SyncRequest.Pull($0.scope, cursor: $0.next) }, limit: configuration.pageSize,
           oldestOpen: try batch.items.isEmpty
-            ? nil : sent.oldest(and: Outbox.oldestOperation(in: transaction)),
+            ? nil : sent.oldest(and: OutboxQueue.oldestOperation(in: transaction)),
           principal: owner?.principal),
         batch: batch, holdsBack: isReading && request.scope != .pull || batch.holdsGroups,
         generations: Dictionary(pulls.map { ($0.scope, $0.generation) }, uniquingKeysWith: { $1 }),
@@ -367,7 +367,7 @@ struct SyncPass: Sendable {
 
   /// Remembers that the server requires a newer version of the app. It is remembered across relaunches, until the
   /// schema's version rises or a forced sync gets another answer.
-  private func remember(_ reason: SkipReason?) async {
+  private func remember(_ reason: SyncObstacle?) async {
     let message: String? = if case .updateRequired(let words) = reason { words } else { nil }
     guard reason == nil || message != nil, governor.updateRequired != message else { return }
     governor.updateRequired = message

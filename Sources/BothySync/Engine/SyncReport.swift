@@ -31,7 +31,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   public var repaired = 0
   /// The scopes that were downloaded again as a whole. The server's history differs from the known one, or doesn't
   /// reach back far enough.
-  public var rebased: [PullScope] = []
+  public var rebased: [SyncScope] = []
   /// The records that the server had acknowledged and lacks, now that its history was adopted. Pending changes of them
   /// are sent as new records, and the others were deleted here.
   public var lost: [RecordID] = []
@@ -39,7 +39,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// sync has sent as many as it could.
   public var givenBack: [RecordID] = []
   /// The reason why the sync did not run, or not to its end; `nil` if it did.
-  public var skipped: SkipReason?
+  public var skipped: SyncObstacle?
   /// The number of earlier reports that were left out because the reader lagged too far behind. The journal has their
   /// decisions about local writes.
   public var missed = 0
@@ -50,7 +50,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   public init() {}
 
   /// Makes the report of a sync that did not run.
-  init(skipped reason: SkipReason?) { skipped = reason }
+  init(skipped reason: SyncObstacle?) { skipped = reason }
 
   mutating func note(_ record: RecordID, _ action: SyncedRecord.Action) {
     synced.append(SyncedRecord(record: record, action: action))
@@ -93,7 +93,7 @@ public struct SyncFailure: Sendable, Hashable, Codable {
   /// The record that was changed.
   public var record: RecordID
   /// The kind of operation that was sent.
-  public var operation: SyncOperation.Kind
+  public var operation: ChangeKind
   /// The reason of the rejection, with the invalid fields.
   public var rejection: Rejection
   /// The number of times it was rejected, this one included.
@@ -108,7 +108,7 @@ public struct SyncFailure: Sendable, Hashable, Codable {
 
   /// Makes an entry of a report, for syncs and tests.
   public init(
-    record: RecordID, operation: SyncOperation.Kind, rejection: Rejection, attempts: Int,
+    record: RecordID, operation: ChangeKind, rejection: Rejection, attempts: Int,
     nextRetry: Int64? = nil,
     revision: Int64, local: FieldsDocument? = nil
   ) {
@@ -158,7 +158,7 @@ public struct Blocked: Sendable, Hashable, Codable {
 }
 
 /// The reason why a sync did not run to its end.
-public enum SkipReason: Sendable, Hashable, Codable {
+public enum SyncObstacle: Sendable, Hashable, Codable {
   /// The server did not answer: no network, or no server at its end. The text is for people, as in the other cases.
   case unreachable(String)
   /// The server no longer accepts the token. Sign in again, then sync; pending changes stay pending.

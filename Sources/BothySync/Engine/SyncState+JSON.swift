@@ -1,7 +1,7 @@
 import BothyStore
 
 /// The JSON form of a store's sync status.
-extension PendingCounts {
+extension Outbox.Counts {
   /// Writes `insert, update, delete`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.member("insert", insert)

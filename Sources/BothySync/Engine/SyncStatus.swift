@@ -19,7 +19,7 @@ public struct SyncStatus: Sendable, Hashable {
   /// The network, as last reported by the monitor that was given to `run()`.
   public var network: NetworkState = .unknown
   /// The reason why the last sync did not run to its end; `nil` if it did.
-  public var lastProblem: SkipReason?
+  public var lastProblem: SyncObstacle?
   /// The time when the last sync ran to its end, in milliseconds since 1970.
   public var lastCompleted: Int64?
 
@@ -29,11 +29,11 @@ public struct SyncStatus: Sendable, Hashable {
   /// The presence of a network, as last reported by the monitor; `.unknown` without a monitor.
   public var reachability: NetworkStatus { network.status }
   /// The scopes that are being synced.
-  public internal(set) var syncing: [PullScope] = []
+  public internal(set) var syncing: [SyncScope] = []
 
   /// Returns true if a container, or a part of it, is being synced.
   public func isSyncing(_ container: String) -> Bool {
-    syncing.contains { $0.overlaps(PullScope(container: container, includesChildren: true)) }
+    syncing.contains { $0.overlaps(SyncScope(container: container, includesChildren: true)) }
   }
 
   /// True if a sync is running.

@@ -15,11 +15,13 @@ extension DecisionJournal {
   /// }
   /// ```
   @discardableResult
-  public func restore(_ entry: JournalEntry) async throws -> SaveReceipt { try await restore(entry.number) }
+  public func restore(_ entry: JournalEntry) async throws -> SaveReceipt<AnyRecord> {
+    try await restore(entry.number)
+  }
 
   /// Like `restore(_:)` with an entry, but with the entry's number.
   @discardableResult
-  public func restore(_ number: Int64) async throws -> SaveReceipt {
+  public func restore(_ number: Int64) async throws -> SaveReceipt<AnyRecord> {
     guard let entry = try entry(number) else { throw Self.expired(number) }
     let store = store
     let options = store.begun(RequestOptions())
@@ -61,8 +63,8 @@ extension DecisionJournal {
     guard let lost = entry.lost else {
       if try transaction.exists(entry.record) {
         try transaction.delete(entry.record)
-      } else if try !Outbox.knows(entry.record, in: transaction) {
-        try Outbox.assumeDeleted(entry.record, at: now, in: transaction)
+      } else if try !OutboxQueue.knows(entry.record, in: transaction) {
+        try OutboxQueue.assumeDeleted(entry.record, at: now, in: transaction)
       }
       return
     }
@@ -111,7 +113,7 @@ extension DecisionJournal {
     SyncError(
       .expired,
       "The journal keeps nothing of entry \(number) any more. Entries go by age, number and size: raise "
-        + "`SyncConfiguration.journal` to keep them longer.")
+        + "`SyncOptions.journal` to keep them longer.")
   }
 }
 
@@ -121,7 +123,7 @@ extension SyncedStore {
   fileprivate func queue(_ id: RecordID, in transaction: WriteTransaction) throws {
     try transaction.flush()
     let table = try transaction.catalog.table(id.type)
-    guard table.schema.isSynced, try Outbox.mark(id, in: transaction) == nil,
+    guard table.schema.isSynced, try OutboxQueue.mark(id, in: transaction) == nil,
       let row = try transaction.row(table, id: id.id)
     else { return }
     guard row.version == nil else {
@@ -130,7 +132,7 @@ extension SyncedStore {
         "\(id) is here as the journal has it, and counts as synced. Restore it when a sync has brought the server's.",
         record: id)
     }
-    try Outbox(clock: clock).touch(id, in: transaction)
+    try OutboxQueue(clock: clock).touch(id, in: transaction)
   }
 }
 

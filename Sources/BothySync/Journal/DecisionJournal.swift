@@ -1,7 +1,7 @@
 public import BothyStore
 
 /// The decisions about local writes, with the content that was lost. They are kept in the file, written in the
-/// transaction that decides, and limited by `SyncConfiguration.journal`.
+/// transaction that decides, and limited by `SyncOptions.journal`.
 ///
 /// ```swift
 /// for entry in try store.journal.entries(losing: true) {

@@ -3,7 +3,7 @@ import BothyStore
 /// Reading the journal.
 extension Journal {
   /// True if a write at this revision is part of the entry's pending changes.
-  static func belongs(_ revision: Int64, to entry: OutboxEntry) -> Bool {
+  static func belongs(_ revision: Int64, to entry: Outbox.Entry) -> Bool {
     revision <= entry.revision && revision >= entry.revision - span
   }
 
@@ -14,8 +14,8 @@ extension Journal {
   {
     guard let found = try entry(of: id, at: revision, in: transaction) else { return nil }
     // A decision about a change on top says nothing about one beneath it that is still pending.
-    if let first = try Outbox.entry(id, in: transaction) {
-      let pending = first.isBeneath ? try [first] + Outbox.later(of: id, in: transaction) : [first]
+    if let first = try OutboxQueue.entry(id, in: transaction) {
+      let pending = first.isBeneath ? try [first] + OutboxQueue.later(of: id, in: transaction) : [first]
       let own = pending.first { $0.revision >= revision }
       if let own, let last = found.revision, own.revision < last { return nil }
     }
@@ -105,7 +105,7 @@ extension Journal {
     let now = document(12)
     var entry = JournalEntry(
       number: row.int(at: 0), record: RecordID(type: row.text(at: 1) ?? "", id: row.text(at: 2) ?? ""),
-      change: SyncOperation.Kind(number: row.int(at: 9)), outcome: outcome, cause: cause,
+      change: ChangeKind(number: row.int(at: 9)), outcome: outcome, cause: cause,
       isFinal: verdict != .merging && verdict != .refused, decided: row.int(at: 4), lost: lost)
     if let lost {
       entry.lostFields = try fields(Loss.names(row.text(at: 10)), lost, document(11), now)

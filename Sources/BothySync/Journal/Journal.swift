@@ -47,7 +47,7 @@ enum Journal {
   struct Row {
     var record: RecordID
     var revision: Int64?
-    var kind = SyncOperation.Kind.update
+    var kind = ChangeKind.update
     var verdict: Verdict
     var cause: JournalEntry.Cause
     var version: String?
@@ -56,12 +56,12 @@ enum Journal {
     var attempts = 0
     var retryAt: Int64?
 
-    init(_ entry: OutboxEntry, _ verdict: Verdict, _ cause: JournalEntry.Cause) {
+    init(_ entry: Outbox.Entry, _ verdict: Verdict, _ cause: JournalEntry.Cause) {
       self.init(entry.record, entry.kind, verdict, cause, revision: entry.revision)
     }
 
     init(
-      _ record: RecordID, _ kind: SyncOperation.Kind, _ verdict: Verdict, _ cause: JournalEntry.Cause,
+      _ record: RecordID, _ kind: ChangeKind, _ verdict: Verdict, _ cause: JournalEntry.Cause,
       revision: Int64? = nil
     ) {
       self.record = record

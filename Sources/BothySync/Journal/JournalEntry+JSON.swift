@@ -3,7 +3,7 @@ import BothyStore
 /// A decision as JSON and as sentences, for tools that show it.
 extension JournalEntry {
   /// The word for the outcome of the write.
-  package var verdict: String {
+  package var word: String {
     switch outcome {
     case .accepted: "accepted"
     case .merged: "merged"
@@ -25,7 +25,7 @@ extension JournalEntry {
         : isGone
           ? "Another device had deleted it."
           : "Another device had changed it too, and the merge policy decided."
-    case .together: "It gave way with what it was written together with."
+    case .atomic: "It gave way with what it was written together with."
     case .rejectionPolicy: "The server refused it, so it was undone."
     case .refused: "It is still pending; the inbox has it."
     case .reverted: "It was undone by a decision."
@@ -47,7 +47,7 @@ extension JournalEntry {
     writer.member("number", number)
     writer.members(record)
     writer.member("change", change.rawValue)
-    writer.member("verdict", verdict)
+    writer.member("verdict", word)
     writer.member("cause", cause.name)
     writer.member("why", sentence)
     writer.member("final", isFinal)

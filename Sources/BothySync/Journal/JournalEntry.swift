@@ -11,16 +11,16 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     /// Others had changed the record too, and the merge policy decided.
     case merge = 2
     /// A record that was written together with it gave way.
-    case together = 3
+    case atomic = 3
     /// The server rejected it, and the rejection policy undid it.
     case rejectionPolicy = 4
     /// The server rejected it, or the merge policy failed. It is still pending.
     case refused = 5
-    /// A person or the app undid it (`Resolution.revert`).
+    /// A person or the app undid it (`Outbox.Decision.revert`).
     case reverted = 6
-    /// A person or the app kept it here and stopped sending it (`Resolution.acceptLocal`).
+    /// A person or the app kept it here and stopped sending it (`Outbox.Decision.keepLocal`).
     case keptLocal = 7
-    /// A person or the app removed the record from this device (`Resolution.evict`).
+    /// A person or the app removed the record from this device (`Outbox.Decision.removeLocal`).
     case evicted = 8
     /// Others deleted the record that it refers to.
     case orphaned = 9
@@ -65,9 +65,11 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   /// The record that was written.
   public var record: RecordID
   /// The kind of the operation for the server: an insert, an update or a deletion.
-  public var change: SyncOperation.Kind
+  public var change: ChangeKind
+  /// What the server decided, or `nil` if the change was undone here before.
+  public var verdict: Verdict? { Verdict(outcome) }
   /// The outcome of the write.
-  public var outcome: SaveOutcome
+  package var outcome: SaveOutcome
   /// The cause of the outcome.
   public var cause: Cause
   /// True if nothing more follows. False for a rejection that waits in the inbox, and for a merge that isn't sent yet.

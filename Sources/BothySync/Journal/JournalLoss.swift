@@ -35,7 +35,7 @@ extension Journal {
 
     /// Like `init(_:since:now:fields:place:in:)`, but for an entry and its row.
     init(
-      _ entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable, now current: ServerRecord?,
+      _ entry: Outbox.Entry, _ row: StoredRow?, _ table: TypeTable, now current: ServerRecord?,
       fields: FieldsDocument? = nil
     ) throws {
       let live = current.flatMap { $0.isDeleted ? nil : $0 }

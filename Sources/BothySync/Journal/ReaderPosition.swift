@@ -4,13 +4,13 @@ import BothyStore
 /// relaunch.
 struct ReaderPosition {
   let name: String
-  let store: Store
+  let store: LocalStore
   /// The number of the journal's newest entry when the store was opened. A new reader begins there.
   let opened: Int64
   private var kept: Int64?
   private var reached: Int64?
 
-  init(name: String, store: Store, opened: Int64) {
+  init(name: String, store: LocalStore, opened: Int64) {
     self.name = name
     self.store = store
     self.opened = opened
@@ -105,13 +105,13 @@ extension SyncReport {
     else {
       return
     }
-    let pending = try Outbox.entry(entry.record, in: transaction)
+    let pending = try OutboxQueue.entry(entry.record, in: transaction)
     let isOpen = !entry.isFinal && pending?.revision == entry.revision
     failures.append(
       SyncFailure(
         record: entry.record, operation: entry.change, rejection: reason, attempts: max(1, entry.attempts),
         nextRetry: isOpen ? entry.retryAt : nil, revision: entry.revision ?? 0,
-        local: try isOpen ? Outbox.localContent(of: entry.record, in: transaction) : entry.lost))
+        local: try isOpen ? OutboxQueue.localContent(of: entry.record, in: transaction) : entry.lost))
   }
 }
 
@@ -129,7 +129,7 @@ extension JournalEntry {
       case .delete: return .deletedFromServer
       }
     case (.agreed, _): return change == .delete ? .alreadyDeleted : .updatedCache
-    case (.merge, _), (.together, _): return isGone ? .removedFromCache : .updatedCache
+    case (.merge, _), (.atomic, _): return isGone ? .removedFromCache : .updatedCache
     default: return nil
     }
   }

@@ -9,7 +9,7 @@ extension Settlement {
   ///     the server doesn't have the record.
   @discardableResult
   func journal(
-    _ entry: OutboxEntry, _ verdict: Journal.Verdict, _ cause: JournalEntry.Cause, loses: Bool = false,
+    _ entry: Outbox.Entry, _ verdict: Journal.Verdict, _ cause: JournalEntry.Cause, loses: Bool = false,
     to current: ServerRecord? = nil, merged: FieldsDocument? = nil, version: String? = nil,
     reason: Rejection? = nil
   ) throws -> Journal.Noted {
@@ -18,14 +18,15 @@ extension Settlement {
     row.reason = reason
     if loses {
       let table = try transaction.catalog.table(entry.record.type)
-      let stored = try Outbox.local(entry, table, in: transaction)
+      let stored = try OutboxQueue.local(entry, table, in: transaction)
       row.loss = try Journal.Loss(entry, stored, table, now: current, fields: merged)
     }
     return try Journal.note(row, at: clock.now(), in: transaction)
   }
 
   /// Notes that the server has what was sent. After an operation that sent a part, the rest is still pending.
-  func journal(accepted item: PushBatch.Item, _ entry: OutboxEntry, version: String) throws -> Journal.Noted {
+  func journal(accepted item: PushBatch.Item, _ entry: Outbox.Entry, version: String) throws -> Journal.Noted
+  {
     let operation = item.operation
     let cause = entry.isHidden ? JournalEntry.Cause.online : .acknowledged
     var row = Journal.Row(operation.record, operation.kind, .accepted, cause)

@@ -12,11 +12,11 @@ final class SyncDiary: Sendable {
     var last: SyncRun
   }
 
-  private let store: Store
+  private let store: LocalStore
   private let logger: Logger
   fileprivate let uncounted = Mutex<Uncounted?>(nil)
 
-  init(_ store: Store, logger: Logger) {
+  init(_ store: LocalStore, logger: Logger) {
     self.store = store
     self.logger = logger
   }

@@ -35,7 +35,7 @@ extension SyncStanding {
   }
 }
 
-extension SkipReason {
+extension SyncObstacle {
   /// Writes `reason, message, remedy`.
   fileprivate func writeMembers(to writer: inout JSONWriter) {
     writer.member("reason", name)

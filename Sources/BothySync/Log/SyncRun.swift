@@ -20,7 +20,7 @@ public struct SyncRun: Sendable, Hashable, Identifiable {
   public var requests: Int
   /// The reason why the sync did not run, or not to its end; `nil` if it did. Its text is shortened and has no
   /// credentials.
-  public var problem: SkipReason?
+  public var problem: SyncObstacle?
   /// The number of syncs in a row that this one counts. Those within a minute of a counted one are added with the next
   /// note of their process, and not at all if the process ends before.
   public var count: Int
@@ -28,7 +28,7 @@ public struct SyncRun: Sendable, Hashable, Identifiable {
   /// Makes a past sync, for the log, tests and previews.
   public init(
     id: Int64 = 0, began: Int64, ended: Int64, process: Int32 = 0, pushed: Int = 0, pulled: Int = 0,
-    uploadedBlobs: Int = 0, refused: Int = 0, requests: Int = 0, problem: SkipReason? = nil, count: Int = 1
+    uploadedBlobs: Int = 0, refused: Int = 0, requests: Int = 0, problem: SyncObstacle? = nil, count: Int = 1
   ) {
     self.id = id
     self.began = began

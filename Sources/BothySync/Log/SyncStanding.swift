@@ -7,7 +7,7 @@ package struct SyncStanding: Sendable, Hashable {
 
   package struct Failing: Sendable, Hashable {
     /// The reason why the last of them did not run to its end.
-    package var reason: SkipReason
+    package var reason: SyncObstacle
     /// The time when the first of them began, in milliseconds since 1970.
     package var since: Int64
     /// The time when the last of them ended.
@@ -37,7 +37,7 @@ package struct SyncStanding: Sendable, Hashable {
   }
 }
 
-extension SkipReason {
+extension SyncObstacle {
   /// The event, as a sentence.
   package var sentence: String {
     switch self {

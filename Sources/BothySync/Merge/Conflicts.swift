@@ -3,8 +3,8 @@ import BothyStore
 /// Runs the merge policies on the conflicts of one answer, outside any transaction, because a custom policy may take
 /// time, up to a limit. Changes nothing.
 struct Conflicts: Sendable {
-  let store: Store
-  let configuration: SyncConfiguration
+  let store: LocalStore
+  let configuration: SyncOptions
   let clock: SyncClock
 
   struct Decisions: Sendable {
@@ -57,7 +57,7 @@ struct Conflicts: Sendable {
     _ id: RecordID, _ current: ServerRecord?, in transaction: ReadTransaction
   ) throws -> (Result<MergeContext, UnreadableRecord>, revision: Int64)? {
     var repaired = false
-    guard let current, !current.isDeleted, let entry = try Outbox.entry(id, in: transaction),
+    guard let current, !current.isDeleted, let entry = try OutboxQueue.entry(id, in: transaction),
       case .failure(let found) = UnreadableTable.read(
         current, try transaction.catalog.table(id.type), repaired: &repaired)
     else { return nil }
@@ -75,13 +75,13 @@ struct Conflicts: Sendable {
     }
   }
 
-  private static func policy(_ context: MergeContext, _ configuration: SyncConfiguration) -> MergePolicy {
+  private static func policy(_ context: MergeContext, _ configuration: SyncOptions) -> MergePolicy {
     context.schema?.mergesByField == true
-      ? .fieldMerge : configuration.mergePolicies.policy(for: context.operation, type: context.record.type)
+      ? .fieldByField : configuration.mergePolicies.policy(for: context.operation, type: context.record.type)
   }
 
   /// Returns the decision if it needs no policy of the app's own, or `nil`.
-  static func decided(_ context: MergeContext, _ configuration: SyncConfiguration) -> MergeDecision? {
+  static func decided(_ context: MergeContext, _ configuration: SyncOptions) -> MergeDecision? {
     if let server = context.serverFields, let base = context.base, server == base, !context.isMovedByBoth {
       return .client
     }
@@ -135,14 +135,16 @@ struct Conflicts: Sendable {
     _ id: RecordID, _ current: ServerRecord?, _ isTogether: Bool, in transaction: ReadTransaction
   ) throws -> (Result<MergeContext, UnreadableRecord>, revision: Int64)? {
     guard
-      let entry = try Outbox.entry(id, in: transaction).map({ try GivenBack.merging($0, in: transaction) })
+      let entry = try OutboxQueue.entry(id, in: transaction).map({
+        try GivenBack.merging($0, in: transaction)
+      })
     else { return nil }
     let table = try transaction.catalog.table(id.type)
     if entry.isWhole && current.map({ !$0.isDeleted }) ?? false { return nil }
-    let row = entry.kind == .delete ? nil : try Outbox.local(entry, table, in: transaction)
+    let row = entry.kind == .delete ? nil : try OutboxQueue.local(entry, table, in: transaction)
     var context = MergeContext(
       record: id, operation: entry.kind, client: try row.map { try table.document($0).members() },
-      deleted: entry.kind == .delete ? try Outbox.last(id, in: transaction)?.members() : nil,
+      deleted: entry.kind == .delete ? try OutboxQueue.last(id, in: transaction)?.members() : nil,
       base: try entry.base.map { try $0.fields.members() }, server: current,
       serverFields: try current.flatMap { $0.isDeleted ? nil : try $0.fields.members() },
       edited: entry.edited, isEditTimeReliable: entry.isEditTimeReliable, isTogether: isTogether,

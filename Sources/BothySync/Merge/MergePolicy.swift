@@ -12,17 +12,17 @@ public struct MergePolicy: Sendable {
   }
 
   /// The server's state stays. The local change is undone and reported.
-  public static let serverModifiedWins = MergePolicy(
-    name: "serverModifiedWins", decide: .pure { _ in .server })
+  public static let remoteWins = MergePolicy(
+    name: "remoteWins", decide: .pure { _ in .server })
 
   /// The local record replaces the server's as a whole. A record deleted there is recreated, and a deletion here is
-  /// kept. `clientWins(.changedFields)` leaves the server's values in fields that weren't changed here.
-  public static let clientWins = MergePolicy(name: "clientWins", decide: .pure { _ in .client })
+  /// kept. `localWins(.changedFields)` leaves the server's values in fields that weren't changed here.
+  public static let localWins = MergePolicy(name: "localWins", decide: .pure { _ in .client })
 
   /// The later edit wins as a whole, by server-corrected time. The server wins ties, and against an edit whose time
   /// isn't reliable.
-  public static let lastModifiedWins = MergePolicy(
-    name: "lastModifiedWins",
+  public static let latestWins = MergePolicy(
+    name: "latestWins",
     decide: .pure { context in
       guard let server = context.server else { return .client }
       return context.isEditTimeReliable && context.edited > server.modified ? .client : .server
@@ -31,10 +31,10 @@ public struct MergePolicy: Sendable {
   /// Merges field by field against the base. A field changed on one side takes that side's value, and a field changed
   /// on both follows its own rule (`FieldMergeRule`). The default. An edit beats a deletion, whichever side made it. If
   /// the server's value wins a field of a transaction, all changes of the transaction give way.
-  public static let fieldMerge = MergePolicy(name: "fieldMerge", decide: .pure { FieldMerge.decide($0) })
+  public static let fieldByField = MergePolicy(name: "fieldByField", decide: .pure { FieldMerge.decide($0) })
 
   /// The app's own rule. It may suspend and throw. If it throws, the record stays pending and the failure is reported.
-  /// This also happens if it takes longer than `SyncConfiguration.mergeTimeout`, or returns a merged record that
+  /// This also happens if it takes longer than `SyncOptions.mergeTimeout`, or returns a merged record that
   /// doesn't fit the schema. It runs outside any transaction, and runs again if the record is edited meanwhile.
   public static func custom(
     _ name: String = "custom", _ decide: @escaping @Sendable (MergeContext) async throws -> MergeDecision
@@ -48,7 +48,7 @@ public struct MergeContext: Sendable {
   /// The record in conflict.
   public var record: RecordID
   /// The kind of the pending change: an insert, an update or a deletion.
-  public var operation: SyncOperation.Kind
+  public var operation: ChangeKind
   /// The local record, or `nil` if it was deleted here.
   public var client: [String: JSONValue]?
   /// The record as it was when it was deleted here, or `nil` if it wasn't.
@@ -144,7 +144,7 @@ public struct MergePolicies: Sendable {
 
   /// - Parameter policy: the `default`, which merges field by field unless set otherwise.
   public init(
-    _ policy: MergePolicy = .fieldMerge, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
+    _ policy: MergePolicy = .fieldByField, inserts: MergePolicy? = nil, updates: MergePolicy? = nil,
     deletes: MergePolicy? = nil, types: [String: PerType] = [:]
   ) {
     `default` = policy
@@ -155,7 +155,7 @@ public struct MergePolicies: Sendable {
   }
 
   /// The policy for a conflict of the local operation `kind` on a record of `type`.
-  public func policy(for kind: SyncOperation.Kind, type: String) -> MergePolicy {
+  public func policy(for kind: ChangeKind, type: String) -> MergePolicy {
     let own = types[type]
     let specific: MergePolicy?
     let general: MergePolicy?

@@ -19,11 +19,11 @@ extension MergePolicy {
     case changedFields
   }
 
-  /// The client wins, with the given part of its record. `.record` is `.clientWins`.
-  public static func clientWins(_ granularity: Granularity) -> MergePolicy {
-    guard granularity == .changedFields else { return .clientWins }
+  /// The client wins, with the given part of its record. `.record` is `.localWins`.
+  public static func localWins(_ granularity: Granularity) -> MergePolicy {
+    guard granularity == .changedFields else { return .localWins }
     return MergePolicy(
-      name: "clientWins",
+      name: "localWins",
       decide: .pure { context in
         guard let client = context.client, var merged = context.serverFields else { return .client }
         let base = context.base ?? [:]
@@ -35,9 +35,9 @@ extension MergePolicy {
 
   /// The later edit wins. If the server has neither the record nor a note of its deletion, the time is unknown and
   /// `missingServerRecord` wins. A deletion whose time the server knows is compared like an edit.
-  public static func lastModifiedWins(missingServerRecord: MergeSide) -> MergePolicy {
+  public static func latestWins(missingServerRecord: MergeSide) -> MergePolicy {
     MergePolicy(
-      name: "lastModifiedWins",
+      name: "latestWins",
       decide: .pure { context in
         guard let server = context.server else { return missingServerRecord.decision }
         return context.isEditTimeReliable && context.edited > server.modified ? .client : .server

@@ -13,12 +13,12 @@ public struct Conflict<E: Entity>: Sendable {
   /// The result of merging field by field, to start from, or `nil` if that isn't a record.
   public var suggestion: E?
   /// The kind of the pending change: an insert, an update or a deletion.
-  public var change: SyncOperation.Kind
+  public var change: ChangeKind
 
   /// Creates a conflict, for tests of an app's rules.
   public init(
     base: E? = nil, local: E? = nil, remote: E? = nil, suggestion: E? = nil,
-    change: SyncOperation.Kind = .update
+    change: ChangeKind = .update
   ) {
     self.base = base
     self.local = local
@@ -29,7 +29,7 @@ public struct Conflict<E: Entity>: Sendable {
 }
 
 /// The decision of a typed rule about a conflict.
-public enum ConflictResolution<E: Entity>: Sendable {
+public enum Resolution<E: Entity>: Sendable {
   /// The local record stays and is sent. A deletion here is kept.
   case local
   /// The server's record replaces the local one, which the report lists as overwritten.
@@ -47,7 +47,7 @@ extension MergePolicies {
   /// - Parameter kinds: the local changes that it applies to. If empty, it applies to all without a policy of their own
   ///   for the type. So the order of such calls doesn't matter.
   public mutating func set<E: Entity>(
-    _ policy: MergePolicy, for type: E.Type, on kinds: Set<SyncOperation.Kind> = []
+    _ policy: MergePolicy, for type: E.Type, on kinds: Set<ChangeKind> = []
   ) {
     var own = types[E.typeName] ?? PerType()
     if kinds.isEmpty { own.default = policy }
@@ -72,8 +72,8 @@ extension MergePolicies {
   ///
   /// - Parameter kinds: as for a policy.
   public mutating func set<E: Entity>(
-    for type: E.Type, on kinds: Set<SyncOperation.Kind> = [],
-    _ rule: @escaping @Sendable (Conflict<E>) async throws -> ConflictResolution<E>
+    for type: E.Type, on kinds: Set<ChangeKind> = [],
+    _ rule: @escaping @Sendable (Conflict<E>) async throws -> Resolution<E>
   ) {
     let policy = MergePolicy.custom(E.typeName) { context in
       try await TypedConflict<E>(context).decide(rule)
@@ -85,7 +85,7 @@ extension MergePolicies {
 /// The sides of one conflict as documents and as values, and the conversion of a value back to a document.
 private struct TypedConflict<E: Entity> {
   private let table: TypeTable
-  private let change: SyncOperation.Kind
+  private let change: ChangeKind
   private let base: Side?
   private let local: Side?
   private let remote: Side?
@@ -123,7 +123,7 @@ private struct TypedConflict<E: Entity> {
   }
 
   func decide(
-    _ rule: @Sendable (Conflict<E>) async throws -> ConflictResolution<E>
+    _ rule: @Sendable (Conflict<E>) async throws -> Resolution<E>
   ) async throws -> MergeDecision {
     let conflict = Conflict(
       base: base?.entity, local: local?.entity, remote: remote?.entity, suggestion: suggestion?.entity,

@@ -1,9 +1,9 @@
 /// The effect of a new local change on the pending entry of its record, so that a record has at most one entry. Pure.
 package enum Collapse: Equatable, Sendable {
   /// No entry existed. One of this kind begins, with the earlier row as its base.
-  case begin(SyncOperation.Kind)
+  case begin(ChangeKind)
   /// The entry takes this kind and keeps its base.
-  case become(SyncOperation.Kind)
+  case become(ChangeKind)
   /// The record was created and deleted before the server received it. The entry is deleted.
   case annihilate
 
@@ -11,8 +11,7 @@ package enum Collapse: Equatable, Sendable {
   ///   - pending: the kind of the existing entry, or `nil`.
   ///   - wasSent: true if that entry was sent and its outcome is unknown.
   ///   - hasBase: true if the server is known to have the record.
-  package init(_ pending: SyncOperation.Kind?, wasSent: Bool, hasBase: Bool, then change: SyncOperation.Kind)
-  {
+  package init(_ pending: ChangeKind?, wasSent: Bool, hasBase: Bool, then change: ChangeKind) {
     switch (pending, change) {
     case (nil, _): self = .begin(change)
     case (.insert?, .insert), (.insert?, .update): self = .become(.insert)

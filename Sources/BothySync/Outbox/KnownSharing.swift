@@ -14,7 +14,7 @@ struct KnownSharing {
     isEmpty = try !select.step()
   }
 
-  mutating func set(_ sharing: Sharing, of id: RecordID) throws {
+  mutating func set(_ sharing: Audience, of id: RecordID) throws {
     if sharing.isEmpty && isEmpty { return }
     let statement = try PreparedStatement(
       sharing.isEmpty
@@ -34,13 +34,13 @@ struct KnownSharing {
     try known.set(change.applied(to: sharing(of: id, in: transaction)), of: id)
   }
 
-  static func sharing(of id: RecordID, in transaction: ReadTransaction) throws -> Sharing {
+  static func sharing(of id: RecordID, in transaction: ReadTransaction) throws -> Audience {
     let select = try PreparedStatement(
       "SELECT sharing FROM bothy_sharing WHERE type = ? AND id = ?", in: transaction.database)
     select.bind(id.type, at: 1)
     select.bind(id.id, at: 2)
     defer { select.reset() }
     guard try select.step(), let text = select.text(at: 0) else { return .nobody }
-    return try Sharing(json: text)
+    return try Audience(json: text)
   }
 }

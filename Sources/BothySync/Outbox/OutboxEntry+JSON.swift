@@ -1,7 +1,7 @@
 import BothyStore
 
 /// Pending work as JSON, for tools that show it.
-extension OutboxEntry {
+extension Outbox.Entry {
   /// The word for the entry's state.
   package var stateName: String {
     switch state {

@@ -1,125 +1,127 @@
 public import BothyStore
 
-/// The pending changes of one record, which the server hasn't acknowledged.
-public struct OutboxEntry: Sendable, Hashable {
-  /// The changed record. A record has one entry at most.
-  public var record: RecordID
-  /// The kind of operation that the server receives, all changes taken together.
-  public var kind: SyncOperation.Kind
-  /// The revision, which rises with each local change from a random number on. An acknowledgement deletes the entry
-  /// only at the revision that was sent.
-  public var revision: Int64
-  /// The time of the last local change, in server-corrected milliseconds.
-  public var edited: Int64
-  /// True if that time is reliable. It isn't after a restart of the device, until the device has received the server's
-  /// time.
-  public var isEditTimeReliable = true
-  /// The last version that the server reported, or `nil` if it isn't known to have the record.
-  public var base: Base?
-  /// The state: pending, a draft, or quarantined until a decision.
-  public var state: State
-  /// The number of times the server rejected it.
-  public var attempts: Int
-  /// The time before which it isn't sent, in milliseconds since 1970.
-  public var retryAt: Int64
-  /// The reason of the last rejection, or `nil`. The entries with a reason are the inbox.
-  public var reason: Rejection?
-  /// The id of the operation that was sent and whose outcome is unknown, or `nil`.
-  public var operationID: String?
-  /// The revision that was sent, or `nil`.
-  var sentRevision: Int64?
-  /// The server's current version, if a pull has reported one that is newer than the base.
-  public var shadow: ServerRecord?
-  /// The server's container of the record, or `nil` for the type's own and for a record that the server doesn't have.
-  public var container: String?
-  /// True if the record has left the scopes that this device pulls. It is evicted once none of its changes is pending.
-  public var isLeaving: Bool
-  /// The pending change of the audience, or `nil`.
-  public var sharing: SharingChange?
-  /// The transaction that the changes belong to. Entries with the same group are sent, accepted and decided about as
-  /// one.
-  public var group: String?
-  /// Like `group`, but for changes that were sent and are in doubt.
-  var sentGroup: String?
-  /// The changed record if the entry stores it, or `nil` if the row shows it.
-  var awaited: Awaited?
-  /// True if the change is stacked on another of its record, and stored in `bothy_later`.
-  var isLater = false
-
-  /// The table that stores the change.
-  var table: String { isLater ? "bothy_later" : "bothy_outbox" }
-
-  /// A change whose content is stored in its entry. Its caller waits for it, or others are stacked on it.
-  struct Awaited: Sendable, Hashable {
-    /// The part of the server's answer that is written here. The raw values are those of the file.
-    enum Keeping: Int64 {
-      case here = 1
-      case thereAlone = 2
-      /// Nothing is written and no row remains, because the store has no cache.
-      case uncached = 3
-      /// The result of the next change on top of it is written. The row shows the last of these.
-      case beneath = 4
-    }
-
-    var keeping: Keeping
-    /// The record with the change; empty for a deletion.
-    var fields: FieldsDocument
-    /// The container that the change puts the record in, or `nil` for the type's own.
-    var container: String?
-  }
-
-  /// True if readers see the record without the change.
-  var isHidden: Bool { awaited.map { $0.keeping != .beneath } ?? false }
-
-  /// True if other changes of the record are stacked on it.
-  var isBeneath: Bool { awaited?.keeping == .beneath }
-
-  /// True if the change has all fields of a record of which nothing is kept here, so that it has no base to compare
-  /// with.
-  var isWhole: Bool { awaited?.keeping == .uncached && kind == .insert && base == nil }
-
-  /// The record as the server last reported it. Changes with the server's answers, and never with a change made here.
-  public struct Base: Sendable, Hashable {
-    /// The server's version, which the operation is sent against.
-    public var version: String
-    /// The fields of the base. Fields of the record that differ from these are the changed ones.
-    public var fields: FieldsDocument
-    /// The container, or `nil` if it is that of the entry.
+extension Outbox {
+  /// The pending changes of one record, which the server hasn't acknowledged.
+  public struct Entry: Sendable, Hashable {
+    /// The changed record. A record has one entry at most.
+    public var record: RecordID
+    /// The kind of operation that the server receives, all changes taken together.
+    public var kind: ChangeKind
+    /// The revision, which rises with each local change from a random number on. An acknowledgement deletes the entry
+    /// only at the revision that was sent.
+    public var revision: Int64
+    /// The time of the last local change, in server-corrected milliseconds.
+    public var edited: Int64
+    /// True if that time is reliable. It isn't after a restart of the device, until the device has received the server's
+    /// time.
+    public var isEditTimeReliable = true
+    /// The last version that the server reported, or `nil` if it isn't known to have the record.
+    public var base: Base?
+    /// The state: pending, a draft, or quarantined until a decision.
+    public var state: State
+    /// The number of times the server rejected it.
+    public var attempts: Int
+    /// The time before which it isn't sent, in milliseconds since 1970.
+    public var retryAt: Int64
+    /// The reason of the last rejection, or `nil`. The entries with a reason are the inbox.
+    public var reason: Rejection?
+    /// The id of the operation that was sent and whose outcome is unknown, or `nil`.
+    public var operationID: String?
+    /// The revision that was sent, or `nil`.
+    var sentRevision: Int64?
+    /// The server's current version, if a pull has reported one that is newer than the base.
+    public var shadow: ServerRecord?
+    /// The server's container of the record, or `nil` for the type's own and for a record that the server doesn't have.
     public var container: String?
-    /// The times of creation and of the last edit and the creator, as far as they were reported.
-    public var metadata: RecordMetadata
+    /// True if the record has left the scopes that this device pulls. It is evicted once none of its changes is pending.
+    public var isLeaving: Bool
+    /// The pending change of the audience, or `nil`.
+    public var sharing: SharingChange?
+    /// The transaction that the changes belong to. Entries with the same group are sent, accepted and decided about as
+    /// one.
+    public var group: String?
+    /// Like `group`, but for changes that were sent and are in doubt.
+    var sentGroup: String?
+    /// The changed record if the entry stores it, or `nil` if the row shows it.
+    var awaited: Awaited?
+    /// True if the change is stacked on another of its record, and stored in `bothy_later`.
+    var isLater = false
 
-    init(
-      version: String, fields: FieldsDocument, container: String? = nil,
-      metadata: RecordMetadata = RecordMetadata()
-    ) {
-      self.version = version
-      self.fields = fields
-      self.container = container
-      self.metadata = metadata
+    /// The table that stores the change.
+    var table: String { isLater ? "bothy_later" : "bothy_outbox" }
+
+    /// A change whose content is stored in its entry. Its caller waits for it, or others are stacked on it.
+    struct Awaited: Sendable, Hashable {
+      /// The part of the server's answer that is written here. The raw values are those of the file.
+      enum Keeping: Int64 {
+        case here = 1
+        case thereAlone = 2
+        /// Nothing is written and no row remains, because the store has no cache.
+        case uncached = 3
+        /// The result of the next change on top of it is written. The row shows the last of these.
+        case beneath = 4
+      }
+
+      var keeping: Keeping
+      /// The record with the change; empty for a deletion.
+      var fields: FieldsDocument
+      /// The container that the change puts the record in, or `nil` for the type's own.
+      var container: String?
     }
 
-    init(_ record: ServerRecord) {
-      self.init(
-        version: record.version, fields: record.fields, container: record.container,
-        metadata: record.metadata)
+    /// True if readers see the record without the change.
+    var isHidden: Bool { awaited.map { $0.keeping != .beneath } ?? false }
+
+    /// True if other changes of the record are stacked on it.
+    var isBeneath: Bool { awaited?.keeping == .beneath }
+
+    /// True if the change has all fields of a record of which nothing is kept here, so that it has no base to compare
+    /// with.
+    var isWhole: Bool { awaited?.keeping == .uncached && kind == .insert && base == nil }
+
+    /// The record as the server last reported it. Changes with the server's answers, and never with a change made here.
+    public struct Base: Sendable, Hashable {
+      /// The server's version, which the operation is sent against.
+      public var version: String
+      /// The fields of the base. Fields of the record that differ from these are the changed ones.
+      public var fields: FieldsDocument
+      /// The container, or `nil` if it is that of the entry.
+      public var container: String?
+      /// The times of creation and of the last edit and the creator, as far as they were reported.
+      public var metadata: RecordMetadata
+
+      init(
+        version: String, fields: FieldsDocument, container: String? = nil,
+        metadata: RecordMetadata = RecordMetadata()
+      ) {
+        self.version = version
+        self.fields = fields
+        self.container = container
+        self.metadata = metadata
+      }
+
+      init(_ record: ServerRecord) {
+        self.init(
+          version: record.version, fields: record.fields, container: record.container,
+          metadata: record.metadata)
+      }
     }
-  }
 
-  /// Returns the container that the record was moved to here, or `nil` if `container` is the server's. For `container`,
-  /// `nil` is the type's own.
-  func destination(_ container: String?) -> String? {
-    let own = container ?? record.type
-    return base != nil && own != self.container ?? record.type ? own : nil
-  }
+    /// Returns the container that the record was moved to here, or `nil` if `container` is the server's. For `container`,
+    /// `nil` is the type's own.
+    func destination(_ container: String?) -> String? {
+      let own = container ?? record.type
+      return base != nil && own != self.container ?? record.type ? own : nil
+    }
 
-  /// The state of an entry, which decides if it is sent. The raw values are those of the file.
-  public enum State: Int, Sendable, Hashable, CaseIterable {
-    /// Sent at the next sync.
-    case pending = 0
-    /// A draft, which the app holds back.
-    case held = 1
-    /// Rejected as often as the rejection policy allows. Waits for a decision.
-    case quarantined = 2
+    /// The state of an entry, which decides if it is sent. The raw values are those of the file.
+    public enum State: Int, Sendable, Hashable, CaseIterable {
+      /// Sent at the next sync.
+      case pending = 0
+      /// A draft, which the app holds back.
+      case held = 1
+      /// Rejected as often as the rejection policy allows. Waits for a decision.
+      case quarantined = 2
+    }
   }
 }

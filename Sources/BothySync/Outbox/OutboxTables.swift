@@ -5,9 +5,9 @@ import BothyStore
 /// - `bothy_outbox`: one row for each record with pending work. It is clustered by (type, id), so ids that rise with
 ///   time are appended. `together` names the transaction whose changes wait in the row. `sent_together` names the one
 ///   that was sent and whose outcome is unknown. `awaiting`, `awaited` and `awaited_in` belong to changes that readers
-///   don't see yet, see `Outbox+Awaited`, and to those with others stacked on them.
+///   don't see yet, see `OutboxQueue+Awaited`, and to those with others stacked on them.
 /// - `bothy_later`: changes that are stacked on others of their record, with the columns of the outbox, see
-///   `Outbox+Later`.
+///   `OutboxQueue+Later`.
 /// - `bothy_cursor`: the position to which each scope was pulled.
 /// - `bothy_stage`: pages of a pull that isn't complete.
 /// - `bothy_unknown`: records of types that this schema doesn't know, kept for a later one.
@@ -38,7 +38,7 @@ enum OutboxTables {
       "CREATE TABLE IF NOT EXISTS bothy_later (\(columns), PRIMARY KEY (type, id, revision)) STRICT, WITHOUT ROWID",
       """
       CREATE INDEX IF NOT EXISTS bothy_outbox_unsent ON bothy_outbox (type, id)
-      WHERE base_version = '\(Outbox.unsentVersion)'
+      WHERE base_version = '\(OutboxQueue.unsentVersion)'
       """,
       """
       CREATE INDEX IF NOT EXISTS bothy_later_together ON bothy_later (together) WHERE together IS NOT NULL

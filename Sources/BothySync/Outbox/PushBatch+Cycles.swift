@@ -7,7 +7,7 @@ extension PushBatchBuilder {
     case group(String)
     case single(RecordID, revision: Int64)
 
-    init(_ entry: OutboxEntry) {
+    init(_ entry: Outbox.Entry) {
       self = entry.group.map { .group($0) } ?? .single(entry.record, revision: entry.revision)
     }
   }
@@ -29,23 +29,23 @@ extension PushBatchBuilder {
       guard let group = groups.min() else { continue }
       isFused = true
       for member in try cycle.flatMap({ try members(of: $0) }) {
-        try Outbox.join(member, to: group, in: transaction)
+        try OutboxQueue.join(member, to: group, in: transaction)
         if case .sent? = visited[member.record] { continue }
         visited[member.record] = nil
         deferred.remove(member.record)
         batch.blocked.removeAll { $0.record == member.record }
       }
-      try Outbox.fuse(group, in: transaction)
+      try OutboxQueue.fuse(group, in: transaction)
       self.groups.subtract(groups)
     }
     return isFused
   }
 
-  private func members(of unit: Unit) throws -> [OutboxEntry] {
+  private func members(of unit: Unit) throws -> [Outbox.Entry] {
     switch unit {
-    case .group(let group): return try Outbox.members(of: group, in: transaction)
+    case .group(let group): return try OutboxQueue.members(of: group, in: transaction)
     case .single(let record, let revision):
-      return try Outbox.change(of: record, at: revision, in: transaction).map { [$0] } ?? []
+      return try OutboxQueue.change(of: record, at: revision, in: transaction).map { [$0] } ?? []
     }
   }
 
@@ -55,12 +55,13 @@ extension PushBatchBuilder {
     guard members.allSatisfy(isReady) else { return [] }
     var needs: Set<Unit> = []
     for member in members {
-      if member.isLater, let beneath = try Outbox.beneath(member, in: transaction), beneath.operationID == nil
+      if member.isLater, let beneath = try OutboxQueue.beneath(member, in: transaction),
+        beneath.operationID == nil
       {
         needs.insert(Unit(beneath))
       }
       for target in try newRecords(neededBy: member) {
-        guard let entry = try Outbox.entry(target, in: transaction), entry.operationID == nil else {
+        guard let entry = try OutboxQueue.entry(target, in: transaction), entry.operationID == nil else {
           continue
         }
         needs.insert(Unit(entry))
@@ -70,9 +71,11 @@ extension PushBatchBuilder {
     return Array(needs)
   }
 
-  private func newRecords(neededBy entry: OutboxEntry) throws -> [RecordID] {
+  private func newRecords(neededBy entry: Outbox.Entry) throws -> [RecordID] {
     let table = try transaction.catalog.table(entry.record.type)
-    guard entry.kind != .delete, let row = try Outbox.local(entry, table, in: transaction) else { return [] }
+    guard entry.kind != .delete, let row = try OutboxQueue.local(entry, table, in: transaction) else {
+      return []
+    }
     let fields =
       try entry.base == nil
       ? table.members(row) : Self.changedFields(table.document(row), since: entry.base)
@@ -82,14 +85,14 @@ extension PushBatchBuilder {
     // wait for it.
     let required = fields.filter { table.schema[$0.key]?.isOptional == false }
     return try newRecords(in: required, table)
-      + needed.filter { try Outbox.entry($0, in: transaction)?.group != nil }
+      + needed.filter { try OutboxQueue.entry($0, in: transaction)?.group != nil }
   }
 
   /// True if a transaction that creates records is stacked on a change that needs new records itself, perhaps those.
-  func isNeededBeneath(_ members: [OutboxEntry]) throws -> Bool {
+  func isNeededBeneath(_ members: [Outbox.Entry]) throws -> Bool {
     guard members.contains(where: { !$0.isLater && $0.kind == .insert }) else { return false }
     return try members.contains { member in
-      guard member.isLater, let beneath = try Outbox.beneath(member, in: transaction),
+      guard member.isLater, let beneath = try OutboxQueue.beneath(member, in: transaction),
         beneath.group == nil, beneath.operationID == nil
       else { return false }
       return try !newRecords(neededBy: beneath).isEmpty

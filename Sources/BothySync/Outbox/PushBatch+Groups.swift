@@ -7,7 +7,7 @@ extension PushBatchBuilder {
   /// again.
   mutating func addGroups() throws {
     repeat {
-      for group in try Outbox.groups(in: transaction) where !isFull && batch.items.count < limit {
+      for group in try OutboxQueue.groups(in: transaction) where !isFull && batch.items.count < limit {
         try add(group: group)
         try addFollowing()
       }
@@ -16,7 +16,7 @@ extension PushBatchBuilder {
 
   mutating func add(group: String) throws {
     guard !groups.contains(group) else { return }
-    let members = try Outbox.members(of: group, in: transaction)
+    let members = try OutboxQueue.members(of: group, in: transaction)
     // A group is sent after the transactions that it is stacked on.
     guard try members.allSatisfy({ try !$0.isLater || predecessor(of: $0) != nil }) else {
       if try isNeededBeneath(members) { needing.append(.group(group)) }
@@ -30,7 +30,7 @@ extension PushBatchBuilder {
     if let obstacle = members.first(where: { !isReady($0) }) { return block(members, by: obstacle.record) }
     let records = Set(members.map(\.record))
     for record in records where links[record] == nil { visited[record] = .open }
-    var contents: [(entry: OutboxEntry, row: StoredRow?, fields: [String: JSONValue])] = []
+    var contents: [(entry: Outbox.Entry, row: StoredRow?, fields: [String: JSONValue])] = []
     var waiting: RecordID?
     for member in members {
       guard member.kind != .delete else {
@@ -68,18 +68,18 @@ extension PushBatchBuilder {
 
   /// Adds a group whose outcome is unknown again just as it was sent.
   mutating func addGroupInDoubt(_ group: String, _ records: Set<RecordID>?) throws {
-    let members = try Outbox.membersInDoubt(of: group, in: transaction)
+    let members = try OutboxQueue.membersInDoubt(of: group, in: transaction)
     let found = try members.compactMap { entry in
-      try Outbox.sentOperation(of: entry, in: transaction).map { (operation: $0, entry: entry) }
+      try OutboxQueue.sentOperation(of: entry, in: transaction).map { (operation: $0, entry: entry) }
     }
     guard found.count == members.count else {
-      for member in members { try Outbox.recall(member.record, member.operationID, in: transaction) }
+      for member in members { try OutboxQueue.recall(member.record, member.operationID, in: transaction) }
       return
     }
     if let records, !found.contains(where: { records.contains($0.operation.record) }) { return }
     guard try members.allSatisfy({ try goesBeneath($0) }) else {
       // The server didn't apply what one of them was made on, so it applied none of them.
-      for member in members { try Outbox.recall(member.record, member.operationID, in: transaction) }
+      for member in members { try OutboxQueue.recall(member.record, member.operationID, in: transaction) }
       return
     }
     var waiting: RecordID?
@@ -100,7 +100,7 @@ extension PushBatchBuilder {
     for member in records { visited[member] = .blocked(by: record) }
   }
 
-  func isReady(_ entry: OutboxEntry) -> Bool {
+  func isReady(_ entry: Outbox.Entry) -> Bool {
     entry.state == .pending && entry.operationID == nil && entry.retryAt <= now
       && !heldTypes.contains(entry.record.type)
   }
@@ -112,7 +112,7 @@ extension PushBatchBuilder {
       guard let type = field.kind.target?.type, let value = fields[field.name] else { continue }
       for id in value.stringValue.map({ [$0] }) ?? value.arrayValue?.compactMap(\.stringValue) ?? [] {
         let target = RecordID(type: type, id: id)
-        if try Outbox.mark(target, in: transaction)?.kind == .insert { found.append(target) }
+        if try OutboxQueue.mark(target, in: transaction)?.kind == .insert { found.append(target) }
       }
     }
     return found
@@ -120,7 +120,7 @@ extension PushBatchBuilder {
 
   /// Sends first what a group needs. Returns false if that can't be sent now.
   private mutating func isSent(_ target: RecordID) throws -> Bool {
-    guard let entry = try Outbox.entry(target, in: transaction) else { return true }
+    guard let entry = try OutboxQueue.entry(target, in: transaction) else { return true }
     if visited[target] == nil, entry.state == .pending, entry.retryAt <= now, entry.operationID == nil,
       depth < Self.depthLimit
     {
@@ -138,7 +138,7 @@ extension PushBatchBuilder {
   }
 
   /// Blocks all of the group. Doesn't report an obstacle that is only in doubt, because this request resolves it.
-  private mutating func block(_ members: [OutboxEntry], by obstacle: RecordID) {
+  private mutating func block(_ members: [Outbox.Entry], by obstacle: RecordID) {
     let isInDoubt = members.contains { $0.record == obstacle && $0.operationID != nil }
     for member in members
     where visited[member.record].map({ if case .sent = $0 { false } else { true } }) ?? true {
@@ -148,10 +148,10 @@ extension PushBatchBuilder {
   }
 
   private func inSendingOrder(
-    _ contents: [(entry: OutboxEntry, row: StoredRow?, fields: [String: JSONValue])]
-  ) throws -> [(entry: OutboxEntry, row: StoredRow?, fields: [String: JSONValue])] {
+    _ contents: [(entry: Outbox.Entry, row: StoredRow?, fields: [String: JSONValue])]
+  ) throws -> [(entry: Outbox.Entry, row: StoredRow?, fields: [String: JSONValue])] {
     let order = transaction.catalog.tablesByReference.map(\.schema.name)
-    func rank(_ entry: OutboxEntry) -> Int {
+    func rank(_ entry: Outbox.Entry) -> Int {
       let position = order.firstIndex(of: entry.record.type) ?? 0
       switch entry.kind {
       case .insert: return position

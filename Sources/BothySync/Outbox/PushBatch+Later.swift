@@ -10,30 +10,30 @@ extension PushBatchBuilder {
     /// The revision that it was made from.
     var revision: Int64
     /// The record after the operation, or `nil` for a deletion.
-    var base: OutboxEntry.Base?
+    var base: Outbox.Entry.Base?
   }
 
   /// Returns the entries of some records. For an entry with a transaction or stacked changes, also returns the entries
   /// of all records that its transactions changed.
-  func needed(by records: [RecordID]) throws -> [OutboxEntry] {
-    var needed: [OutboxEntry] = []
+  func needed(by records: [RecordID]) throws -> [Outbox.Entry] {
+    var needed: [Outbox.Entry] = []
     var seen: Set<RecordID> = []
     for record in records {
-      guard let entry = try Outbox.entry(record, in: transaction) else { continue }
+      guard let entry = try OutboxQueue.entry(record, in: transaction) else { continue }
       let closure =
-        try entry.group != nil || entry.isBeneath ? Outbox.closure(of: record, in: transaction) : [entry]
+        try entry.group != nil || entry.isBeneath ? OutboxQueue.closure(of: record, in: transaction) : [entry]
       needed += closure.filter { seen.insert($0.record).inserted }
     }
     return needed
   }
 
   /// Notes that the changes stacked on an entry may follow its operation.
-  mutating func link(_ entry: OutboxEntry, _ operation: String) throws {
+  mutating func link(_ entry: Outbox.Entry, _ operation: String) throws {
     guard entry.isBeneath else { return }
     let table = try transaction.catalog.table(entry.record.type)
-    let base = try Outbox.local(entry, table, in: transaction).map { row in
-      OutboxEntry.Base(
-        version: Outbox.unsentVersion, fields: table.document(row), container: row.container)
+    let base = try OutboxQueue.local(entry, table, in: transaction).map { row in
+      Outbox.Entry.Base(
+        version: OutboxQueue.unsentVersion, fields: table.document(row), container: row.container)
     }
     links[entry.record] = Link(operation: operation, revision: entry.revision, base: base)
     if !following.contains(entry.record) { following.append(entry.record) }
@@ -41,9 +41,9 @@ extension PushBatchBuilder {
 
   /// Returns the operation that a stacked change follows. Returns `nil` if the change beneath isn't sent in this batch,
   /// or leaves the record in another state than the change was made on.
-  func predecessor(of entry: OutboxEntry) throws -> String? {
+  func predecessor(of entry: Outbox.Entry) throws -> String? {
     guard entry.isLater, let link = links[entry.record], link.base == entry.base,
-      try Outbox.later(of: entry.record, above: link.revision, limit: 1, in: transaction).first?.revision
+      try OutboxQueue.later(of: entry.record, above: link.revision, limit: 1, in: transaction).first?.revision
         == entry.revision
     else { return nil }
     return link.operation
@@ -53,7 +53,7 @@ extension PushBatchBuilder {
   mutating func addFollowing() throws {
     while let record = following.popLast(), !isFull, batch.items.count < limit {
       guard let link = links[record],
-        let next = try Outbox.later(of: record, above: link.revision, limit: 1, in: transaction).first
+        let next = try OutboxQueue.later(of: record, above: link.revision, limit: 1, in: transaction).first
       else { continue }
       if next.operationID != nil {
         try addInDoubt(next)
@@ -67,16 +67,17 @@ extension PushBatchBuilder {
 
   /// Adds the change that a change in doubt was made on before it. Returns false if that one is no longer in doubt,
   /// because the server hasn't applied it.
-  mutating func goesBeneath(_ entry: OutboxEntry) throws -> Bool {
+  mutating func goesBeneath(_ entry: Outbox.Entry) throws -> Bool {
     guard entry.isLater else { return true }
-    guard let beneath = try Outbox.beneath(entry, in: transaction), let operation = beneath.operationID else {
+    guard let beneath = try OutboxQueue.beneath(entry, in: transaction), let operation = beneath.operationID
+    else {
       return false
     }
     if batch.items.contains(where: { $0.operation.id == operation }) { return true }
     if let group = beneath.sentGroup {
       try addGroupInDoubt(group, nil)
     } else if try goesBeneath(beneath), batch.items.count < limit,
-      let sent = try Outbox.sentOperation(of: beneath, in: transaction)
+      let sent = try OutboxQueue.sentOperation(of: beneath, in: transaction)
     {
       try addInDoubt(sent, of: beneath)
     }
@@ -85,24 +86,24 @@ extension PushBatchBuilder {
 
   /// Reports the members of transactions that can't be sent yet.
   mutating func noteWaiting() throws {
-    guard !isFull, batch.items.count < limit, try Outbox.hasLater(in: transaction) else { return }
-    for group in try Outbox.groups(in: transaction) where !groups.contains(group) {
-      let members = try Outbox.members(of: group, in: transaction)
+    guard !isFull, batch.items.count < limit, try OutboxQueue.hasLater(in: transaction) else { return }
+    for group in try OutboxQueue.groups(in: transaction) where !groups.contains(group) {
+      let members = try OutboxQueue.members(of: group, in: transaction)
       guard let obstacle = members.first(where: \.isLater) else { continue }
       batch.blocked += members.filter { !$0.isLater }.map { ($0.record, obstacle.record) }
     }
   }
 
   /// Adds a stacked change in doubt again just as it was sent.
-  private mutating func addInDoubt(_ entry: OutboxEntry) throws {
+  private mutating func addInDoubt(_ entry: Outbox.Entry) throws {
     if let group = entry.sentGroup { return try addGroupInDoubt(group, nil) }
-    guard let operation = try Outbox.sentOperation(of: entry, in: transaction) else {
-      return try Outbox.recall(entry.record, entry.operationID, in: transaction)
+    guard let operation = try OutboxQueue.sentOperation(of: entry, in: transaction) else {
+      return try OutboxQueue.recall(entry.record, entry.operationID, in: transaction)
     }
     try addInDoubt(operation, of: entry)
   }
 
-  private mutating func add(later entry: OutboxEntry) throws {
+  private mutating func add(later entry: Outbox.Entry) throws {
     let record = entry.record
     guard entry.state == .pending, entry.retryAt <= now, !heldTypes.contains(record.type),
       try predecessor(of: entry) != nil

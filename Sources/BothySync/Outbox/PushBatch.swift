@@ -23,7 +23,7 @@ struct PushBatch: Sendable {
   /// The number of entries that were dropped because their record isn't here.
   var repaired = 0
   /// Entries that no server accepts as they are, and the reasons.
-  var refused: [(entry: OutboxEntry, rejection: Rejection)] = []
+  var refused: [(entry: Outbox.Entry, rejection: Rejection)] = []
 
   var operations: [SyncOperation] { items.map(\.operation) }
 
@@ -136,10 +136,10 @@ struct PushBatchBuilder {
       if let group {
         try addGroupInDoubt(group, records)
       } else if batch.items.count < limit, records?.contains(record) ?? true,
-        let entry = try Outbox.entry(record, in: transaction)
+        let entry = try OutboxQueue.entry(record, in: transaction)
       {
-        guard let operation = try Outbox.sentOperation(of: entry, in: transaction) else {
-          try Outbox.recall(record, in: transaction)
+        guard let operation = try OutboxQueue.sentOperation(of: entry, in: transaction) else {
+          try OutboxQueue.recall(record, in: transaction)
           continue
         }
         if try needsBlobs(operation, revision: entry.revision) || waits(operation) { continue }
@@ -158,7 +158,9 @@ struct PushBatchBuilder {
       for id in value.stringValue.map({ [$0] }) ?? value.arrayValue?.compactMap(\.stringValue) ?? [] {
         let target = RecordID(type: type, id: id)
         if target == operation.record { continue }
-        guard let entry = try Outbox.entry(target, in: transaction), entry.kind == .insert else { continue }
+        guard let entry = try OutboxQueue.entry(target, in: transaction), entry.kind == .insert else {
+          continue
+        }
         if case .sent? = visited[target] { continue }
         visited[operation.record] = .blocked(by: target)
         batch.blocked.append((operation.record, target))
@@ -173,19 +175,19 @@ struct PushBatchBuilder {
     try? JSONReader.read(bytes) { try SyncOperation(from: &$0) }  // what this module wrote is else readable
   }
 
-  mutating func addInDoubt(_ operation: SyncOperation, of entry: OutboxEntry) throws {
+  mutating func addInDoubt(_ operation: SyncOperation, of entry: Outbox.Entry) throws {
     let revision = entry.sentRevision ?? entry.revision
     batch.items.append(.init(operation: operation, revision: revision, isPartial: false, isInDoubt: true))
     visited[operation.record] = .sent
     if revision == entry.revision { try link(entry, operation.id) }
   }
 
-  private mutating func addPhase(_ kind: SyncOperation.Kind, _ table: TypeTable) throws {
+  private mutating func addPhase(_ kind: ChangeKind, _ table: TypeTable) throws {
     let type = table.schema.name
     guard !heldTypes.contains(type) else { return }
     var last = ""
     while batch.items.count < limit && !isFull {
-      let entries = try Outbox.entries(
+      let entries = try OutboxQueue.entries(
         where: "type = ? AND id > ? AND kind = ? AND state = 0 AND operation IS NULL AND retry_at <= ?",
         [.text(type), .text(last), .int(kind.number), .int(now)], limit: limit, in: transaction)
       for entry in entries where batch.items.count < limit && visited[entry.record] == nil {
@@ -197,7 +199,7 @@ struct PushBatchBuilder {
     }
   }
 
-  mutating func add(_ entry: OutboxEntry) throws {
+  mutating func add(_ entry: Outbox.Entry) throws {
     guard visited[entry.record] == nil else { return }
     if let group = entry.group { return try add(group: group) }
     let table = try transaction.catalog.table(entry.record.type)
@@ -234,7 +236,7 @@ struct PushBatchBuilder {
 
   /// True if the entry waits for blobs that the server isn't known to have. Entries that refer to it wait too.
   mutating func needsBlobs(
-    _ record: RecordID, _ kind: SyncOperation.Kind, _ revision: Int64, _ fields: [String: JSONValue],
+    _ record: RecordID, _ kind: ChangeKind, _ revision: Int64, _ fields: [String: JSONValue],
     _ table: TypeTable
   ) throws -> Bool {
     guard !table.blobFields.isEmpty else { return false }
@@ -259,15 +261,15 @@ struct PushBatchBuilder {
 
   /// Returns the row and the fields to send. Drops the entry and returns `nil` if it has nothing to send.
   mutating func content(
-    of entry: OutboxEntry, _ table: TypeTable
+    of entry: Outbox.Entry, _ table: TypeTable
   ) throws -> (row: StoredRow, fields: [String: JSONValue])? {
-    guard let row = try Outbox.local(entry, table, in: transaction) else {
+    guard let row = try OutboxQueue.local(entry, table, in: transaction) else {
       // A broken invariant: an entry without its row. The record becomes what the server last reported.
       let noted = try Journal.note(Journal.Row(entry, .withdrawn, .unsendable), in: transaction)
       if entry.isLater {
-        try Outbox.removeLater(entry, in: transaction)
+        try OutboxQueue.removeLater(entry, in: transaction)
       } else {
-        try Outbox.end(entry, noted, in: transaction)
+        try OutboxQueue.end(entry, noted, in: transaction)
       }
       batch.repaired += 1
       return nil
@@ -286,7 +288,7 @@ struct PushBatchBuilder {
     {
       var agreed = Journal.Row(entry, .accepted, entry.isHidden ? .online : .agreed)
       agreed.version = entry.base?.version
-      try Outbox.end(entry, Journal.note(agreed, in: transaction), in: transaction)
+      try OutboxQueue.end(entry, Journal.note(agreed, in: transaction), in: transaction)
       return nil
     }
     return (row, fields)
@@ -306,7 +308,9 @@ struct PushBatchBuilder {
     for id in ids {
       let target = RecordID(type: type, id: id)
       if target == owner { continue }
-      guard let entry = try Outbox.entry(target, in: transaction), entry.kind == .insert else { continue }
+      guard let entry = try OutboxQueue.entry(target, in: transaction), entry.kind == .insert else {
+        continue
+      }
       if deferred.contains(target) { return target }
       if visited[target] == nil, !heldTypes.contains(type), entry.state == .pending, entry.retryAt <= now,
         entry.operationID == nil,
@@ -323,7 +327,7 @@ struct PushBatchBuilder {
   }
 
   mutating func send(
-    _ entry: OutboxEntry, _ table: TypeTable, fields: [String: JSONValue], isPartial: Bool,
+    _ entry: Outbox.Entry, _ table: TypeTable, fields: [String: JSONValue], isPartial: Bool,
     container: String? = nil, group: SyncOperation.Group? = nil
   ) throws {
     // A deletion on the server since this position wins over the record that it gets back.
@@ -338,7 +342,7 @@ struct PushBatchBuilder {
       modified: sendsTimes && entry.isEditTimeReliable && !entry.isHidden ? entry.edited : nil,
       sharing: entry.kind == .delete ? nil : entry.sharing, group: group)
     operation.after = try predecessor(of: entry)
-    try Outbox.setSent(
+    try OutboxQueue.setSent(
       operation, of: entry, revision: isPartial ? entry.revision - 1 : entry.revision, in: transaction)
     visited[entry.record] = .sent
     batch.items.append(.init(operation: operation, revision: entry.revision, isPartial: isPartial))
@@ -348,7 +352,7 @@ struct PushBatchBuilder {
   /// Returns the fields of `document` that differ from the base, with null for cleared ones. Without a base, returns
   /// all.
   static func changedFields(
-    _ document: FieldsDocument, since base: OutboxEntry.Base?
+    _ document: FieldsDocument, since base: Outbox.Entry.Base?
   ) throws -> [String: JSONValue] {
     let now = try document.members()
     guard let base else { return now }

@@ -3,7 +3,7 @@ import BothyStore
 /// The secrets of pending changes. They are added to operations when these are sent, and forgotten once no change waits
 /// for them. The outbox never stores them.
 struct SecretWork {
-  let store: Store
+  let store: LocalStore
 
   /// Returns the operations with the stored secrets, and over them those of a change that is being written. Throws
   /// `RemoteError`, with nothing sent, if secrets exist and others can read the connection to the server.
@@ -55,7 +55,7 @@ struct SecretWork {
   /// True if no change is stacked on an operation. Secrets are stored for a record and not for a change, so they are
   /// sent with its last operation, and with no transaction before theirs.
   private func isLast(_ operation: SyncOperation) throws -> Bool {
-    let last = try store.read { try Outbox.last(of: operation.record, in: $0) }
+    let last = try store.read { try OutboxQueue.last(of: operation.record, in: $0) }
     return last.map { $0.operationID == operation.id } ?? true
   }
 
@@ -64,7 +64,7 @@ struct SecretWork {
     catalog.tables.contains { !$0.sensitivePositions.isEmpty }
   }
 
-  static func secrets(of record: RecordID, in store: Store) throws -> Secrets {
+  static func secrets(of record: RecordID, in store: LocalStore) throws -> Secrets {
     guard let table = store.catalog.tableIfKnown(record.type) else { return Secrets() }
     return try secrets(of: record, table, store.secrets)
   }
@@ -88,7 +88,7 @@ struct SecretWork {
   static func sendMoved(in transaction: WriteTransaction, clock: SyncClock) throws {
     guard try SyncValues.value(movedKey, in: transaction) != nil else { return }
     for key in try transaction.secretStore?.keys() ?? [] {
-      try Outbox(clock: clock).touch(key.record, in: transaction)
+      try OutboxQueue(clock: clock).touch(key.record, in: transaction)
     }
     try SyncValues.remove(movedKey, in: transaction)
   }
@@ -97,7 +97,7 @@ struct SecretWork {
   /// being written stays.
   static func sweep(in transaction: WriteTransaction) throws {
     guard let secrets = transaction.secretStore, areKept(by: transaction.catalog) else { return }
-    for key in try secrets.keys() where try Outbox.mark(key.record, in: transaction) == nil {
+    for key in try secrets.keys() where try OutboxQueue.mark(key.record, in: transaction) == nil {
       try secrets.remove(key)
     }
   }

@@ -4,7 +4,7 @@ import BothyStore
 extension Settlement {
   /// Returns the record after an operation that the server answered without fields.
   func made(
-    _ operation: SyncOperation, _ entry: OutboxEntry, _ version: String, _ modified: Int64
+    _ operation: SyncOperation, _ entry: Outbox.Entry, _ version: String, _ modified: Int64
   ) throws -> ServerRecord {
     let isNew = operation.kind == .insert
     let known = isNew ? .nobody : try KnownSharing.sharing(of: entry.record, in: transaction)
@@ -20,25 +20,25 @@ extension Settlement {
 
   /// Lays a change of all fields on the server's record, of which nothing was kept here. Members without a field in
   /// this schema stay as the server has them.
-  func lay(_ entry: OutboxEntry, on live: ServerRecord, _ table: TypeTable) throws {
-    guard let mine = try Outbox.local(entry, table, in: transaction) else { return }
+  func lay(_ entry: Outbox.Entry, on live: ServerRecord, _ table: TypeTable) throws {
+    guard let mine = try OutboxQueue.local(entry, table, in: transaction) else { return }
     var members = try live.fields.members().filter { table.schema[$0.key] == nil }
     members.merge(try table.document(mine).members()) { $1 }
     var repaired = false
     let row = try table.row(
       FieldsDocument(members), container: mine.container ?? live.container, version: live.version,
       repaired: &repaired)
-    try Outbox.setLocal(entry, table, row, in: transaction)
+    try OutboxQueue.setLocal(entry, table, row, in: transaction)
     try know(live)
-    try Outbox.reopen(entry.record, base: OutboxEntry.Base(live), kind: .update, in: transaction)
+    try OutboxQueue.reopen(entry.record, base: Outbox.Entry.Base(live), kind: .update, in: transaction)
   }
 
   /// Makes the hidden record the server's version.
-  func hide(_ live: ServerRecord, _ entry: OutboxEntry) throws {
+  func hide(_ live: ServerRecord, _ entry: Outbox.Entry) throws {
     let table = try transaction.catalog.table(entry.record.type)
     var repaired = false
     let row = try table.row(live, repaired: &repaired)
-    try Outbox.setLocal(entry, table, row, in: transaction)
+    try OutboxQueue.setLocal(entry, table, row, in: transaction)
     try know(live)
   }
 

@@ -7,7 +7,7 @@ extension Settlement {
   struct Member {
     var item: PushBatch.Item
     var verdict: Outcome.Verdict
-    var entry: OutboxEntry
+    var entry: Outbox.Entry
   }
 
   mutating func settle(group: SyncOperation.Group, _ sent: [(item: PushBatch.Item, verdict: Outcome.Verdict)])
@@ -20,7 +20,7 @@ extension Settlement {
     }
     // A change that was decided about meanwhile no longer belongs to the transaction.
     let members = try sent.compactMap { item, verdict -> Member? in
-      guard let entry = try Outbox.entry(item.operation.record, in: transaction),
+      guard let entry = try OutboxQueue.entry(item.operation.record, in: transaction),
         entry.operationID == item.operation.id
       else { return nil }
       return Member(item: item, verdict: verdict, entry: entry)
@@ -30,12 +30,12 @@ extension Settlement {
       for member in members { try postpone(member.entry, doubt) }
       return
     }
-    for member in members { try Outbox.recall(member.entry.record, in: transaction) }
+    for member in members { try OutboxQueue.recall(member.entry.record, in: transaction) }
     // Changes that were edited since are sent as they are now, and decided then.
     let isAsSent =
       members.count == sent.count
       && members.allSatisfy { $0.entry.revision == $0.item.revision && $0.entry.group == nil }
-    let refused = members.compactMap { member -> (OutboxEntry, Rejection)? in
+    let refused = members.compactMap { member -> (Outbox.Entry, Rejection)? in
       guard case .rejected(let rejection) = member.verdict, rejection.code != Rejection.incompleteGroup else {
         return nil
       }
@@ -72,7 +72,7 @@ extension Settlement {
     for members in undecided {
       let isOpen = try members.contains { member in
         guard case .conflict(let current) = member.verdict,
-          let entry = try Outbox.entry(member.entry.record, in: transaction)
+          let entry = try OutboxQueue.entry(member.entry.record, in: transaction)
         else { return false }
         // A deletion of a record that the server never had is open until it is decided.
         let isDecided = current != nil && entry.base?.version == current?.version
@@ -83,7 +83,7 @@ extension Settlement {
     undecided = []
   }
 
-  private func isPulled(_ entry: OutboxEntry) throws -> Bool {
+  private func isPulled(_ entry: Outbox.Entry) throws -> Bool {
     let table = try transaction.catalog.table(entry.record.type)
     let row = try transaction.row(table, id: entry.record.id)
     let container = row?.container ?? entry.container ?? entry.record.type
@@ -91,24 +91,24 @@ extension Settlement {
   }
 
   /// Treats a change that can't be sent like one that the server has rejected, with all of its transaction.
-  mutating func refuse(unsent entry: OutboxEntry, _ rejection: Rejection) throws {
+  mutating func refuse(unsent entry: Outbox.Entry, _ rejection: Rejection) throws {
     if entry.isHidden {
-      return try Outbox.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
+      return try OutboxQueue.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
     }
-    let unit = try entry.group == nil ? [entry] : Outbox.unit(of: entry.record, in: transaction)
+    let unit = try entry.group == nil ? [entry] : OutboxQueue.unit(of: entry.record, in: transaction)
     try refuse([(entry, rejection)], unit, isAsSent: true)
     try absorbRefused()
   }
 
   /// Joins single changes to the rejected transactions that they are stacked on, because they may cure the rejection.
   mutating func absorbRefused() throws {
-    for record in refusedTogether { try Outbox.absorb(record, at: clock.now(), in: transaction) }
+    for record in refusedTogether { try OutboxQueue.absorb(record, at: clock.now(), in: transaction) }
     refusedTogether = []
   }
 
   /// Stores the reasons with the rejected members. The others wait with them.
   private mutating func refuse(
-    _ refused: [(entry: OutboxEntry, rejection: Rejection)], _ members: [OutboxEntry], isAsSent: Bool
+    _ refused: [(entry: Outbox.Entry, rejection: Rejection)], _ members: [Outbox.Entry], isAsSent: Bool
   ) throws {
     let isDiscarded = refused.contains { rejections($0.entry.record.type) == .discardAndRefetch }
     for (entry, rejection) in refused {
@@ -130,8 +130,8 @@ extension Settlement {
   }
 
   private mutating func decide(_ members: [Member]) throws {
-    var choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)] = []
-    var failures: [(entry: OutboxEntry, error: any Error)] = []
+    var choices: [(entry: Outbox.Entry, current: ServerRecord?, choice: MergeDecision)] = []
+    var failures: [(entry: Outbox.Entry, error: any Error)] = []
     for member in members {
       guard case .conflict(let current) = member.verdict else { continue }
       guard let decision = decisions[member.item.operation.id], decision.revision == member.entry.revision
@@ -155,7 +155,7 @@ extension Settlement {
 
   /// Carries out the decisions. If the server's state stays for one record that was changed here, it stays for all.
   mutating func carryOut(
-    _ choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)], of unit: [OutboxEntry]
+    _ choices: [(entry: Outbox.Entry, current: ServerRecord?, choice: MergeDecision)], of unit: [Outbox.Entry]
   ) throws {
     if try choices.contains(where: { try keepsServer($0.choice, $0.entry, $0.current) }) {
       let known = Dictionary(
@@ -178,10 +178,10 @@ extension Settlement {
   }
 
   private func keepsServer(
-    _ choice: MergeDecision, _ entry: OutboxEntry, _ current: ServerRecord?
+    _ choice: MergeDecision, _ entry: Outbox.Entry, _ current: ServerRecord?
   ) throws -> Bool {
     let table = try transaction.catalog.table(entry.record.type)
-    let row = try Outbox.local(entry, table, in: transaction)
+    let row = try OutboxQueue.local(entry, table, in: transaction)
     switch choice {
     case .server: return isEdited(entry, row, table)
     case .client: return false
@@ -195,24 +195,25 @@ extension Settlement {
 
   /// Undoes the local change. The record becomes the newest version that the server has reported, because a pull
   /// doesn't report it again.
-  private mutating func giveWay(_ entry: OutboxEntry, _ current: ServerRecord?) throws {
+  private mutating func giveWay(_ entry: Outbox.Entry, _ current: ServerRecord?) throws {
     // A change that gave way with another of its transaction has already ended.
-    guard let entry = try Outbox.current(entry, in: transaction) else { return }
+    guard let entry = try OutboxQueue.current(entry, in: transaction) else { return }
     let table = try transaction.catalog.table(entry.record.type)
-    let lost = try Outbox.local(entry, table, in: transaction).map { table.document($0) }
+    let lost = try OutboxQueue.local(entry, table, in: transaction).map { table.document($0) }
     report.overwritten.append(Overwritten(record: entry.record, fields: lost))
-    let told = try entry.told(since: current) ?? Outbox.told(of: entry, in: transaction)
+    let told = try entry.told(since: current) ?? OutboxQueue.told(of: entry, in: transaction)
     let version = current.flatMap { $0.isAbsence ? nil : $0.version }
-    let noted = try journal(entry, .overwritten, .together, loses: true, to: told, version: version)
+    let noted = try journal(entry, .overwritten, .atomic, loses: true, to: told, version: version)
     if entry.isLater {
       // Changes stacked on it by another transaction have lost their base.
-      guard let next = try Outbox.undo(later: entry, noted, in: transaction), let group = next.group else {
+      guard let next = try OutboxQueue.undo(later: entry, noted, in: transaction), let group = next.group
+      else {
         return
       }
-      for entry in try Outbox.members(of: group, in: transaction) { try giveWay(entry, nil) }
+      for entry in try OutboxQueue.members(of: group, in: transaction) { try giveWay(entry, nil) }
       return
     }
-    try Outbox.takeOut(entry, in: transaction)
+    try OutboxQueue.takeOut(entry, in: transaction)
     try InboxDecision.revert(entry, told: current, noted, in: transaction)
     report.note(
       entry.record, try transaction.exists(entry.record) ? .updatedCache : .removedFromCache)
@@ -225,7 +226,7 @@ extension Settlement {
 extension Settlement {
   /// A record that waits with others, and the version of it that a pull brings.
   struct PullConflict: Sendable {
-    var entry: OutboxEntry
+    var entry: Outbox.Entry
     var change: ServerRecord
   }
 
@@ -233,13 +234,13 @@ extension Settlement {
   static func pullConflicts(
     _ page: SyncResponse.Page, in transaction: ReadTransaction
   ) throws -> [PullConflict] {
-    guard !page.more, try Outbox.hasGroups(in: transaction) else { return [] }
+    guard !page.more, try OutboxQueue.hasGroups(in: transaction) else { return [] }
     let state = try PullState.load(page.scope, in: transaction)
     let isRebasing = page.reset || state.isResetting
     var found: [RecordID: PullConflict] = [:]
     func look(_ changes: [ServerRecord]) throws {
       for change in changes {
-        guard let entry = try Outbox.entry(change.id, in: transaction),
+        guard let entry = try OutboxQueue.entry(change.id, in: transaction),
           entry.group != nil || entry.sentGroup != nil || entry.isBeneath
         else { continue }
         let base = entry.base?.version ?? ""
@@ -266,7 +267,7 @@ extension Settlement {
     let conflicts = try Self.pullConflicts(page, in: transaction)
     if conflicts.isEmpty { return true }
     for conflict in conflicts {
-      let unit = try Outbox.unit(of: conflict.entry.record, in: transaction)
+      let unit = try OutboxQueue.unit(of: conflict.entry.record, in: transaction)
       if unit.contains(where: { $0.operationID != nil }) { return false }
       if try decision(on: conflict.entry, conflict.change) == nil { return false }
     }
@@ -284,8 +285,8 @@ extension Settlement {
   private mutating func settle(
     _ first: PullConflict, _ open: [RecordID: PullConflict], _ done: inout [RecordID: Int64]
   ) throws {
-    let unit = try Outbox.unit(of: first.entry.record, in: transaction)
-    var choices: [(entry: OutboxEntry, current: ServerRecord?, choice: MergeDecision)] = []
+    let unit = try OutboxQueue.unit(of: first.entry.record, in: transaction)
+    var choices: [(entry: Outbox.Entry, current: ServerRecord?, choice: MergeDecision)] = []
     var isFailed = false
     for entry in unit where !entry.isLater {
       guard let conflict = open[entry.record] else { continue }
@@ -301,7 +302,7 @@ extension Settlement {
 
   /// Returns the policy's decision about a change of a page, or `nil` if it can't be known now.
   private func decision(
-    on entry: OutboxEntry, _ change: ServerRecord
+    on entry: Outbox.Entry, _ change: ServerRecord
   ) throws -> Result<MergeDecision, any Error>? {
     if let known = pullDecisions[entry.record], known.version == change.version,
       known.decision.revision == entry.revision

@@ -9,15 +9,15 @@ extension Settlement {
   }
 
   mutating func reject(
-    _ item: PushBatch.Item, _ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection
+    _ item: PushBatch.Item, _ entry: Outbox.Entry, _ table: TypeTable, _ rejection: Rejection
   ) throws {
     if entry.isHidden && !rejection.leavesDoubt {
-      return try Outbox.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
+      return try OutboxQueue.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
     }
     guard entry.revision == item.revision else {
       // Edited since: it is sent as it is now, unless the rejection leaves it in doubt.
       try tell(failure(entry, rejection, nextRetry: clock.now()))
-      return rejection.leavesDoubt ? () : try Outbox.recall(entry.record, in: transaction)
+      return rejection.leavesDoubt ? () : try OutboxQueue.recall(entry.record, in: transaction)
     }
     if rejections(entry.record.type) == .discardAndRefetch && !rejection.leavesDoubt {
       try report.failures.append(failure(entry, rejection, nextRetry: nil))
@@ -27,20 +27,20 @@ extension Settlement {
   }
 
   /// Undoes the local change. The row becomes what the server last reported, and the next pull requests the record.
-  mutating func discard(_ entry: OutboxEntry, _ table: TypeTable, _ rejection: Rejection) throws {
-    let lost = try Outbox.local(entry, table, in: transaction).map { table.document($0) }
+  mutating func discard(_ entry: Outbox.Entry, _ table: TypeTable, _ rejection: Rejection) throws {
+    let lost = try OutboxQueue.local(entry, table, in: transaction).map { table.document($0) }
     report.overwritten.append(Overwritten(record: entry.record, fields: lost))
     let noted = try journal(
       entry, .rejected, .rejectionPolicy, loses: true, to: entry.told, reason: rejection)
-    let container = try Outbox.serverContainer(of: entry, in: transaction)
+    let container = try OutboxQueue.serverContainer(of: entry, in: transaction)
     try InboxDecision.undo(entry, noted, in: transaction)
     try Refetch.mark(entry.record, in: container, in: transaction)
   }
 
   /// Keeps the entry with the reason and retries it later. An entry that was rejected as often as its type allows is
   /// quarantined until a decision. A change on which the server failed inside wasn't rejected, and is always retried.
-  mutating func postpone(_ entry: OutboxEntry, _ rejection: Rejection) throws {
-    var state = OutboxEntry.State.pending
+  mutating func postpone(_ entry: Outbox.Entry, _ rejection: Rejection) throws {
+    var state = Outbox.Entry.State.pending
     if case .quarantine(let limit) = rejections(entry.record.type), entry.attempts + 1 >= limit,
       rejection.code != Rejection.mergeFailed && !rejection.leavesDoubt
     {
@@ -48,7 +48,7 @@ extension Settlement {
     }
     let retryAt = clock.now() + backoff.milliseconds(attempt: entry.attempts + 1)
     let noted = try tell(failure(entry, rejection, nextRetry: state == .pending ? retryAt : nil))
-    try Outbox.postpone(
+    try OutboxQueue.postpone(
       entry.record, rejection, noted, until: retryAt, state: state, staysInDoubt: rejection.leavesDoubt,
       in: transaction)
   }
@@ -60,10 +60,10 @@ extension Settlement {
     return try Journal.note(failure, at: clock.now(), in: transaction)
   }
 
-  func failure(_ entry: OutboxEntry, _ rejection: Rejection, nextRetry: Int64?) throws -> SyncFailure {
+  func failure(_ entry: Outbox.Entry, _ rejection: Rejection, nextRetry: Int64?) throws -> SyncFailure {
     SyncFailure(
       record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
       nextRetry: nextRetry, revision: entry.revision,
-      local: try Outbox.localContent(of: entry.record, in: transaction))
+      local: try OutboxQueue.localContent(of: entry.record, in: transaction))
   }
 }

@@ -4,7 +4,7 @@ import BothyStore
 extension Settlement {
   /// True if the verdict shows that the record is visible, in a scope that this device pulls.
   func isInSight(
-    _ verdict: Outcome.Verdict, _ operation: SyncOperation, _ entry: OutboxEntry
+    _ verdict: Outcome.Verdict, _ operation: SyncOperation, _ entry: Outbox.Entry
   ) throws -> Bool {
     let container: String
     switch verdict {
@@ -19,7 +19,7 @@ extension Settlement {
   /// True if an operation moved the record out of all scopes that this device pulls, or a conflict shows that others
   /// did.
   func isMovedAway(
-    _ operation: SyncOperation, _ verdict: Outcome.Verdict, _ entry: OutboxEntry
+    _ operation: SyncOperation, _ verdict: Outcome.Verdict, _ entry: Outbox.Entry
   ) throws -> Bool {
     var destination = operation.kind == .update ? operation.container : nil
     if case .conflict(let current?) = verdict { destination = current.isDeleted ? nil : current.container }
@@ -31,12 +31,12 @@ extension Settlement {
 
   /// Evicts the record. If changes of it are still pending, it is evicted when they are settled.
   func letGo(_ id: RecordID, _ table: TypeTable) throws {
-    guard let left = try Outbox.entry(id, in: transaction) else {
+    guard let left = try OutboxQueue.entry(id, in: transaction) else {
       try transaction.evict(table, id: id.id)
       return
     }
-    let here = try Outbox.local(left, table, in: transaction)
+    let here = try OutboxQueue.local(left, table, in: transaction)
     let isMoved = here.map { left.destination($0.container) != nil } ?? false
-    if !isMoved { try Outbox.leave(id, in: transaction) }
+    if !isMoved { try OutboxQueue.leave(id, in: transaction) }
   }
 }

@@ -9,11 +9,11 @@ struct Settlement {
   let backoff: Backoff
   /// The decisions on conflicts, made before the transaction, by operation id.
   let decisions: [String: ConflictDecision]
-  let configuration: SyncConfiguration
+  let configuration: SyncOptions
   /// The decisions on records of transactions that a pull brings in other versions.
   var pullDecisions: [RecordID: PullDecision] = [:]
   /// The scopes that syncs pull as configured.
-  var pulls: [PullScope] = []
+  var pulls: [SyncScope] = []
   /// The history of the answer, or `nil` from a server without an identity.
   var history: ServerHistory?
   /// Transactions whose conflicts wait for the pages that show the server's versions.
@@ -45,15 +45,16 @@ struct Settlement {
 
   mutating func settle(_ item: PushBatch.Item, _ verdict: Outcome.Verdict) throws {
     let id = item.operation.record
-    guard var entry = try Outbox.entry(id, in: transaction), entry.operationID == item.operation.id else {
+    guard var entry = try OutboxQueue.entry(id, in: transaction), entry.operationID == item.operation.id
+    else {
       // The operation belongs to a change on top of another that wasn't accepted.
-      return verdict.isApplied ? () : try Outbox.recall(id, item.operation.id, in: transaction)
+      return verdict.isApplied ? () : try OutboxQueue.recall(id, item.operation.id, in: transaction)
     }
     let table = try transaction.catalog.table(id.type)
     // Read before the journal is trimmed, because its limits may leave nothing of the entry.
     defer { if entry.isHidden { outcomes[id] = try? decided(id, entry.revision) } }
     if try entry.isLeaving && isInSight(verdict, item.operation, entry) {
-      try Outbox.leave(id, isLeaving: false, in: transaction)
+      try OutboxQueue.leave(id, isLeaving: false, in: transaction)
       entry.isLeaving = false
     }
     switch verdict {
@@ -62,7 +63,7 @@ struct Settlement {
     case .conflict(let current):
       try conflict(item, GivenBack.merging(entry, in: transaction), table, current)
     case .rejected(let rejection): try reject(item, entry, table, rejection)
-    case .waiting: try Outbox.recall(id, in: transaction)
+    case .waiting: try OutboxQueue.recall(id, in: transaction)
     }
     if try entry.isLeaving || isMovedAway(item.operation, verdict, entry) { try letGo(id, table) }
   }
@@ -86,7 +87,7 @@ struct Settlement {
   // MARK: applied
 
   private mutating func acknowledge(
-    _ item: PushBatch.Item, _ entry: OutboxEntry, _ table: TypeTable, version: String, modified: Int64,
+    _ item: PushBatch.Item, _ entry: Outbox.Entry, _ table: TypeTable, version: String, modified: Int64,
     _ record: ServerRecord?
   ) throws {
     let id = item.operation.record
@@ -114,7 +115,7 @@ struct Settlement {
           beneath: entry, told ?? made(item.operation, entry, version, modified), newer, noted)
       }
       if let told = newer ?? told { return try end(entry, told, noted) }
-      try Outbox.remove(id, noted, in: transaction)
+      try OutboxQueue.remove(id, noted, in: transaction)
       try know(item.operation)
       // A record that was deleted and created again here is the one that the server had.
       let metadata = metadata(of: item.operation, modified).filled(from: entry.origin)
@@ -123,20 +124,20 @@ struct Settlement {
     }
     if isDeletion {
       // Deleted there as requested, and created again here since.
-      try Outbox.reopen(
+      try OutboxQueue.reopen(
         id, base: nil, told: tombstone, kind: entry.kind == .delete ? .delete : .insert, in: transaction)
     } else {
       let fields = try record?.fields ?? Self.result(of: item.operation, on: entry.base)
-      try Outbox.reopen(
+      try OutboxQueue.reopen(
         id,
-        base: OutboxEntry.Base(
+        base: Outbox.Entry.Base(
           version: version, fields: fields, container: record?.container ?? item.operation.container,
           metadata: record?.metadata ?? metadata(of: item.operation, modified)),
         kind: entry.kind == .delete ? .delete : .update, in: transaction)
       try know(item.operation)
-      try Outbox.reduceSharing(of: entry, by: item.operation.sharing, in: transaction)
+      try OutboxQueue.reduceSharing(of: entry, by: item.operation.sharing, in: transaction)
     }
-    if let newer { try Outbox.hear(newer, in: transaction) }
+    if let newer { try OutboxQueue.hear(newer, in: transaction) }
   }
 
   /// Returns the metadata of a record that the server answered without fields.
@@ -147,7 +148,7 @@ struct Settlement {
   }
 
   /// Returns the server's fields after an operation that it answered without fields.
-  static func result(of operation: SyncOperation, on base: OutboxEntry.Base?) throws -> FieldsDocument {
+  static func result(of operation: SyncOperation, on base: Outbox.Entry.Base?) throws -> FieldsDocument {
     guard operation.kind == .update, let base else { return FieldsDocument(operation.fields) }
     var members = try base.fields.members()
     for (name, value) in operation.fields { members[name] = value.isNull ? nil : value }
@@ -157,13 +158,13 @@ struct Settlement {
   // MARK: conflicts
 
   private mutating func conflict(
-    _ item: PushBatch.Item, _ entry: OutboxEntry, _ table: TypeTable, _ current: ServerRecord?
+    _ item: PushBatch.Item, _ entry: Outbox.Entry, _ table: TypeTable, _ current: ServerRecord?
   ) throws {
     let id = item.operation.record
     let live = current.flatMap { $0.isDeleted ? nil : $0 }
     if entry.kind == .delete && live == nil { return try wasDeleted(entry, current) }
     if let live, entry.isWhole { return try lay(entry, on: live, table) }
-    if let live, entry.kind != .delete, let row = try Outbox.local(entry, table, in: transaction),
+    if let live, entry.kind != .delete, let row = try OutboxQueue.local(entry, table, in: transaction),
       table.document(row) == live.fields, row.container ?? id.type == live.container,
       try !Self.countsUp(row, entry.base, table)
     {
@@ -172,14 +173,14 @@ struct Settlement {
     }
     guard let decision = decisions[item.operation.id], decision.revision == entry.revision else {
       // Edited while the policy ran: the change is sent and decided again.
-      return try Outbox.recall(id, in: transaction)
+      return try OutboxQueue.recall(id, in: transaction)
     }
     switch decision.result {
     case .failure(let error):
       if let found = error as? UnreadableRecord { try setAside(found, current) }
       let rejection = Rejection(mergeError: error)
       if entry.isHidden {
-        return try Outbox.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
+        return try OutboxQueue.refuse(awaited: entry, rejection, at: clock.now(), in: transaction)
       }
       try postpone(entry, rejection)
     case .success(.server): try takeServer(entry, table, live, current)
@@ -189,13 +190,14 @@ struct Settlement {
   }
 
   /// Settles a record that both sides deleted.
-  mutating func wasDeleted(_ entry: OutboxEntry, _ current: ServerRecord?) throws {
+  mutating func wasDeleted(_ entry: Outbox.Entry, _ current: ServerRecord?) throws {
     report.note(entry.record, .alreadyDeleted)
     try end(entry, current ?? .unknown(entry.record), journal(entry, .accepted, .agreed))
   }
 
   /// True if a counter was changed here. Then equal content doesn't mean that both sides made the same change.
-  private static func countsUp(_ row: StoredRow, _ base: OutboxEntry.Base?, _ table: TypeTable) throws -> Bool
+  private static func countsUp(_ row: StoredRow, _ base: Outbox.Entry.Base?, _ table: TypeTable) throws
+    -> Bool
   {
     let counters = table.schema.fields.filter { $0.merge == .counter }
     guard !counters.isEmpty else { return false }
@@ -204,16 +206,16 @@ struct Settlement {
   }
 
   /// True if anything but the sharing of the record was changed here.
-  func isEdited(_ entry: OutboxEntry, _ row: StoredRow?, _ table: TypeTable) -> Bool {
+  func isEdited(_ entry: Outbox.Entry, _ row: StoredRow?, _ table: TypeTable) -> Bool {
     guard let row else { return true }
     return table.document(row) != entry.base?.fields || entry.destination(row.container) != nil
   }
 
   mutating func takeServer(
-    _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
+    _ entry: Outbox.Entry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
   ) throws {
     let id = entry.record
-    let row = try Outbox.local(entry, table, in: transaction)
+    let row = try OutboxQueue.local(entry, table, in: transaction)
     let isSame =
       row.map { table.document($0) } == live?.fields && row?.container ?? id.type == live?.container
     let noted: Journal.Noted
@@ -224,7 +226,7 @@ struct Settlement {
       let lost = row.map { table.document($0) }
       if isEdited(entry, row, table) { report.overwritten.append(Overwritten(record: id, fields: lost)) }
       noted = try journal(entry, .overwritten, .merge, loses: true, to: current, version: live?.version)
-      try Outbox.takeOut(entry, in: transaction)
+      try OutboxQueue.takeOut(entry, in: transaction)
     }
     if let live {
       try become(live, entry, noted)
@@ -234,9 +236,11 @@ struct Settlement {
     } else {
       var orphans = Orphans(transaction, orphans)
       // Removes the entry first, because one that recreates the record may follow it.
-      try Outbox.remove(id, noted, in: transaction)
+      try OutboxQueue.remove(id, noted, in: transaction)
       if try orphans.deletes(id) {
-        if try Outbox.show(entry, told: current ?? .unknown(id), in: transaction) { report.repaired += 1 }
+        if try OutboxQueue.show(entry, told: current ?? .unknown(id), in: transaction) {
+          report.repaired += 1
+        }
         report.note(id, .removedFromCache)
       }
       report.overwritten += orphans.overwritten
@@ -245,21 +249,21 @@ struct Settlement {
 
   /// Keeps the local state pending, now against the server's version.
   mutating func takeClient(
-    _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
+    _ entry: Outbox.Entry, _ table: TypeTable, _ live: ServerRecord?, _ current: ServerRecord?
   ) throws {
-    if let live, var row = try Outbox.local(entry, table, in: transaction),
+    if let live, var row = try OutboxQueue.local(entry, table, in: transaction),
       entry.base != nil && entry.destination(row.container) == nil
     {
       // The record wasn't moved here, so the server decides about its container.
       row.container = live.container == table.schema.name ? nil : live.container
       if entry.awaited != nil {
-        try Outbox.setLocal(entry, table, row, in: transaction)
+        try OutboxQueue.setLocal(entry, table, row, in: transaction)
       } else {
         try transaction.setContainer(live.container, table, id: entry.record.id)
       }
     }
     if let live { try know(live) }
-    let kind: SyncOperation.Kind = entry.kind == .delete ? .delete : live == nil ? .insert : .update
+    let kind: ChangeKind = entry.kind == .delete ? .delete : live == nil ? .insert : .update
     try reopen(entry, live, current, kind)
   }
 
@@ -267,11 +271,11 @@ struct Settlement {
   /// remembers the base of its edits. If others create it again too, it is merged against that base, and fields that
   /// weren't edited here are theirs.
   private mutating func reopen(
-    _ entry: OutboxEntry, _ live: ServerRecord?, _ current: ServerRecord?, _ kind: SyncOperation.Kind
+    _ entry: Outbox.Entry, _ live: ServerRecord?, _ current: ServerRecord?, _ kind: ChangeKind
   ) throws {
     let id = entry.record
-    try Outbox.reopen(
-      id, base: live.map { OutboxEntry.Base($0) }, told: live == nil ? current : nil, kind: kind,
+    try OutboxQueue.reopen(
+      id, base: live.map { Outbox.Entry.Base($0) }, told: live == nil ? current : nil, kind: kind,
       in: transaction)
     if live == nil, let base = entry.base {
       try GivenBack.note(id, GivenBack.State(base: base, position: nil), in: transaction)
@@ -279,7 +283,7 @@ struct Settlement {
   }
 
   mutating func take(
-    merged fields: [String: JSONValue], _ entry: OutboxEntry, _ table: TypeTable, _ live: ServerRecord?,
+    merged fields: [String: JSONValue], _ entry: Outbox.Entry, _ table: TypeTable, _ live: ServerRecord?,
     _ current: ServerRecord?
   ) throws {
     let id = entry.record
@@ -291,7 +295,7 @@ struct Settlement {
         document = table.document(carried)
       }
     }
-    let before = try Outbox.local(entry, table, in: transaction)
+    let before = try OutboxQueue.local(entry, table, in: transaction)
     let isMovedThere = live.map { $0.container != entry.container ?? id.type } ?? false
     let moved = isMovedThere ? nil : before.flatMap { entry.destination($0.container) }
     let container = moved ?? live?.container ?? before?.container ?? id.type
@@ -315,9 +319,9 @@ struct Settlement {
     var repaired = false
     let row = try table.row(
       document, container: container, version: live?.version, repaired: &repaired)
-    try Outbox.setLocal(entry, table, row, in: transaction)
+    try OutboxQueue.setLocal(entry, table, row, in: transaction)
     if entry.isBeneath {
-      try Outbox.rebase(id, from: before, to: row, movesDoubt: true, in: transaction)
+      try OutboxQueue.rebase(id, from: before, to: row, movesDoubt: true, in: transaction)
     }
     if let live { try know(live) }
     try reopen(entry, live, current, live == nil ? .insert : .update)
@@ -325,7 +329,7 @@ struct Settlement {
 
   /// True if a field edited here ends with another value than the local edit gave it.
   static func losesEdit(
-    _ local: FieldsDocument, _ base: OutboxEntry.Base?, _ merged: FieldsDocument
+    _ local: FieldsDocument, _ base: Outbox.Entry.Base?, _ merged: FieldsDocument
   ) throws -> Bool {
     let result = try merged.members()
     return try PushBatchBuilder.changedFields(local, since: base).contains {
@@ -337,7 +341,7 @@ struct Settlement {
 
   /// Makes the record the server's version. Sharing that the server lacks stays pending, because a conflict over fields
   /// or containers doesn't decide about it.
-  private mutating func become(_ live: ServerRecord, _ entry: OutboxEntry, _ noted: Journal.Noted) throws {
+  private mutating func become(_ live: ServerRecord, _ entry: Outbox.Entry, _ noted: Journal.Noted) throws {
     guard entry.sharing?.rest(over: live.sharing) != nil, entry.kind != .delete else {
       return try end(entry, live, noted)
     }
@@ -345,14 +349,14 @@ struct Settlement {
       try put(live)
     } else {
       let table = try transaction.catalog.table(entry.record.type)
-      let before = try Outbox.local(entry, table, in: transaction)
+      let before = try OutboxQueue.local(entry, table, in: transaction)
       try hide(live, entry)
-      if entry.isBeneath, let now = try Outbox.entry(entry.record, in: transaction) {
-        let current = try Outbox.local(now, table, in: transaction)
-        try Outbox.rebase(entry.record, from: before, to: current, movesDoubt: true, in: transaction)
+      if entry.isBeneath, let now = try OutboxQueue.entry(entry.record, in: transaction) {
+        let current = try OutboxQueue.local(now, table, in: transaction)
+        try OutboxQueue.rebase(entry.record, from: before, to: current, movesDoubt: true, in: transaction)
       }
     }
-    try Outbox.reopen(entry.record, base: OutboxEntry.Base(live), kind: .update, in: transaction)
+    try OutboxQueue.reopen(entry.record, base: Outbox.Entry.Base(live), kind: .update, in: transaction)
   }
 
   private func know(_ operation: SyncOperation) throws {
@@ -369,12 +373,12 @@ struct Settlement {
   }
 
   /// Ends the record's pending changes. The record becomes the newest version that was reported.
-  mutating func end(_ entry: OutboxEntry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
-    let isRepaired = try Outbox.end(entry, told: told, isPulling: isPulling, noted, in: transaction)
+  mutating func end(_ entry: Outbox.Entry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
+    let isRepaired = try OutboxQueue.end(entry, told: told, isPulling: isPulling, noted, in: transaction)
     if isRepaired { report.repaired += 1 }
   }
 
   mutating func put(_ record: ServerRecord) throws {
-    if try Outbox.apply(record, in: transaction) { report.repaired += 1 }
+    if try OutboxQueue.apply(record, in: transaction) { report.repaired += 1 }
   }
 }

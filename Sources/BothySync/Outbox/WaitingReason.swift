@@ -9,7 +9,7 @@ package enum WaitingReason: Sendable, Hashable {
   /// The server rejected it, and it is sent again from this time on, in milliseconds since 1970.
   case retry(at: Int64)
   /// The server rejected another record that was written together with it.
-  case together(RecordID)
+  case atomic(RecordID)
   /// It was sent, and the answer was lost. It is sent again under the same id.
   case answer
   /// The server lacks a record that it refers to, and that record can't be sent yet.
@@ -25,7 +25,7 @@ package enum WaitingReason: Sendable, Hashable {
     case .draft: "draft"
     case .decision: "decision"
     case .retry: "retry"
-    case .together: "together"
+    case .atomic: "together"
     case .answer: "answer"
     case .reference: "reference"
     case .blobs: "blobs"
@@ -37,14 +37,14 @@ package enum WaitingReason: Sendable, Hashable {
   package var isForSync: Bool {
     switch self {
     case .nextSync, .answer, .blobs: true
-    case .draft, .decision, .retry, .together, .reference: false
+    case .draft, .decision, .retry, .atomic, .reference: false
     }
   }
 
   /// The record that it waits for, or `nil`.
   package var record: RecordID? {
     switch self {
-    case .together(let record), .reference(let record): record
+    case .atomic(let record), .reference(let record): record
     default: nil
     }
   }
@@ -53,7 +53,7 @@ package enum WaitingReason: Sendable, Hashable {
 extension SyncedStore {
   /// Returns the reason of each of these entries, on one snapshot. Costs a look-up for each record and blob that one
   /// names.
-  package func waitingReasons(for entries: [OutboxEntry]) throws -> [WaitingReason] {
+  package func waitingReasons(for entries: [Outbox.Entry]) throws -> [WaitingReason] {
     let now = clock.now()
     return try store.read { transaction in
       try entries.map { try Self.waitingReason($0, now: now, in: transaction) }
@@ -61,14 +61,16 @@ extension SyncedStore {
   }
 
   private static func waitingReason(
-    _ entry: OutboxEntry, now: Int64, in transaction: ReadTransaction
+    _ entry: Outbox.Entry, now: Int64, in transaction: ReadTransaction
   ) throws -> WaitingReason {
     switch entry.state {
     case .held: return .draft
     case .quarantined: return .decision
     case .pending: break
     }
-    if let other = try Outbox.refusedMember(with: entry, in: transaction) { return .together(other.record) }
+    if let other = try OutboxQueue.refusedMember(with: entry, in: transaction) {
+      return .atomic(other.record)
+    }
     if entry.retryAt > now { return .retry(at: entry.retryAt) }
     if entry.operationID != nil { return .answer }
     guard entry.kind != .delete, let record = try transaction.record(entry.record) else { return .nextSync }
@@ -89,7 +91,7 @@ extension SyncedStore {
       guard let target = field.kind.target?.type else { continue }
       for id in record[field.name].referencedIDs {
         let other = RecordID(type: target, id: id)
-        guard other != record.recordID, let entry = try Outbox.entry(other, in: transaction),
+        guard other != record.recordID, let entry = try OutboxQueue.entry(other, in: transaction),
           entry.kind == .insert, entry.state != .pending || entry.retryAt > now
         else { continue }
         return other

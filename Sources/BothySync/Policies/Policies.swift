@@ -1,31 +1,15 @@
-/// The source of the answer to a read. Under every policy the answer is the content of the local store after any
-/// network result was merged, pending changes included.
-public enum FetchPolicy: String, Sendable, Hashable, CaseIterable {
-  /// Reads from the server. Without an answer the read throws.
-  case networkOnly
-  /// Reads from the server, or from the local store without an answer. The default.
-  case networkElseCache
-  /// Reads from the local store only.
-  case cacheOnly
-  /// Reads from the local store, or from the server if the local store has no result.
-  case cacheElseNetwork
-  /// Syncs the container first, in both directions, then reads from the local store, even if the sync failed.
-  case syncThenCache
-  /// Reads from the local store at once, and requests a sync from a running `SyncedStore.run()`. Observers receive its
-  /// changes. Without `run()` nothing is requested.
-  case cacheThenRefresh
-}
-
 /// The destination that a write reaches first.
-public enum SavePolicy: String, Sendable, Hashable, CaseIterable {
-  /// The server first, then the local store. Without an answer the change is stored locally and pending.
-  case networkThenCache
-  /// The server only. Without an answer the write throws and nothing is stored.
-  case networkOnly
-  /// The local store only, pending until the next sync.
-  case cacheOnly
-  /// The local store first, durably, then the server at once. The default.
-  case cacheThenNetwork
+public enum WritePolicy: String, Sendable, Hashable, CaseIterable {
+  /// The local file; sent with the next sync.
+  case local
+  /// The local file, durably, then the server at once. The default.
+  case localThenRemote
+  /// The server, then the local file. Without an answer the change is stored locally and pending.
+  case remoteThenLocal
+  /// The server. Without an answer the write throws, and nothing is stored.
+  case remote
+  /// The local file; not sent before `Outbox.release`.
+  case draft
 }
 
 /// The treatment of a change that the server rejects permanently. It never applies to throttling, or to a missing
@@ -64,7 +48,7 @@ public enum UnevaluablePolicy: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The directions of a sync.
-public enum SyncScope: String, Sendable, Hashable, CaseIterable {
+public enum SyncDirection: String, Sendable, Hashable, CaseIterable {
   /// Sends pending changes and pulls nothing.
   case push
   /// Pulls the server's changes and sends nothing.
@@ -84,28 +68,25 @@ public enum IfRunning: String, Sendable, Hashable, CaseIterable {
 /// The options of one call that differ from the store's configuration. `nil` leaves the configuration's value.
 public struct RequestOptions: Sendable, Hashable {
   /// The source of a read. Types that are not synced are always read from the local store.
-  public var fetchPolicy: FetchPolicy?
+  public var readPolicy: ReadPolicy?
   /// The destination that a write reaches first. Changes of server-only types are always sent to the server, and types
   /// that are not synced stay here.
-  public var savePolicy: SavePolicy?
+  public var writePolicy: WritePolicy?
   /// False if results of the network aren't stored in the local store.
   public var cacheResults: Bool?
-  /// True if a saved record isn't synced until it is released.
-  public var isDraft: Bool
   /// True if a deletion of a record that isn't on this device is sent, in case the server has it.
   public var assumesRemote: Bool
-  /// The longest time a read under `.syncThenCache` waits for its sync. The sync continues after that.
+  /// The longest time a read under `.syncThenLocal` waits for its sync. The sync continues after that.
   public var timeout: Duration?
 
   /// Makes options that differ from the configuration in the given values.
   public init(
-    fetchPolicy: FetchPolicy? = nil, savePolicy: SavePolicy? = nil, cacheResults: Bool? = nil,
-    isDraft: Bool = false, assumesRemote: Bool = false, timeout: Duration? = nil
+    readPolicy: ReadPolicy? = nil, writePolicy: WritePolicy? = nil, cacheResults: Bool? = nil,
+    assumesRemote: Bool = false, timeout: Duration? = nil
   ) {
-    self.fetchPolicy = fetchPolicy
-    self.savePolicy = savePolicy
+    self.readPolicy = readPolicy
+    self.writePolicy = writePolicy
     self.cacheResults = cacheResults
-    self.isDraft = isDraft
     self.assumesRemote = assumesRemote
     self.timeout = timeout
   }

@@ -1,16 +1,16 @@
 /// The two systems that Bothy replaces, each as one configuration.
-extension SyncConfiguration {
+extension SyncOptions {
   /// The behavior of the mobile SDK with a cache for apps of one backend. Reads and saves use the network first. A sync
   /// runs on request only and sends local changes only. The server wins if its record has changed since. Rejected
   /// changes stay pending. A sync that is requested while one runs does nothing. `SyncCallbacks` reports a sync in that
   /// SDK's form.
   ///
   /// In that SDK the cache is off by default; here `cache` is `.enabled`.
-  public static var stackMob: SyncConfiguration {
-    var configuration = SyncConfiguration()
-    configuration.fetchPolicy = .networkOnly
-    configuration.savePolicy = .networkThenCache
-    configuration.mergePolicies = MergePolicies(.serverModifiedWins)
+  public static var stackMob: SyncOptions {
+    var configuration = SyncOptions()
+    configuration.readPolicy = .remote
+    configuration.writePolicy = .remoteThenLocal
+    configuration.mergePolicies = MergePolicies(.remoteWins)
     configuration.rejectionPolicy = .keepPending
     configuration.scope = .push
     configuration.sendsLocalTimes = false
@@ -23,10 +23,10 @@ extension SyncConfiguration {
   /// The behavior of the bridge between a local and a remote storage. Every read syncs its container first and reads
   /// from the local store. Every save is durable locally first and then sent. The server wins conflicts if its record
   /// is newer, and rejected changes are always undone. Containers with pending changes are synced every ten minutes.
-  public static var ntiBridge: SyncConfiguration {
-    var configuration = SyncConfiguration()
-    configuration.fetchPolicy = .syncThenCache
-    configuration.savePolicy = .cacheThenNetwork
+  public static var ntiBridge: SyncOptions {
+    var configuration = SyncOptions()
+    configuration.readPolicy = .syncThenLocal
+    configuration.writePolicy = .localThenRemote
     configuration.mergePolicies = MergePolicies(.remoteNewerWins)
     configuration.rejectionPolicy = .discardAndRefetch
     configuration.scope = .both

@@ -37,7 +37,7 @@ public struct SyncCallbacks: Sendable {
   public func deliver(_ report: SyncReport) async {
     if report.missed > 0 { await missed?(report.missed) }
     for (kind, callback) in [
-      (SyncOperation.Kind.insert, failedInserts), (.update, failedUpdates), (.delete, failedDeletes),
+      (ChangeKind.insert, failedInserts), (.update, failedUpdates), (.delete, failedDeletes),
     ] {
       let failures = report.failures.filter { $0.operation == kind }
       if !failures.isEmpty { await callback?(failures) }
@@ -79,7 +79,7 @@ extension SyncedStore {
   /// Syncs and calls the callbacks. A sync without a network calls the completion. While another sync runs, this one
   /// joins it, or does nothing and calls no closure, as `configuration.ifRunning` says.
   @discardableResult
-  public func sync(_ scope: SyncScope? = nil, telling callbacks: SyncCallbacks) async -> SyncReport {
+  public func sync(_ scope: SyncDirection? = nil, telling callbacks: SyncCallbacks) async -> SyncReport {
     let report = await sync(scope)
     if report.skipped != .alreadyRunning { await callbacks.deliver(report) }
     return report

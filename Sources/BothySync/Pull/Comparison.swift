@@ -6,9 +6,9 @@ public import BothyStore
 /// Runs while no sync does, just after a pull. The server's version counts for clean records. A record with pending
 /// work keeps it, and the server's version is noted beside it.
 struct Comparison: Sendable {
-  let store: Store
+  let store: LocalStore
   let remote: any RemoteStorage
-  let scope: PullScope
+  let scope: SyncScope
   /// The server's position that was pulled to, if it is known. At another position nothing is compared.
   var position: Int64?
 
@@ -87,7 +87,7 @@ struct Comparison: Sendable {
     var repaired: [RecordID] = []
     var kept: [RecordID] = []
     for record in records {
-      if let entry = try Outbox.entry(record.id, in: transaction) {
+      if let entry = try OutboxQueue.entry(record.id, in: transaction) {
         try keep(entry, record, in: transaction)
         kept.append(record.id)
       } else if try isAsCompared(record.id, difference, in: transaction) {
@@ -97,12 +97,12 @@ struct Comparison: Sendable {
           continue
         }
         guard table.schema.isSynced else { continue }
-        try Outbox.apply(record, in: transaction)
+        try OutboxQueue.apply(record, in: transaction)
         repaired.append(record.id)
       }
     }
     for id in difference.extra {
-      if try Outbox.mark(id, in: transaction) != nil {
+      if try OutboxQueue.mark(id, in: transaction) != nil {
         kept.append(id)
       } else if try isAsCompared(id, difference, in: transaction) {
         if let table = transaction.catalog.tableIfKnown(id.type) {
@@ -119,7 +119,7 @@ struct Comparison: Sendable {
 
   /// Keeps a record with pending work. If the server has other content in the version that the work is based on, the
   /// work is rebased on that content. If the server has another version, the next sync settles both.
-  private static func keep(_ entry: OutboxEntry, _ record: ServerRecord, in transaction: WriteTransaction)
+  private static func keep(_ entry: Outbox.Entry, _ record: ServerRecord, in transaction: WriteTransaction)
     throws
   {
     guard let table = transaction.catalog.tableIfKnown(record.id.type) else { return }
@@ -128,9 +128,9 @@ struct Comparison: Sendable {
       return
     }
     guard let base = entry.base, base.version == record.version, entry.operationID == nil else {
-      return try Outbox.hear(record, in: transaction)
+      return try OutboxQueue.hear(record, in: transaction)
     }
-    if entry.kind != .delete, let row = try Outbox.local(entry, table, in: transaction) {
+    if entry.kind != .delete, let row = try OutboxQueue.local(entry, table, in: transaction) {
       var members = try record.fields.members()
       for (name, value) in try PushBatchBuilder.changedFields(table.document(row), since: base) {
         members[name] = value.isNull ? nil : value
@@ -139,9 +139,9 @@ struct Comparison: Sendable {
       let new = try table.row(
         FieldsDocument(members), container: row.container ?? record.id.type, version: record.version,
         repaired: &repaired)
-      try Outbox.setLocal(entry, table, new, in: transaction)
+      try OutboxQueue.setLocal(entry, table, new, in: transaction)
     }
-    try Outbox.reopen(record.id, base: OutboxEntry.Base(record), kind: entry.kind, in: transaction)
+    try OutboxQueue.reopen(record.id, base: Outbox.Entry.Base(record), kind: entry.kind, in: transaction)
   }
 
   /// True if the record still has the version that was compared.
@@ -156,7 +156,7 @@ struct Comparison: Sendable {
 /// The result of a comparison with the server.
 public struct RepairReport: Sendable, Hashable {
   /// The scope that was compared.
-  public var scope: PullScope
+  public var scope: SyncScope
   /// True if the local records, without pending changes, equal the server's.
   public var isEqual = false
   /// Records that were replaced by the server's versions, or removed because the server has none.

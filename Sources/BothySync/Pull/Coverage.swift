@@ -49,13 +49,13 @@ enum Coverage {
   }
 
   /// Forgets the answers that may have included records of a scope which were removed here.
-  static func forget(in scope: PullScope, in transaction: WriteTransaction) throws {
+  static func forget(in scope: SyncScope, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       """
       DELETE FROM bothy_coverage WHERE ?1 OR \(Self.holds)
         OR ?3 AND substr(\(Self.container), 1, length(?2) + 1) = ?2 || '/'
       """, in: transaction.database)
-    delete.bind(scope == .space ? 1 : 0, at: 1)
+    delete.bind(scope == .everything ? 1 : 0, at: 1)
     delete.bind(scope.container, at: 2)
     delete.bind(scope.includesChildren ? 1 : 0, at: 3)
     try delete.run()

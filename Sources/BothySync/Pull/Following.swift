@@ -4,11 +4,11 @@ import Synchronization
 
 /// The scopes that a store pulls unless a call names others.
 final class FollowedScopes: Sendable {
-  private let scopes: Mutex<[PullScope]>
+  private let scopes: Mutex<[SyncScope]>
 
-  init(_ scopes: [PullScope]) { self.scopes = Mutex(scopes) }
+  init(_ scopes: [SyncScope]) { self.scopes = Mutex(scopes) }
 
-  var current: [PullScope] {
+  var current: [SyncScope] {
     get { scopes.withLock { $0 } }
     set { scopes.withLock { $0 = newValue } }
   }
@@ -21,18 +21,18 @@ final class FollowedScopes: Sendable {
 enum Following {
   private static let key = "following"
 
-  static func stored(in transaction: ReadTransaction) throws -> [PullScope]? {
+  static func stored(in transaction: ReadTransaction) throws -> [SyncScope]? {
     guard let text = try SyncValues.value(key, in: transaction) else { return nil }
     return try JSONValue(parsing: text).arrayValue?.compactMap { value in
       value["container"]?.stringValue.map {
-        PullScope(container: $0, includesChildren: value["children"] == true)
+        SyncScope(container: $0, includesChildren: value["children"] == true)
       }
     }
   }
 
   /// Returns the scopes that the file at `path` pulls, or `nil`. Opens the file for reading only.
-  static func stored(at path: String) throws -> [PullScope]? {
-    let schema = try Store.storedSchema(at: path)
+  static func stored(at path: String) throws -> [SyncScope]? {
+    let schema = try LocalStore.storedSchema(at: path)
     do {
       return try Connections.reading(path) { database in
         guard try database.tableExists("bothy_sync") else { return nil }
@@ -46,7 +46,7 @@ enum Following {
   /// Returns the number of evicted records. Costs one look-up if nothing changes, and otherwise one scan of the types'
   /// tables.
   @discardableResult
-  static func change(to scopes: [PullScope], in transaction: WriteTransaction) throws -> Int {
+  static func change(to scopes: [SyncScope], in transaction: WriteTransaction) throws -> Int {
     let before = try stored(in: transaction)
     guard before != scopes else { return 0 }
     try save(scopes, in: transaction)
@@ -57,7 +57,7 @@ enum Following {
     return try evict(before, left, in: transaction)
   }
 
-  private static func save(_ scopes: [PullScope], in transaction: WriteTransaction) throws {
+  private static func save(_ scopes: [SyncScope], in transaction: WriteTransaction) throws {
     let value = scopes.map { scope in
       JSONValue.object(["container": .string(scope.container), "children": .bool(scope.includesChildren)])
     }
@@ -67,24 +67,24 @@ enum Following {
   /// Marks records with pending work that are evicted when it is done, and unmarks those that stay after all. A record
   /// stays if its local container or the server's is in the new scopes.
   private static func reconsider(
-    _ before: [PullScope], _ now: [PullScope], in transaction: WriteTransaction
+    _ before: [SyncScope], _ now: [SyncScope], in transaction: WriteTransaction
   ) throws {
-    for entry in try Outbox.entries(in: transaction) {
+    for entry in try OutboxQueue.entries(in: transaction) {
       let places = [
-        try Outbox.container(of: entry, in: transaction),
-        try Outbox.serverContainer(of: entry, in: transaction),
+        try OutboxQueue.container(of: entry, in: transaction),
+        try OutboxQueue.serverContainer(of: entry, in: transaction),
       ]
-      func isIn(_ scopes: [PullScope]) -> Bool { scopes.contains { places.contains(where: $0.contains) } }
+      func isIn(_ scopes: [SyncScope]) -> Bool { scopes.contains { places.contains(where: $0.contains) } }
       if isIn(now) {
-        if entry.isLeaving { try Outbox.leave(entry.record, isLeaving: false, in: transaction) }
+        if entry.isLeaving { try OutboxQueue.leave(entry.record, isLeaving: false, in: transaction) }
       } else if isIn(before) {
-        try Outbox.leave(entry.record, in: transaction)
+        try OutboxQueue.leave(entry.record, in: transaction)
       }
     }
   }
 
   private static func evict(
-    _ before: [PullScope], _ now: [PullScope], in transaction: WriteTransaction
+    _ before: [SyncScope], _ now: [SyncScope], in transaction: WriteTransaction
   ) throws -> Int {
     func isGone(_ container: String) -> Bool {
       before.contains { $0.contains(container) } && !now.contains { $0.contains(container) }

@@ -19,7 +19,7 @@ enum GivenBack {
 
   /// The last state of a record on the server, and the position of the server that no longer has it.
   struct State {
-    var base: OutboxEntry.Base
+    var base: Outbox.Entry.Base
     /// The server's position when it was read, or `nil` if it reports none. A deletion after this position counts.
     var position: String?
   }
@@ -33,11 +33,11 @@ enum GivenBack {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        container, edited_unsure) VALUES (?, ?, ?, \(Outbox.newRevision), 0, 0, 0, 0, ?, ?, ?, 1)
+        container, edited_unsure) VALUES (?, ?, ?, \(OutboxQueue.newRevision), 0, 0, 0, 0, ?, ?, ?, 1)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)
-    insert.bind((current == nil ? SyncOperation.Kind.insert : .update).number, at: 3)
+    insert.bind((current == nil ? ChangeKind.insert : .update).number, at: 3)
     insert.bind(current?.version, at: 4)
     insert.bind(current?.fields, at: 5)
     insert.bind(current?.container, at: 6)
@@ -88,7 +88,7 @@ enum GivenBack {
   }
 
   /// Returns the state that an entry returns to the server, or `nil` for ordinary work. One look-up.
-  static func state(of entry: OutboxEntry, in transaction: ReadTransaction) throws -> State? {
+  static func state(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> State? {
     let select = try PreparedStatement(
       """
       SELECT version, fields, container, position FROM bothy_given
@@ -101,13 +101,13 @@ enum GivenBack {
     defer { select.reset() }
     guard try select.step() else { return nil }
     return State(
-      base: OutboxEntry.Base(
+      base: Outbox.Entry.Base(
         version: select.text(at: 0) ?? "", fields: FieldsDocument(canonical: select.bytes(at: 1)),
         container: select.text(at: 2)), position: select.text(at: 3))
   }
 
   /// Returns the entry for a merge. Content that is being returned wasn't changed here, so it becomes the base.
-  static func merging(_ entry: OutboxEntry, in transaction: ReadTransaction) throws -> OutboxEntry {
+  static func merging(_ entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Outbox.Entry {
     guard let state = try state(of: entry, in: transaction) else { return entry }
     var seen = entry
     seen.base = state.base

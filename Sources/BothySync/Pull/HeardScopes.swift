@@ -9,9 +9,9 @@ import Synchronization
 final class HeardScopes: Sendable {
   /// The greatest age of the file's time, in milliseconds.
   static let interval: Int64 = 3_600_000
-  private let times = Mutex<[PullScope: Int64]>([:])
+  private let times = Mutex<[SyncScope: Int64]>([:])
 
-  func note(_ scope: PullScope, at time: Int64) {
+  func note(_ scope: SyncScope, at time: Int64) {
     times.withLock { $0[scope] = max(time, $0[scope] ?? .min) }
   }
 

@@ -101,7 +101,7 @@ struct HistoryComparison {
   }
 
   /// Like the comparison of a record without pending work, but of an entry, whose base is the acknowledged state.
-  mutating func keeps(_ change: ServerRecord, _ entry: OutboxEntry) throws -> Bool {
+  mutating func keeps(_ change: ServerRecord, _ entry: Outbox.Entry) throws -> Bool {
     guard isOn else { return false }
     mentioned.insert(change.id)
     guard let base = entry.base, base.version.isNewer(than: change.version),
@@ -117,9 +117,9 @@ struct HistoryComparison {
       try end(entry, change, Journal.note(row, in: transaction))
       return true
     }
-    try Outbox.forgetTold(entry.record, in: transaction)
-    try Outbox.reopen(
-      entry.record, base: change.isDeleted ? nil : OutboxEntry.Base(change),
+    try OutboxQueue.forgetTold(entry.record, in: transaction)
+    try OutboxQueue.reopen(
+      entry.record, base: change.isDeleted ? nil : Outbox.Entry.Base(change),
       kind: change.isDeleted ? .insert : entry.kind, in: transaction)
     if entry.kind != .delete {
       try GivenBack.note(entry.record, GivenBack.State(base: base, position: position), in: transaction)
@@ -134,7 +134,7 @@ struct HistoryComparison {
     else { return false }
     guard try isOurs(row, table) else {
       // The owner's device returns the record to the server, and keeps it. Until then it stays here as it is.
-      try transaction.setVersion(Outbox.agedVersion, table, id: id.id)
+      try transaction.setVersion(OutboxQueue.agedVersion, table, id: id.id)
       return true
     }
     try offer(id, table, row, version, fields: table.document(row), over: nil)
@@ -154,7 +154,7 @@ struct HistoryComparison {
     _ id: RecordID, _ table: TypeTable, _ row: StoredRow, _ version: String, fields: FieldsDocument,
     over current: ServerRecord?
   ) throws {
-    let base = OutboxEntry.Base(version: version, fields: fields, container: row.container ?? id.type)
+    let base = Outbox.Entry.Base(version: version, fields: fields, container: row.container ?? id.type)
     try GivenBack.offer(
       id, table, GivenBack.State(base: base, position: position), over: current, in: transaction)
     givenBack.append(id)
@@ -177,11 +177,11 @@ struct HistoryComparison {
   }
 
   /// Ends a deletion of a record that the server doesn't have. A hidden deletion still has a row.
-  private func end(_ entry: OutboxEntry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
+  private func end(_ entry: Outbox.Entry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
     if entry.isBeneath {
-      try Outbox.end(entry, told: told, noted, in: transaction)
+      try OutboxQueue.end(entry, told: told, noted, in: transaction)
     } else {
-      try Outbox.remove(entry.record, noted, in: transaction)
+      try OutboxQueue.remove(entry.record, noted, in: transaction)
       guard entry.isHidden else { return }
       try transaction.evict(transaction.catalog.table(entry.record.type), id: entry.record.id)
     }
@@ -189,10 +189,10 @@ struct HistoryComparison {
 
   /// Ends the snapshot of a scope. Records that it lacks weren't deleted, so their pending changes become inserts,
   /// whatever the merge policy.
-  mutating func finish(_ scope: PullScope, gone: [RecordID]) throws {
+  mutating func finish(_ scope: SyncScope, gone: [RecordID]) throws {
     guard isOn else { return }
     self.gone += gone
-    for entry in try Outbox.entries(where: "base_version IS NOT NULL AND leaving = 0", in: transaction) {
+    for entry in try OutboxQueue.entries(where: "base_version IS NOT NULL AND leaving = 0", in: transaction) {
       guard scope.contains(entry.container ?? entry.record.type), !mentioned.contains(entry.record) else {
         continue
       }
@@ -201,7 +201,7 @@ struct HistoryComparison {
         try end(entry, .unknown(entry.record), Journal.note(row, in: transaction))
         continue
       }
-      try Outbox.reopen(entry.record, base: nil, kind: .insert, in: transaction)
+      try OutboxQueue.reopen(entry.record, base: nil, kind: .insert, in: transaction)
       // The record may have moved out of the scopes of this file. Then fields that weren't edited here are as they are
       // there.
       if let base = entry.base {

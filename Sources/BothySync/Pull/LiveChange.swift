@@ -44,7 +44,7 @@ extension SyncedStore {
     let record = store.catalog.wireNames.local(change.record)
     return try await withSyncLock(record.container) {
       try await store.write(origin: .remote) { transaction in
-        let entry = try Outbox.entry(record.id, in: transaction)
+        let entry = try OutboxQueue.entry(record.id, in: transaction)
         if let operation = change.operation, entry?.operationID == operation { return .ownEcho }
         let row = try transaction.catalog.tableIfKnown(record.id.type)
           .flatMap { try transaction.row($0, id: record.id.id) }
@@ -61,7 +61,7 @@ extension SyncedStore {
         var pull = try PullApplication(transaction, now: now)
         if !isFollowed && !storesAll {
           // The record was here and has left the scopes that the store pulls.
-          try pull.leave(record.id, from: .space)
+          try pull.leave(record.id, from: .everything)
         } else {
           try pull.apply(record)
         }

@@ -28,7 +28,7 @@ struct Orphans {
 
   /// Handles a record that was deleted on the server. Returns false if it stays here, to be recreated.
   mutating func deletes(_ id: RecordID) throws -> Bool {
-    guard policy != .keepPending, try !Outbox.isEmpty(in: transaction) else { return true }
+    guard policy != .keepPending, try !OutboxQueue.isEmpty(in: transaction) else { return true }
     var queue = [id]
     while let target = queue.popLast() {
       for (entry, field, rule) in try unsentReferrers(of: target) {
@@ -48,7 +48,7 @@ struct Orphans {
     return true
   }
 
-  private typealias Referrer = (OutboxEntry, FieldSchema, FieldKind.DeleteRule)
+  private typealias Referrer = (Outbox.Entry, FieldSchema, FieldKind.DeleteRule)
 
   /// Returns the unsent records that refer to the target. Reads one index range for each field that may refer to it.
   private func unsentReferrers(of target: RecordID) throws -> [Referrer] {
@@ -60,7 +60,7 @@ struct Orphans {
       let field = owner.schema.fields[incoming.field]
       for id in try transaction.referrers(of: target, from: owner, field, isList: incoming.isList) {
         let record = RecordID(type: owner.schema.name, id: id)
-        guard let entry = try Outbox.entry(record, in: transaction), entry.kind != .delete,
+        guard let entry = try OutboxQueue.entry(record, in: transaction), entry.kind != .delete,
           !entry.isHidden
         else { continue }
         found.append((entry, field, incoming.rule))
@@ -69,27 +69,27 @@ struct Orphans {
     return found
   }
 
-  private mutating func drop(_ entry: OutboxEntry) throws {
+  private mutating func drop(_ entry: Outbox.Entry) throws {
     let id = entry.record
     let table = try transaction.catalog.table(id.type)
     var lost: [Overwritten] = []
     if entry.operationID == nil {
-      try Outbox.forget(id, in: transaction) { try note($0, &lost) }
+      try OutboxQueue.forget(id, in: transaction) { try note($0, &lost) }
       try transaction.evict(table, id: id.id)
     } else {
       // The record may have arrived on the server, so its deletion is sent after it.
-      try Outbox.forgetLater(of: id, in: transaction) { try note($0, &lost) }
+      try OutboxQueue.forgetLater(of: id, in: transaction) { try note($0, &lost) }
       _ = try note(entry, &lost)
       try transaction.evict(table, id: id.id)
-      try Outbox.setContent(of: entry, nil, table, keeping: nil, in: transaction)
+      try OutboxQueue.setContent(of: entry, nil, table, keeping: nil, in: transaction)
       try change(entry, kind: .delete)
     }
     overwritten += lost
   }
 
-  private func note(_ entry: OutboxEntry, _ lost: inout [Overwritten]) throws -> Journal.Noted {
+  private func note(_ entry: Outbox.Entry, _ lost: inout [Overwritten]) throws -> Journal.Noted {
     let table = try transaction.catalog.table(entry.record.type)
-    let local = try Outbox.local(entry, table, in: transaction)
+    let local = try OutboxQueue.local(entry, table, in: transaction)
     lost.append(Overwritten(record: entry.record, fields: local.map { table.document($0) }))
     var row = Journal.Row(entry, .overwritten, .orphaned)
     row.loss = try Journal.Loss(entry, local, table, now: entry.told)
@@ -97,43 +97,43 @@ struct Orphans {
   }
 
   /// Removes the reference from all pending changes of a record.
-  private func clear(_ field: FieldSchema, of first: OutboxEntry, _ target: String) throws {
+  private func clear(_ field: FieldSchema, of first: Outbox.Entry, _ target: String) throws {
     let table = try transaction.catalog.table(first.record.type)
     guard let index = table.schema.index(of: field.name) else { return }
-    var former: (before: Outbox.Content, after: Outbox.Content)?
-    for entry in try [first] + Outbox.later(of: first.record, in: transaction) {
+    var former: (before: OutboxQueue.Content, after: OutboxQueue.Content)?
+    for entry in try [first] + OutboxQueue.later(of: first.record, in: transaction) {
       // The base of a change is the result of the change beneath it.
-      if let former, entry.base.map({ Outbox.Content($0, first.record.type) }) == former.before {
-        try Outbox.setBase(of: entry, former.after, in: transaction)
+      if let former, entry.base.map({ OutboxQueue.Content($0, first.record.type) }) == former.before {
+        try OutboxQueue.setBase(of: entry, former.after, in: transaction)
       }
       former = nil
-      guard let row = try Outbox.local(entry, table, in: transaction) else { continue }
+      guard let row = try OutboxQueue.local(entry, table, in: transaction) else { continue }
       var cleared = row
       if case .list(let ids) = row.values[index] {
         cleared.values[index] = .list(ids.filter { $0 != target })
       } else if row.values[index] == .text(target) {
         cleared.values[index] = .null
       }
-      former = (Outbox.Content(row, table), Outbox.Content(cleared, table))
+      former = (OutboxQueue.Content(row, table), OutboxQueue.Content(cleared, table))
       guard cleared.values[index] != row.values[index] else { continue }
-      try Outbox.setLocal(entry, table, cleared, in: transaction)
+      try OutboxQueue.setLocal(entry, table, cleared, in: transaction)
       try change(entry, kind: entry.kind)
     }
   }
 
   /// Makes a rejected change ready to be sent again as it is now. If it is the record's last one, it gets a new
   /// revision, so that it differs from what was sent.
-  private func change(_ entry: OutboxEntry, kind: SyncOperation.Kind) throws {
+  private func change(_ entry: Outbox.Entry, kind: ChangeKind) throws {
     let isLast = entry.awaited == nil || kind == .delete
-    let update = try Outbox.statement(
+    let update = try OutboxQueue.statement(
       "UPDATE", entry,
       """
-      SET kind = ?4, revision = revision + ?5, \(Outbox.triedAgain)
+      SET kind = ?4, revision = revision + ?5, \(OutboxQueue.triedAgain)
       """, in: transaction)
     update.bind(kind.number, at: 4)
     update.bind(isLast ? 1 : 0, at: 5)
     try update.run()
-    if let group = entry.group { try Outbox.forgive(group, in: transaction) }
+    if let group = entry.group { try OutboxQueue.forgive(group, in: transaction) }
   }
 
   /// Keeps the row as one that is new to the server.
@@ -145,7 +145,7 @@ struct Orphans {
     let insert = try PreparedStatement(
       """
       INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at)
-      VALUES (?, ?, 0, \(Outbox.newRevision), 0, 0, 0, 0)
+      VALUES (?, ?, 0, \(OutboxQueue.newRevision), 0, 0, 0, 0)
       """, in: transaction.database)
     insert.bind(id.type, at: 1)
     insert.bind(id.id, at: 2)

@@ -20,10 +20,10 @@ struct PullApplication {
   /// history may have gone back.
   private var isRebasing = false
   /// The scope whose pages are taken, or `nil` for changes that arrived outside a pull.
-  private var scope: PullScope?
+  private var scope: SyncScope?
   /// True if records of the scope were here before.
   private var isReplacing = false
-  private(set) var rebased: [PullScope] = []
+  private(set) var rebased: [SyncScope] = []
   /// Records that can't be read and are kept aside.
   private(set) var unreadable: [UnreadableRecord] = []
   /// True if any record is kept aside, by this pull or an earlier one.
@@ -41,7 +41,7 @@ struct PullApplication {
   init(_ transaction: WriteTransaction, now: Int64) throws {
     self.transaction = transaction
     self.now = now
-    pending = try Outbox.pending(in: transaction)
+    pending = try OutboxQueue.pending(in: transaction)
     known = try KnownSharing(transaction)
     setsAside = try !UnreadableTable.isEmpty(in: transaction)
     comparison = HistoryComparison(transaction)
@@ -90,10 +90,10 @@ struct PullApplication {
       let gone = try snapshot.finish { try comparison.keeps($0, $1) }
       pulled += gone.count
       try comparison.finish(page.scope, gone: gone)
-      pending = try Outbox.pending(in: transaction)
+      pending = try OutboxQueue.pending(in: transaction)
       try noteAbsences(page)
     }
-    if page.scope == .space { try StaleRows.clear(in: transaction) }
+    if page.scope == .everything { try StaleRows.clear(in: transaction) }
     try stage.clear()
     state.cursor = page.cursor
     state.staged = nil
@@ -139,7 +139,7 @@ struct PullApplication {
     }
     if try comparison.keeps(change, table) {
       mentioned.insert(change.id)
-      pending = try Outbox.pending(in: transaction)
+      pending = try OutboxQueue.pending(in: transaction)
       return
     }
     if change.isDeleted {
@@ -190,7 +190,7 @@ struct PullApplication {
     return try orphans.deletes(id)
   }
 
-  private mutating func shadow(_ change: ServerRecord, _ entry: OutboxEntry, _ table: TypeTable) throws {
+  private mutating func shadow(_ change: ServerRecord, _ entry: Outbox.Entry, _ table: TypeTable) throws {
     if isRebasing { mentioned.insert(change.id) }
     // The scope of a first page is not in the file yet.
     if entry.isLeaving,
@@ -199,7 +199,7 @@ struct PullApplication {
       })
     {
       // The record is back.
-      try Outbox.leave(change.id, isLeaving: false, in: transaction)
+      try OutboxQueue.leave(change.id, isLeaving: false, in: transaction)
     }
     // A record that a snapshot lacked and that is reported now exists after all, whatever its version.
     if !isRebasing && !(entry.shadow?.isAbsence ?? false) {
@@ -212,12 +212,12 @@ struct PullApplication {
       var wasRepaired = false
       guard try readable(change, table, &wasRepaired) != nil else { return }
     }
-    try Outbox.hear(change, in: transaction)
+    try OutboxQueue.hear(change, in: transaction)
   }
 
   /// Handles a record that left the scope or is no longer visible. It is evicted once none of its changes is pending.
   /// It stays if another scope has brought it in its present container.
-  mutating func leave(_ id: RecordID, from scope: PullScope) throws {
+  mutating func leave(_ id: RecordID, from scope: SyncScope) throws {
     guard let table = transaction.catalog.tableIfKnown(id.type) else {
       return try UnknownTypes.remove(id, from: scope, in: transaction)
     }
@@ -226,7 +226,7 @@ struct PullApplication {
       let told = entry.shadow.flatMap { $0.isDeleted ? nil : $0.container }
       guard scope.contains(told ?? entry.container ?? id.type) else { return }
       leaving.append(id)
-      return try Outbox.leave(id, in: transaction)
+      return try OutboxQueue.leave(id, in: transaction)
     }
     guard let row = try transaction.row(table, id: id.id), scope.contains(row.container ?? id.type) else {
       return
@@ -261,12 +261,12 @@ extension PullApplication {
     }
     select.reset()
     for record in absent {
-      if let shadow = try Outbox.entry(record.id, in: transaction)?.shadow, !shadow.isDeleted,
+      if let shadow = try OutboxQueue.entry(record.id, in: transaction)?.shadow, !shadow.isDeleted,
         !page.scope.contains(shadow.container)
       {
         continue
       }
-      try Outbox.hear(record, in: transaction)
+      try OutboxQueue.hear(record, in: transaction)
     }
   }
 }

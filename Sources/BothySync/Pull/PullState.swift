@@ -2,7 +2,7 @@ import BothyStore
 
 /// The position to which a scope was pulled, and the pages of an incomplete pull.
 struct PullState: Sendable, Hashable {
-  var scope: PullScope
+  var scope: SyncScope
   /// The cursor that the local records are at, or `nil` before the first complete pull.
   var cursor: String?
   /// The cursor behind the staged pages, or `nil` if nothing is staged.
@@ -28,7 +28,7 @@ struct PullState: Sendable, Hashable {
   /// The cursor from which the next page is requested.
   var next: String? { staged ?? cursor }
 
-  static func load(_ scope: PullScope, in transaction: ReadTransaction) throws -> PullState {
+  static func load(_ scope: SyncScope, in transaction: ReadTransaction) throws -> PullState {
     let select = try PreparedStatement(
       """
       SELECT cursor, staged, resetting, complete, pulled_at, generation FROM bothy_cursor
@@ -52,12 +52,12 @@ struct PullState: Sendable, Hashable {
   }
 
   /// Returns the scopes that the store pulls, which are those of which a pull has begun.
-  static func scopes(in transaction: ReadTransaction) throws -> [PullScope] {
+  static func scopes(in transaction: ReadTransaction) throws -> [SyncScope] {
     let select = try PreparedStatement(
       "SELECT container, children FROM bothy_cursor ORDER BY container, children", in: transaction.database)
-    var scopes: [PullScope] = []
+    var scopes: [SyncScope] = []
     while try select.step() {
-      scopes.append(PullScope(container: select.text(at: 0) ?? "", includesChildren: select.int(at: 1) != 0))
+      scopes.append(SyncScope(container: select.text(at: 0) ?? "", includesChildren: select.int(at: 1) != 0))
     }
     select.reset()
     return scopes
@@ -95,7 +95,7 @@ struct PullState: Sendable, Hashable {
   ///
   /// - Parameter isComplete: false if the local records aren't all that was pulled.
   static func reset(
-    _ scope: PullScope, isComplete: Bool = true, in transaction: WriteTransaction
+    _ scope: SyncScope, isComplete: Bool = true, in transaction: WriteTransaction
   ) throws {
     var state = try load(scope, in: transaction)
     state.isComplete = state.isComplete && isComplete
@@ -110,7 +110,7 @@ struct PullState: Sendable, Hashable {
   }
 
   /// Forgets a scope that the store no longer pulls.
-  static func forget(_ scope: PullScope, in transaction: WriteTransaction) throws {
+  static func forget(_ scope: SyncScope, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       "DELETE FROM bothy_cursor WHERE container = ? AND children = ?", in: transaction.database)
     delete.bind(scope.container, at: 1)
@@ -126,7 +126,7 @@ struct PullState: Sendable, Hashable {
 
 /// The staged pages of one scope, as the JSON they came in.
 struct Stage {
-  let scope: PullScope
+  let scope: SyncScope
   let transaction: WriteTransaction
 
   func append(_ page: SyncResponse.Page) throws {
@@ -149,7 +149,7 @@ struct Stage {
   }
 
   static func forEach(
-    _ scope: PullScope, in transaction: ReadTransaction, _ body: (SyncResponse.Page) throws -> Void
+    _ scope: SyncScope, in transaction: ReadTransaction, _ body: (SyncResponse.Page) throws -> Void
   ) throws {
     let select = try PreparedStatement(
       "SELECT body FROM bothy_stage WHERE container = ? AND children = ? ORDER BY page",

@@ -40,7 +40,7 @@ enum Refetch {
   /// Marks a container that belongs to a larger scope, which itself isn't pulled again.
   static func mark(container: String, in transaction: WriteTransaction) throws {
     let isPulled = try PullState.scopes(in: transaction)
-      .contains(PullScope(container: container, includesChildren: true))
+      .contains(SyncScope(container: container, includesChildren: true))
     try note("", container, isPulled ? "" : nil, transaction)
   }
 
@@ -70,13 +70,13 @@ enum Refetch {
 
   /// Ends the marks of a scope that was pulled as a whole, for its records and for containers that belong to it. Costs
   /// one look-up if nothing is marked. Returns true if the scope was pulled for its mark alone.
-  static func end(in scope: PullScope, in transaction: WriteTransaction) throws -> Bool {
+  static func end(in scope: SyncScope, in transaction: WriteTransaction) throws -> Bool {
     var wasOnlyMarked = false
     let ended = try rows(in: transaction).filter { row in
       guard row.mark.type.isEmpty else {
-        return row.mark.id.isEmpty ? scope == .space : scope.contains(row.container)
+        return row.mark.id.isEmpty ? scope == .everything : scope.contains(row.container)
       }
-      let marked = PullScope(container: row.mark.id, includesChildren: true)
+      let marked = SyncScope(container: row.mark.id, includesChildren: true)
       // The type of such a mark is empty, and so is its container if the scope has a cursor of its own.
       if marked == scope { wasOnlyMarked = row.isUnplaced }
       return scope.contains(marked)
@@ -86,9 +86,9 @@ enum Refetch {
   }
 
   /// Returns the marked containers that belong to the pulled scopes.
-  static func containers(in scopes: [PullScope], in transaction: ReadTransaction) throws -> [PullScope] {
+  static func containers(in scopes: [SyncScope], in transaction: ReadTransaction) throws -> [SyncScope] {
     try rows(where: "type = ''", in: transaction)
-      .map { PullScope(container: $0.mark.id, includesChildren: true) }
+      .map { SyncScope(container: $0.mark.id, includesChildren: true) }
       .filter { marked in scopes.contains { $0.contains(marked) } && !scopes.contains(marked) }
   }
 
@@ -100,7 +100,7 @@ enum Refetch {
 
   /// Returns the next records to request, all of one type, at most `limit`.
   static func records(
-    in scopes: [PullScope], limit: Int, in transaction: ReadTransaction
+    in scopes: [SyncScope], limit: Int, in transaction: ReadTransaction
   ) throws -> [Mark] {
     var found: [Mark] = []
     for row in try rows(where: "type <> '' AND id <> ''", in: transaction) {
@@ -115,11 +115,11 @@ enum Refetch {
 
   /// True if the local answer to a query may lack records.
   static func isOpen(_ query: AnyQuery, in transaction: ReadTransaction) throws -> Bool {
-    let scope = query.container.map { PullScope(container: $0, includesChildren: query.includesChildren) }
+    let scope = query.container.map { SyncScope(container: $0, includesChildren: query.includesChildren) }
     return try rows(where: "type = ?1 OR type = ''", [.text(query.type)], in: transaction).contains { row in
       guard let scope else { return true }
       if row.mark.type.isEmpty {
-        return scope.overlaps(PullScope(container: row.mark.id, includesChildren: true))
+        return scope.overlaps(SyncScope(container: row.mark.id, includesChildren: true))
       }
       return row.mark.id.isEmpty || scope.contains(row.container)
     }

@@ -5,10 +5,10 @@ import BothyStore
 /// Costs one look at the marks. Then it costs one round trip and two transactions for each five hundred records of a
 /// type. An interrupted run continues with the next sync.
 struct Refetching: Sendable {
-  let store: Store
+  let store: LocalStore
   let remote: any RemoteStorage
   /// The scopes that the sync pulls. Records elsewhere wait for a sync that pulls there.
-  let scopes: [PullScope]
+  let scopes: [SyncScope]
   /// True if these are all scopes of the store.
   let isWhole: Bool
 
@@ -68,14 +68,14 @@ struct Refetching: Sendable {
 
   /// Fetches all records of a type in a scope, by id, so that inserts and deletions meanwhile move none from page to
   /// page.
-  private func fetchAll(_ type: String, in scope: PullScope, _ done: inout Done) async throws {
+  private func fetchAll(_ type: String, in scope: SyncScope, _ done: inout Done) async throws {
     var last: String?
     while true {
       try Task.checkCancellation()
       var query = AnyQuery(
         type, where: last.map { .compare(field: "id", .greater, .text($0)) } ?? .all,
         order: [SortKey("id")], limit: Comparison.fetchLimit)
-      if scope != .space {
+      if scope != .everything {
         (query.container, query.includesChildren) = (scope.container, scope.includesChildren)
       }
       let here = try await ids(query)
@@ -139,7 +139,7 @@ struct Refetching: Sendable {
 
   /// Decides if a record belongs on this device, because it is in a pulled scope or was kept here outside all of them.
   private func place(
-    of record: ServerRecord, _ scopes: [PullScope], in transaction: ReadTransaction
+    of record: ServerRecord, _ scopes: [SyncScope], in transaction: ReadTransaction
   ) throws -> Place {
     let isFollowed = scopes.contains { $0.contains(record.container) }
     guard let table = transaction.catalog.tableIfKnown(record.id.type),
@@ -150,7 +150,7 @@ struct Refetching: Sendable {
     let isSame =
       row.version == record.version && container == record.container
       && table.document(row) == record.fields
-    return try isSame && Outbox.mark(record.id, in: transaction) == nil ? .asKnown : .here
+    return try isSame && OutboxQueue.mark(record.id, in: transaction) == nil ? .asKnown : .here
   }
 }
 

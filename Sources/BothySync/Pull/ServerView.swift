@@ -11,9 +11,9 @@ enum ServerView {
 
   /// Reads every row. Memory grows with the pending changes only.
   static func forEach(
-    in scope: PullScope, _ transaction: ReadTransaction, _ body: (Entry) throws -> Void
+    in scope: SyncScope, _ transaction: ReadTransaction, _ body: (Entry) throws -> Void
   ) throws {
-    let pending = try Outbox.entries(in: transaction)
+    let pending = try OutboxQueue.entries(in: transaction)
     let unreadable = try UnreadableTable.records(in: transaction)
     let dirty = Set(pending.map(\.record)).union(unreadable.keys)
     for table in transaction.catalog.tables where table.schema.isSynced {
@@ -40,7 +40,7 @@ enum ServerView {
     }
   }
 
-  static func digest(_ scope: PullScope, parts: Int, in transaction: ReadTransaction) throws -> ScopeDigest {
+  static func digest(_ scope: SyncScope, parts: Int, in transaction: ReadTransaction) throws -> ScopeDigest {
     var sum = DigestSum(parts: parts)
     let names = transaction.catalog.wireNames
     try forEach(in: scope, transaction) { entry in
@@ -50,7 +50,7 @@ enum ServerView {
   }
 
   static func stamps(
-    _ scope: PullScope, parts: Int, in chosen: Set<Int>, _ transaction: ReadTransaction
+    _ scope: SyncScope, parts: Int, in chosen: Set<Int>, _ transaction: ReadTransaction
   ) throws -> [RecordID: RecordStamp] {
     var stamps: [RecordID: RecordStamp] = [:]
     let names = transaction.catalog.wireNames

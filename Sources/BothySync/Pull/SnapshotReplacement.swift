@@ -6,7 +6,7 @@ import BothyStore
 /// Rows are marked before the snapshot is applied and swept after it, so memory doesn't grow with their number. Rows
 /// with pending work stay, and so do rows whose new version can't be read.
 struct SnapshotReplacement {
-  let scope: PullScope
+  let scope: SyncScope
   let transaction: WriteTransaction
 
   /// The beginning of a marked version. As a number, such a text is 0, which is less than any version.
@@ -100,7 +100,7 @@ struct SnapshotReplacement {
   /// Returns SQL that selects the scope. Parameter 2 is its path, 3 the type's name, and `0` is the character after
   /// `/`.
   private func filter(_ table: TypeTable) -> String {
-    if scope == .space { return "?2 IS NOT NULL AND ?3 IS NOT NULL" }
+    if scope == .everything { return "?2 IS NOT NULL AND ?3 IS NOT NULL" }
     let container = "coalesce(_container, ?3)"
     if !scope.includesChildren { return "\(container) = ?2" }
     return "(\(container) = ?2 OR (\(container) >= ?2 || '/' AND \(container) < ?2 || '0'))"

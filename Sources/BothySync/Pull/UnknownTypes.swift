@@ -40,7 +40,7 @@ enum UnknownTypes {
   }
 
   /// Forgets the records of a scope, because a complete snapshot brings those that exist.
-  static func clear(_ scope: PullScope, in transaction: WriteTransaction) throws {
+  static func clear(_ scope: SyncScope, in transaction: WriteTransaction) throws {
     var gone: [RecordID] = []
     try forEach(in: transaction) { if scope.contains($0.container) { gone.append($0.id) } }
     for id in gone { try remove(id, in: transaction) }
@@ -55,7 +55,7 @@ enum UnknownTypes {
   }
 
   /// Forgets a record that left a scope, unless another scope has brought it since.
-  static func remove(_ id: RecordID, from scope: PullScope, in transaction: WriteTransaction) throws {
+  static func remove(_ id: RecordID, from scope: SyncScope, in transaction: WriteTransaction) throws {
     let select = try PreparedStatement(
       "SELECT record FROM bothy_unknown WHERE type = ? AND id = ?", in: transaction.database)
     select.bind(id.type, at: 1)

@@ -123,10 +123,10 @@ enum UnreadableTable {
       var repaired = false
       guard case .success(let row) = read(record, table, repaired: &repaired) else { continue }
       try remove(id, in: transaction)
-      if try Outbox.mark(id, in: transaction) == nil {
+      if try OutboxQueue.mark(id, in: transaction) == nil {
         try transaction.put(table, id: id.id, row)
       } else {
-        try Outbox.hear(record, in: transaction)
+        try OutboxQueue.hear(record, in: transaction)
       }
     }
   }

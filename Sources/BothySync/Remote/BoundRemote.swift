@@ -5,7 +5,7 @@ import Synchronization
 /// another server or space. A file that is signed out or deleted sends nothing.
 struct BoundRemote: RemoteStorage {
   let remote: any RemoteStorage
-  private let store: Store
+  private let store: LocalStore
   let file: OpenedFile
   private let known: KnownBinding
 
@@ -14,7 +14,7 @@ struct BoundRemote: RemoteStorage {
     let last = Mutex(ServerBinding())
   }
 
-  init(_ remote: any RemoteStorage, _ store: Store, _ file: OpenedFile) {
+  init(_ remote: any RemoteStorage, _ store: LocalStore, _ file: OpenedFile) {
     self.remote = remote
     self.store = store
     self.file = file
@@ -93,13 +93,13 @@ struct BoundRemote: RemoteStorage {
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try await asking { () throws(RemoteError) in try await remote.count(query) }
   }
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await asking { () throws(RemoteError) in try await remote.digest(scope) }
   }
-  func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     try await asking { () throws(RemoteError) in try await remote.digest(scope, parts: parts) }
   }
-  func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
+  func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
     try await asking { () throws(RemoteError) in try await remote.stamps(scope, parts: parts, in: chosen) }
   }
   func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {

@@ -35,7 +35,7 @@ enum Bounded {
     if Task.isCancelled { throw RemoteError(.unreachable, "The request was cancelled.", code: "cancelled") }
     throw RemoteError(
       .unreachable,
-      "The server gave no answer within \(limit). Try again later, or raise SyncConfiguration.requestTimeout.",
+      "The server gave no answer within \(limit). Try again later, or raise SyncOptions.requestTimeout.",
       code: "timeout")
   }
 }

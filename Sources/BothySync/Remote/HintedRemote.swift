@@ -67,16 +67,16 @@ struct HintedRemote: RemoteStorage {
     try await noting { () throws(RemoteError) in try await remote.count(query) }
   }
 
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await noting { () throws(RemoteError) in try await remote.digest(scope) }
   }
 
-  func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     try await noting { () throws(RemoteError) in try await remote.digest(scope, parts: parts) }
   }
 
   func stamps(
-    _ scope: PullScope, parts: Int, in chosen: [Int]
+    _ scope: SyncScope, parts: Int, in chosen: [Int]
   ) async throws(RemoteError) -> [RecordStamp]? {
     try await noting { () throws(RemoteError) in
       try await remote.stamps(scope, parts: parts, in: chosen)

@@ -38,15 +38,15 @@ struct NamingRemote: RemoteStorage {
       })
   }
 
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     names.local(try await remote.digest(names.wire(scope)))
   }
 
-  func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     names.local(try await remote.digest(names.wire(scope), parts: parts))
   }
 
-  func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
+  func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
     try await remote.stamps(names.wire(scope), parts: parts, in: chosen)?.map { stamp in
       var stamp = stamp
       stamp.id = names.local(stamp.id)

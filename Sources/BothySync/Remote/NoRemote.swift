@@ -19,7 +19,7 @@ public struct NoRemote: RemoteStorage {
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw error }
   public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { throw error }
   public func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw error }
-  public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw error }
+  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { throw error }
   public func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 }
 

@@ -18,20 +18,20 @@ public protocol RemoteStorage: Sendable {
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int
 
   /// Returns the digest of a scope, to compare with the device's own. One round trip.
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest
 
   /// Like `digest(_:)`, but with a digest of each of `parts` parts of the scope (`RecordStamp` maps records to parts).
   /// A remote that can't compute these returns none. One round trip.
-  func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest
+  func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest
 
   /// Returns the stamps of the records in some of those parts, which identify their contents without the fields.
   /// Returns `nil` from a remote that can't compute them. One round trip.
-  func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]?
+  func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]?
 
   /// Returns the changes with their authors and times, newest first. One round trip.
   func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory
 
-  /// True if `hints()` reports changes. A remote that doesn't is polled every `SyncConfiguration.pollInterval`.
+  /// True if `hints()` reports changes. A remote that doesn't is polled every `SyncOptions.pollInterval`.
   var givesHints: Bool { get }
 
   /// Returns a stream with an element, without data, each time something changed. Ends when the connection is lost.
@@ -51,12 +51,12 @@ extension RemoteStorage {
   }
 
   /// Returns the digest of the whole scope, for a remote without parts.
-  public func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  public func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     try await digest(scope)
   }
 
   /// Returns `nil`, for a remote that can't compute stamps.
-  public func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+  public func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
     nil

@@ -21,8 +21,8 @@ extension WireNames {
     return operation
   }
 
-  func wire(_ scope: PullScope) -> PullScope {
-    PullScope(container: wire(container: scope.container), includesChildren: scope.includesChildren)
+  func wire(_ scope: SyncScope) -> SyncScope {
+    SyncScope(container: wire(container: scope.container), includesChildren: scope.includesChildren)
   }
 
   func wire(_ query: AnyQuery) -> AnyQuery {
@@ -82,8 +82,8 @@ extension WireNames {
     return record
   }
 
-  func local(_ scope: PullScope) -> PullScope {
-    PullScope(container: local(container: scope.container), includesChildren: scope.includesChildren)
+  func local(_ scope: SyncScope) -> SyncScope {
+    SyncScope(container: local(container: scope.container), includesChildren: scope.includesChildren)
   }
 
   func local(_ digest: ScopeDigest) -> ScopeDigest {

@@ -14,18 +14,18 @@ public protocol DataStorage: Sendable {
   func remove(_ id: RecordID) async throws
   /// Sets a record's audience to exactly this one, and changes nothing else.
   @discardableResult
-  func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem
+  func updateSharing(of id: RecordID, to sharing: Audience) async throws -> StoredItem
   /// Creates a list. Returns it with its version.
   @discardableResult
-  func save(_ list: PrincipalList) async throws -> PrincipalList
+  func save(_ list: UserList) async throws -> UserList
   /// Sets the name and members of a list that was loaded before. Returns it with its new version.
   @discardableResult
-  func modify(_ list: PrincipalList) async throws -> PrincipalList
+  func modify(_ list: UserList) async throws -> UserList
 
   /// Returns the records of a container and of those below it, by type and id.
   func load(container: String) async throws -> [StoredItem]
   /// Returns the lists of the storage's owner, by name.
-  func loadLists() async throws -> [PrincipalList]
+  func loadLists() async throws -> [UserList]
 }
 
 /// A record and its audience.
@@ -33,10 +33,10 @@ public struct StoredItem: Sendable, Hashable {
   /// The record: in a write the fields to set, in a result all of them.
   public var record: AnyRecord
   /// The audience. In a write, `nil` leaves it unchanged.
-  public var sharing: Sharing?
+  public var sharing: Audience?
 
   /// - Parameter sharing: `nil` leaves it unchanged.
-  public init(_ record: AnyRecord, sharing: Sharing? = nil) {
+  public init(_ record: AnyRecord, sharing: Audience? = nil) {
     self.record = record
     self.sharing = sharing
   }
@@ -46,24 +46,24 @@ public struct StoredItem: Sendable, Hashable {
 extension DataStorage {
   /// Calls `persist` without fields.
   @discardableResult
-  public func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem {
+  public func updateSharing(of id: RecordID, to sharing: Audience) async throws -> StoredItem {
     try await persist(StoredItem(AnyRecord(id.type, id: id.id), sharing: sharing))
   }
 
   /// Calls `persist` with the list's record.
   @discardableResult
-  public func save(_ list: PrincipalList) async throws -> PrincipalList {
-    try await PrincipalList(persist(list.item).record)
+  public func save(_ list: UserList) async throws -> UserList {
+    try await UserList(persist(list.item).record)
   }
 
   /// Calls `persist` with the list's record.
   @discardableResult
-  public func modify(_ list: PrincipalList) async throws -> PrincipalList {
-    try await PrincipalList(persist(list.item).record)
+  public func modify(_ list: UserList) async throws -> UserList {
+    try await UserList(persist(list.item).record)
   }
 }
 
-extension PrincipalList {
+extension UserList {
   /// The list as a record.
   var item: StoredItem {
     let members = JSONValue.array(members.map { .string($0) }).canonicalText

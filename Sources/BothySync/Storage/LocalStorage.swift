@@ -3,7 +3,7 @@ public import BothyStore
 /// The local store as a storage, which needs nothing outside of its file. Writes are pending, for a `SyncedStore` that
 /// opens the file later. Lists stay here.
 public struct LocalStorage: DataStorage {
-  private let store: Store
+  private let store: LocalStore
   private let clock: SyncClock
 
   /// Opens or creates the file at `path`, or a database in memory for `nil`. Throws `StoreError`.
@@ -11,8 +11,8 @@ public struct LocalStorage: DataStorage {
     at path: String?, schema: StoreSchema, options: StoreOptions = StoreOptions(),
     clock: SyncClock = SyncClock()
   ) throws {
-    store = try Store(
-      at: path, schema: schema, migrations: [], options: options, recorder: Outbox(clock: clock))
+    store = try LocalStore(
+      at: path, schema: schema, migrations: [], options: options, recorder: OutboxQueue(clock: clock))
     self.clock = clock
   }
 
@@ -24,7 +24,7 @@ public struct LocalStorage: DataStorage {
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let record = item.record
-    if record.type == PrincipalList.typeName { return try await keep(PrincipalList(record)).item }
+    if record.type == UserList.typeName { return try await keep(UserList(record)).item }
     let change = LocalChange.persist(record, item.sharing, edited: clock.correctedNow())
     return try await store.write { transaction in
       try change.apply(in: transaction)
@@ -36,7 +36,7 @@ public struct LocalStorage: DataStorage {
   /// Deletes a record, if it exists, in one transaction. The deletion is pending if a server may have the record.
   public func remove(_ id: RecordID) async throws {
     try await store.write { transaction in
-      if id.type == PrincipalList.typeName { return try UnknownTypes.remove(id, in: transaction) }
+      if id.type == UserList.typeName { return try UnknownTypes.remove(id, in: transaction) }
       try transaction.delete(id)
     }
   }
@@ -47,15 +47,15 @@ public struct LocalStorage: DataStorage {
   }
 
   /// Returns the lists that were persisted here, by name.
-  public func loadLists() async throws -> [PrincipalList] {
+  public func loadLists() async throws -> [UserList] {
     try await store.read { transaction in
-      try UnknownTypes.records(of: PrincipalList.typeName, in: transaction).map {
-        try PrincipalList($0)
+      try UnknownTypes.records(of: UserList.typeName, in: transaction).map {
+        try UserList($0)
       }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     }
   }
 
-  private func keep(_ list: PrincipalList) async throws -> PrincipalList {
+  private func keep(_ list: UserList) async throws -> UserList {
     let record = ServerRecord(
       id: list.recordID, version: list.version ?? "0", modified: clock.correctedNow(),
       fields: FieldsDocument(list.fields))
@@ -71,17 +71,17 @@ public struct LocalStorage: DataStorage {
     guard let record = try transaction.record(id) else {
       throw StoreError(.notFound, "There is no record \(id).")
     }
-    return StoredItem(record, sharing: try SyncedStore.sharing(of: id, in: transaction))
+    return StoredItem(record, sharing: try SyncedStore.audience(of: id, in: transaction))
   }
 
   static func items(in container: String, _ transaction: ReadTransaction) throws -> [StoredItem] {
-    let scope = PullScope(container: container, includesChildren: true)
+    let scope = SyncScope(container: container, includesChildren: true)
     var items: [StoredItem] = []
     for table in transaction.catalog.tables where table.schema.isSynced {
       let query = AnyQuery(table.schema.name, order: [SortKey("id")])
       for record in try transaction.fetch(query) where scope.contains(record.container) {
         items.append(
-          StoredItem(record, sharing: try SyncedStore.sharing(of: record.recordID, in: transaction)))
+          StoredItem(record, sharing: try SyncedStore.audience(of: record.recordID, in: transaction)))
       }
     }
     return items.sorted { ($0.record.type, $0.record.id) < ($1.record.type, $1.record.id) }

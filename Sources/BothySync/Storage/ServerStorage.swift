@@ -60,7 +60,7 @@ public struct ServerStorage: DataStorage {
 
   /// Returns the records of a container and of those below it. Pulls from the start, with one round trip for each page.
   public func load(container: String) async throws -> [StoredItem] {
-    let scope = PullScope(container: container, includesChildren: true)
+    let scope = SyncScope(container: container, includesChildren: true)
     var records: [RecordID: ServerRecord] = [:]
     var cursor: String?
     while true {
@@ -79,8 +79,8 @@ public struct ServerStorage: DataStorage {
   }
 
   /// Returns the user's lists, by name. Makes one round trip.
-  public func loadLists() async throws -> [PrincipalList] {
-    try await remote.query(AnyQuery(PrincipalList.typeName)).map { try PrincipalList($0) }.sorted {
+  public func loadLists() async throws -> [UserList] {
+    try await remote.query(AnyQuery(UserList.typeName)).map { try UserList($0) }.sorted {
       ($0.name, $0.id) < ($1.name, $1.id)
     }
   }
@@ -117,7 +117,7 @@ public struct ServerStorage: DataStorage {
 
   private func item(_ record: ServerRecord) throws -> StoredItem {
     let type = record.id.type
-    guard let declared = type == PrincipalList.typeName ? PrincipalList.schema : schema[type] else {
+    guard let declared = type == UserList.typeName ? UserList.schema : schema[type] else {
       throw StoreError(.unknownType, "The schema has no type '\(type)'.")
     }
     var result = AnyRecord(type, id: record.id.id, container: record.container, version: record.version)

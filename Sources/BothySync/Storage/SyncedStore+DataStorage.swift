@@ -6,9 +6,9 @@ extension SyncedStore: DataStorage {
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let record = item.record
-    if record.type == PrincipalList.typeName {
-      let list = try PrincipalList(record)
-      return try await (list.version == nil ? create(list) : update(list)).item
+    if record.type == UserList.typeName {
+      let list = try UserList(record)
+      return try await (list.version == nil ? sharing.create(list) : sharing.update(list)).item
     }
     let options = RequestOptions()
     let change = LocalChange.persist(record, item.sharing, edited: clock.correctedNow())
@@ -18,8 +18,8 @@ extension SyncedStore: DataStorage {
 
   /// Deletes by the configured save policy. A list is deleted on the server, and only if this device knows it.
   public func remove(_ id: RecordID) async throws {
-    if id.type == PrincipalList.typeName {
-      if let list = try storedLists().first(where: { $0.id == id.id }) { try await delete(list) }
+    if id.type == UserList.typeName {
+      if let list = try storedLists().first(where: { $0.id == id.id }) { try await sharing.delete(list) }
       return
     }
     do { try await delete(id, options: RequestOptions()) } catch let error as StoreError
@@ -29,46 +29,46 @@ extension SyncedStore: DataStorage {
 
   /// Writes the difference from the known audience in one transaction, sent by the configured save policy.
   @discardableResult
-  public func updateSharing(of id: RecordID, to sharing: Sharing) async throws -> StoredItem {
-    let change = try SharingChange(from: self.sharing(of: id), to: sharing)
+  public func updateSharing(of id: RecordID, to sharing: Audience) async throws -> StoredItem {
+    let change = try SharingChange(from: self.audience(of: id), to: sharing)
     try await self.change(sharing: change, of: id, options: RequestOptions())
     return try stored(id)
   }
 
   /// Creates the list on the server with `create`.
   @discardableResult
-  public func save(_ list: PrincipalList) async throws -> PrincipalList { try await create(list) }
+  public func save(_ list: UserList) async throws -> UserList { try await sharing.create(list) }
 
   /// Changes the list on the server with `update`.
   @discardableResult
-  public func modify(_ list: PrincipalList) async throws -> PrincipalList { try await update(list) }
+  public func modify(_ list: UserList) async throws -> UserList { try await sharing.update(list) }
 
   /// Loads by the configured fetch policy. With a network policy the container is pulled first. An unreachable server
-  /// is an error only under `.networkOnly`.
+  /// is an error only under `.remote`.
   public func load(container: String) async throws -> [StoredItem] {
-    switch fetchPolicy {
-    case .cacheOnly: break
-    case .cacheThenRefresh: engine.ask()
-    case .cacheElseNetwork:
+    switch readPolicy {
+    case .local: break
+    case .localThenRemote: engine.ask()
+    case .localElseRemote:
       let items = try storedItems(in: container)
       if !items.isEmpty { return items }
       try await refresh(container)
-    case .networkOnly, .networkElseCache, .syncThenCache: try await refresh(container)
+    case .remote, .remoteElseLocal, .syncThenLocal: try await refresh(container)
     }
     return try storedItems(in: container)
   }
 
   /// Returns the user's own lists, by the configured fetch policy.
-  public func loadLists() async throws -> [PrincipalList] { try await lists() }
+  public func loadLists() async throws -> [UserList] { try await sharing.lists() }
 
   // MARK: parts
 
   private func refresh(_ container: String) async throws {
-    let policy = fetchPolicy
-    let report = await sync(policy == .syncThenCache ? .both : .pull, container: container, ifRunning: .join)
-    guard let reason = report.skipped, policy != .syncThenCache else { return }
+    let policy = readPolicy
+    let report = await sync(policy == .syncThenLocal ? .both : .pull, container: container, ifRunning: .join)
+    guard let reason = report.skipped, policy != .syncThenLocal else { return }
     let error = SyncError(reason)
-    if policy == .networkElseCache && error.code == .unreachable { return }
+    if policy == .remoteElseLocal && error.code == .unreachable { return }
     throw error
   }
 

@@ -66,7 +66,7 @@ struct Viewer: Sendable {
   var lists: Set<String> = []
 
   /// Returns true if this sharing includes the user.
-  func isIncluded(in sharing: Sharing) -> Bool {
+  func isIncluded(in sharing: Audience) -> Bool {
     guard !sharing.isEmpty else { return false }
     return principal.names.contains(where: sharing.principals.contains)
       || !sharing.lists.isDisjoint(with: lists)
@@ -76,12 +76,12 @@ struct Viewer: Sendable {
 extension AuthorityRules {
   /// Returns the declaration of a type. Every server knows that of lists.
   func declared(_ type: String) -> TypeSchema? {
-    type == PrincipalList.typeName ? PrincipalList.schema : schema?[type]
+    type == UserList.typeName ? UserList.schema : schema?[type]
   }
 
   /// Returns the schema that queries of a type are checked against; `nil` checks nothing.
   public func schema(for type: String) -> StoreSchema? {
-    type == PrincipalList.typeName ? StoreSchema(types: [PrincipalList.schema]) : schema
+    type == UserList.typeName ? StoreSchema(types: [UserList.schema]) : schema
   }
 
   /// True if any rule depends on the lists that a user is a member of.
@@ -92,7 +92,7 @@ extension AuthorityRules {
 
   /// Returns true if the viewer may do `action` to a record of `type` owned by `owner`. Pure.
   func allows(
-    _ action: AccessAction, _ type: String, _ viewer: Viewer, owner: String?, sharing: Sharing = .nobody
+    _ action: AccessAction, _ type: String, _ viewer: Viewer, owner: String?, sharing: Audience = .nobody
   ) -> Bool {
     guard let permissions = declared(type)?.permissions else { return true }
     let access: Permissions.Access =
@@ -123,7 +123,7 @@ extension AuthorityRules {
 
   /// Checks the fields of a record. Returns `nil` if they are valid.
   func problem(with fields: [String: JSONValue], of type: String) -> Rejection? {
-    let isList = type == PrincipalList.typeName
+    let isList = type == UserList.typeName
     guard isList || schema != nil else { return nil }
     guard let declared = declared(type) else {
       return Rejection(code: "unknownType", message: "The server's schema has no type '\(type)'.")
@@ -143,7 +143,7 @@ extension AuthorityRules {
     for field in declared.fields where !field.isOptional && (fields[field.name] ?? .null).isNull {
       errors.append(.init(field: field.name, code: "required", message: "\(type).\(field.name) is required."))
     }
-    if isList, errors.isEmpty, let error = PrincipalList.problem(with: fields) { errors.append(error) }
+    if isList, errors.isEmpty, let error = UserList.problem(with: fields) { errors.append(error) }
     guard !errors.isEmpty else { return nil }
     // A rejection is remembered, so it has a limited size.
     let named = errors.prefix(Self.namedProblems)

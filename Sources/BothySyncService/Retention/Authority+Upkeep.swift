@@ -106,7 +106,7 @@ extension Authority {
     guard !kept.isEmpty || hasUnnamed || isWanting else { return 0 }
     let named = try await ledger.read(space: space) { ledger in
       var named: Set<String> = []
-      try ledger.forEachRecord(in: .space) { entry in
+      try ledger.forEachRecord(in: .everything) { entry in
         for value in try entry.record.fields.members().values {
           if let blob = Blob(value) { named.insert(blob.sha256) }
         }

@@ -53,7 +53,7 @@ extension SQLiteLedgerTransaction {
     while try select.step() {
       found.append(
         HistoryEntry(
-          position: select.int(at: 0), kind: SyncOperation.Kind(number: select.int(at: 4)),
+          position: select.int(at: 0), kind: ChangeKind(number: select.int(at: 4)),
           record: RecordID(type: select.text(at: 2) ?? "", id: select.text(at: 3) ?? ""),
           container: select.text(at: 1) ?? "", movedFrom: select.text(at: 5), principal: select.text(at: 6),
           time: select.int(at: 7),

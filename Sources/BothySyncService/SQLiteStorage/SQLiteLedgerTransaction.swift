@@ -43,7 +43,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
       created: row.optionalInt(at: 9), owner: row.text(at: 5),
       isDeleted: row.int(at: 6) != 0,
       fields: FieldsDocument(canonical: row.bytes(at: 7)),
-      sharing: try row.text(at: 8).map(Sharing.init(json:)) ?? .nobody)
+      sharing: try row.text(at: 8).map(Audience.init(json:)) ?? .nobody)
     return LedgerRecord(position: position, record: record)
   }
 
@@ -61,7 +61,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return found
   }
 
-  func changes(after position: Int64, in scope: PullScope, limit: Int, bytes: Int) throws -> [LedgerRecord] {
+  func changes(after position: Int64, in scope: SyncScope, limit: Int, bytes: Int) throws -> [LedgerRecord] {
     let select = try PreparedStatement(
       try isSmall(scope, after: position, limit: limit) ? Self.changesOfSmallTree : Self.changes(in: scope),
       in: database)
@@ -82,7 +82,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
   }
 
   /// Scans by position, and ends as soon as enough changes are found.
-  private static func changes(in scope: PullScope) -> String {
+  private static func changes(in scope: SyncScope) -> String {
     """
     SELECT \(columns) FROM record
     WHERE space = ?1 AND position > ?2 AND \(filter(scope)) ORDER BY position LIMIT ?4
@@ -102,7 +102,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
 
   /// Returns true if reading the whole tree by the index is faster than scanning the changes of the space. That holds
   /// for a tree of n records among s changes if n is less than about the root of s × limit.
-  private func isSmall(_ scope: PullScope, after position: Int64, limit: Int) throws -> Bool {
+  private func isSmall(_ scope: SyncScope, after position: Int64, limit: Int) throws -> Bool {
     guard scope.includesChildren, !scope.container.isEmpty else { return false }
     let span = Double(head) - Double(position)
     guard span > Double(limit) else { return false }
@@ -120,9 +120,9 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
   }
 
   func departures(
-    after position: Int64, upTo last: Int64, from scope: PullScope, limit: Int
+    after position: Int64, upTo last: Int64, from scope: SyncScope, limit: Int
   ) throws -> [LedgerDeparture] {
-    if scope == .space { return [] }
+    if scope == .everything { return [] }
     let select = try PreparedStatement(
       """
       SELECT position, type, id, container FROM departure
@@ -145,7 +145,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return found
   }
 
-  func position(of scope: PullScope) throws -> Int64 {
+  func position(of scope: SyncScope) throws -> Int64 {
     let select = try PreparedStatement(
       "SELECT max(position) FROM record WHERE space = ?1 AND \(Self.filter(scope))", in: database)
     select.bind(space, at: 1)
@@ -154,7 +154,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     return try select.step() ? select.int(at: 0) : 0
   }
 
-  func forEachRecord(in scope: PullScope, _ body: (LedgerRecord) throws -> Void) throws {
+  func forEachRecord(in scope: SyncScope, _ body: (LedgerRecord) throws -> Void) throws {
     let select = try PreparedStatement(
       "SELECT \(Self.columns) FROM record WHERE space = ?1 AND deleted = 0 AND \(Self.filter(scope))",
       in: database)
@@ -166,7 +166,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
 
   /// Returns the condition on the container, whose path is parameter 3. Children are found by the range of paths that
   /// begin with the path and a slash. `0` is the character after `/`.
-  static func filter(_ scope: PullScope) -> String {
+  static func filter(_ scope: SyncScope) -> String {
     if scope.includesChildren && scope.container.isEmpty { return "?3 IS NOT NULL" }
     if !scope.includesChildren { return "container = ?3" }
     return "(container = ?3 OR (container >= ?3 || '/' AND container < ?3 || '0'))"

@@ -19,7 +19,7 @@ public struct ContainerSummary: Sendable, Hashable {
 extension Authority {
   /// Returns the containers of a scope with a live record that the user may see, by name. Reads all records of the
   /// scope, in one transaction.
-  public func containers(space: String, principal: Principal, _ scope: PullScope) async throws
+  public func containers(space: String, principal: Principal, _ scope: SyncScope) async throws
     -> [ContainerSummary]
   {
     try await ledger.search(space: space, within: rules.scanTime) { ledger in

@@ -74,7 +74,8 @@ extension Authority {
   public func export(space: String, _ body: @escaping @Sendable (ServerRecord) throws -> Void) async throws {
     try await ledger.read(space: space) { ledger in
       var position: Int64 = 0
-      while case let page = try ledger.changes(after: position, in: .space, limit: 500), let last = page.last
+      while case let page = try ledger.changes(after: position, in: .everything, limit: 500),
+        let last = page.last
       {
         for entry in page where !entry.record.isDeleted { try body(entry.record) }
         position = last.position
@@ -102,13 +103,13 @@ extension Authority {
     let (digest, named) = try await ledger.read(space: space) { ledger in
       var sum = DigestSum(parts: 0)
       var named: Set<String> = []
-      try ledger.forEachRecord(in: .space) { entry in
+      try ledger.forEachRecord(in: .everything) { entry in
         sum.add(entry.record.id, fields: entry.record.fields.bytes)
         for value in try entry.record.fields.members().values {
           if let blob = Blob(value) { named.insert(blob.sha256) }
         }
       }
-      return (sum.digest(of: .space, position: ledger.head), named)
+      return (sum.digest(of: .everything, position: ledger.head), named)
     }
     var check = SpaceCheck(digest: digest, missingBlobs: [])
     guard let blobs else { return check }

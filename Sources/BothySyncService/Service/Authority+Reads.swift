@@ -105,7 +105,7 @@ extension Authority {
   /// Returns the digest of the records of a scope that the user may see, and of each of `parts` parts. Reads all of
   /// them.
   public func digest(
-    space: String, principal: Principal, _ scope: PullScope, parts: Int = 0
+    space: String, principal: Principal, _ scope: SyncScope, parts: Int = 0
   ) async throws -> ScopeDigest {
     let parts = max(0, min(parts, Self.partLimit))
     return try await ledger.search(space: space, within: rules.scanTime) { ledger in
@@ -121,7 +121,7 @@ extension Authority {
 
   /// Returns the ids, versions and hashes of the records in some parts of a scope. Reads the scope.
   public func stamps(
-    space: String, principal: Principal, _ scope: PullScope, parts: Int, in chosen: [Int]
+    space: String, principal: Principal, _ scope: SyncScope, parts: Int, in chosen: [Int]
   ) async throws -> [RecordStamp] {
     let chosen = Set(chosen)
     return try await ledger.search(space: space, within: rules.scanTime) { ledger in
@@ -140,7 +140,7 @@ extension Authority {
   /// Returns a text for `ETag` and 304. It changes with every record of the scope, and with the records that the user
   /// may see. If the user can't see all records of a type, the text changes with the whole space, so that it reveals
   /// nothing about hidden containers.
-  public func validator(space: String, principal: Principal, _ scope: PullScope) async throws -> String {
+  public func validator(space: String, principal: Principal, _ scope: SyncScope) async throws -> String {
     let hidesSome = rules.schema?.types.contains { readersDiffer(of: $0.name) } ?? false
     return try await ledger.read(space: space) { ledger in
       let position = hidesSome ? ledger.head : try ledger.position(of: scope)

@@ -214,7 +214,7 @@ public struct Authority: Sendable {
       if rules.checksReferences {
         needed += rules.references(in: operation.fields, of: operation.record.type).map(\.id)
       }
-      if let sharing = operation.sharing { needed += sharing.add.lists.map(PrincipalList.recordID) }
+      if let sharing = operation.sharing { needed += sharing.add.lists.map(UserList.recordID) }
     }
     let unique = UniqueFields(rules.schema)
     let holders = try unique?.holders(of: operations, rules, in: ledger) ?? [:]

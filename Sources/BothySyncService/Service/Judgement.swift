@@ -174,7 +174,7 @@ package struct Judgement {
       && operation.sharing != nil
   }
 
-  private func shared(_ operation: SyncOperation, _ sharing: Sharing) -> Sharing {
+  private func shared(_ operation: SyncOperation, _ sharing: Audience) -> Audience {
     operation.sharing?.applied(to: sharing) ?? sharing
   }
 
@@ -182,11 +182,11 @@ package struct Judgement {
   private static let sharingLimit = 1000
 
   /// Checks a change of the audience. A user in it may always remove itself, whatever the permissions are.
-  private func refusalOfSharing(_ operation: SyncOperation, owner: String?, _ sharing: Sharing) -> Rejection?
+  private func refusalOfSharing(_ operation: SyncOperation, owner: String?, _ sharing: Audience) -> Rejection?
   {
     guard let change = operation.sharing, operation.kind != .delete else { return nil }
     let type = operation.record.type
-    let leaves = SharingChange(remove: Sharing(principals: Set([viewer.principal.name].compactMap { $0 })))
+    let leaves = SharingChange(remove: Audience(principals: Set([viewer.principal.name].compactMap { $0 })))
     if change == leaves || change.isEmpty { return nil }
     let names = change.add.principals.union(change.add.lists)
     guard names.allSatisfy({ (1...512).contains($0.utf8.count) && !$0.utf8.contains(0) }),

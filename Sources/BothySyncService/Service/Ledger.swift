@@ -70,10 +70,10 @@ public protocol LedgerSnapshot {
   func records(_ ids: [RecordID]) throws -> [RecordID: LedgerRecord]
   /// Returns at most `limit` changes after `position` in `scope`, in position order. It ends with the change at which
   /// their fields reach `bytes`.
-  func changes(after position: Int64, in scope: PullScope, limit: Int, bytes: Int) throws -> [LedgerRecord]
+  func changes(after position: Int64, in scope: SyncScope, limit: Int, bytes: Int) throws -> [LedgerRecord]
   /// Returns at most `limit` departures from the containers of `scope`, after `after` up to `last`, in position order.
   /// Records don't leave the whole space.
-  func departures(after: Int64, upTo last: Int64, from scope: PullScope, limit: Int) throws
+  func departures(after: Int64, upTo last: Int64, from scope: SyncScope, limit: Int) throws
     -> [LedgerDeparture]
   /// Returns the remembered changes, newest first.
   func history(_ query: HistoryQuery) throws -> [HistoryEntry]
@@ -84,9 +84,9 @@ public protocol LedgerSnapshot {
   /// Returns the number of live records that a query selects, without its limit and offset.
   func count(_ query: AnyQuery, schema: StoreSchema?) throws -> Int
   /// Visits the live records of a scope, in any order, with bounded memory.
-  func forEachRecord(in scope: PullScope, _ body: (LedgerRecord) throws -> Void) throws
+  func forEachRecord(in scope: SyncScope, _ body: (LedgerRecord) throws -> Void) throws
   /// Returns the position of the last change in a scope, or 0 without one.
-  func position(of scope: PullScope) throws -> Int64
+  func position(of scope: SyncScope) throws -> Int64
 
   /// Returns the records that are noted to have these values of unique fields. It also has the position up to which the
   /// fields with this mark are noted. Some records may have another value by now, or be deleted.
@@ -104,7 +104,7 @@ public protocol LedgerSnapshot {
 
 extension LedgerSnapshot {
   /// Like `changes(after:in:limit:bytes:)`, but without a limit of bytes.
-  public func changes(after position: Int64, in scope: PullScope, limit: Int) throws -> [LedgerRecord] {
+  public func changes(after position: Int64, in scope: SyncScope, limit: Int) throws -> [LedgerRecord] {
     try changes(after: position, in: scope, limit: limit, bytes: .max)
   }
 

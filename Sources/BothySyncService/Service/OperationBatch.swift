@@ -186,7 +186,7 @@ struct OperationBatch {
     guard let change = operation.sharing else { return nil }
     let known = records[operation.record]?.record.sharing.lists ?? []
     return change.add.lists.subtracting(known).sorted().first { id in
-      guard let list = records[PrincipalList.recordID(id)]?.record, !list.isDeleted else { return true }
+      guard let list = records[UserList.recordID(id)]?.record, !list.isDeleted else { return true }
       return list.owner == nil || list.owner != judgement.viewer.principal.name
     }
   }

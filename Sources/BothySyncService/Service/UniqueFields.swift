@@ -120,7 +120,9 @@ struct UniqueFields: Sendable {
   /// Reads the changes after `start`, a few hundred at a time.
   private func complete(from start: Int64, in ledger: any LedgerTransaction) throws {
     var position = start
-    while case let page = try ledger.changes(after: position, in: .space, limit: 500), let last = page.last {
+    while case let page = try ledger.changes(after: position, in: .everything, limit: 500),
+      let last = page.last
+    {
       let holders = page.flatMap { entry -> [UniqueHolder] in
         // A record that can't be read has no values that can be compared.
         let values = (try? values(of: entry.record)) ?? []

@@ -58,7 +58,7 @@ extension Authority {
   /// Returns the departed records that are not in the scope now. A record that the user can't see is left out here,
   /// because it has a notice if the user could ever see it.
   func gone(
-    _ departures: [LedgerDeparture], from scope: PullScope, _ viewer: Viewer, _ ledger: any LedgerSnapshot
+    _ departures: [LedgerDeparture], from scope: SyncScope, _ viewer: Viewer, _ ledger: any LedgerSnapshot
   ) throws -> [RecordID] {
     guard !departures.isEmpty else { return [] }
     let records = try ledger.records(departures.map(\.id))

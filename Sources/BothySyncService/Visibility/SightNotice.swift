@@ -43,7 +43,7 @@ struct SightChange {
   /// Updates visibility. Call it after the records are stored. The notices get the positions after the storage's head.
   mutating func follow(_ changes: [(before: ServerRecord?, after: ServerRecord)]) throws {
     for (before, after) in changes {
-      if after.id.type == PrincipalList.typeName {
+      if after.id.type == UserList.typeName {
         try followMembers(before, after)
       } else {
         try followSharing(before?.sharing ?? .nobody, after)
@@ -75,12 +75,12 @@ struct SightChange {
 
   private func members(_ list: ServerRecord?) throws -> Set<String> {
     guard let list, !list.isDeleted else { return [] }
-    return Set(PrincipalList.members(in: try list.fields.members()))
+    return Set(UserList.members(in: try list.fields.members()))
   }
 
   /// Notes a change of the audience. Added users receive the record by its new position, and removed ones need a
   /// notice.
-  private mutating func followSharing(_ old: Sharing, _ after: ServerRecord) throws {
+  private mutating func followSharing(_ old: Audience, _ after: ServerRecord) throws {
     guard old != after.sharing else { return }
     if old.lists != after.sharing.lists { try ledger.setLists(after.sharing.lists, of: after.id) }
     guard rules.hidesUnshared(after.id.type) else { return }

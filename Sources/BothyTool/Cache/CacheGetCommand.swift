@@ -15,17 +15,16 @@ struct CacheGetCommand: AsyncParsableCommand {
       is past its time and could not be confirmed: it is served, and marked. What
       comes from the network is kept.
 
-      --mode  cacheElseNetwork  what is fresh here, else the network
-              cacheOnly         what is here, however old; never the network
-              networkElseCache  asks for what is newer; else what is here
-              networkOnly       the network, whatever is here
-              revalidate        asks for what is newer; fails without an answer
-              staleThenFresh    what is here, then the network: the last is shown
+      --policy  localElseRemote  the copy here if it is fresh, else the network
+                local            the copy here, also if it is stale
+                remoteElseLocal  the network, or the copy here if it does not answer
+                remote           the network, or an error
+                localThenRemote  the copy here, then the network; prints the last
 
       Exit status 1 when something could not be had, or does not exist.
 
       Example:  bothy cache get https://tiles.example.org/16/10472/22982.png
-                bothy cache get osm 16 10472 22982 --mode cacheOnly --json
+                bothy cache get osm 16 10472 22982 --policy local --json
                 bothy cache get osm 16/10472/22982 16/10473/22982 --parallel 4
                 bothy cache get --from tiles.txt
       """)
@@ -58,7 +57,9 @@ struct CacheRequest: ParsableArguments {
     help: ArgumentHelp("Also what each line of a file names; - for standard input.", valueName: "file"),
     completion: .file())
   var from: String?
-  @Option(help: "Whom to ask, in which order.") var mode = ReadMode.cacheElseNetwork
+  @Option(name: [.long, .customLong("mode", withSingleDash: false)], help: "Where the answer comes from.")
+  var policy = ReadPolicy.localElseRemote
+  @Flag(help: "Download again, without asking whether the copy here is current.") var reload = false
   @Option(help: ArgumentHelp("How many are got at a time.", valueName: "n")) var parallel = 8
   @Option(
     name: [.long, .customShort("o")],
@@ -97,7 +98,8 @@ struct CacheRequest: ParsableArguments {
 
   /// Reads all keys in their order, with a limited number at a time. Memory has the bytes of one only.
   private func get(_ keys: [AskedKey], from cache: ResourceCache) async throws -> [GetResult] {
-    let (mode, line) = (mode, ProgressLine())
+    let line = ProgressLine()
+    let options = reload ? .reload : ReadOptions(policy: policy)
     defer { line.clear() }
     var results = [GetResult?](repeating: nil, count: keys.count)
     await withTaskGroup(of: (Int, GetResult).self) { group in
@@ -108,7 +110,7 @@ struct CacheRequest: ParsableArguments {
         let (index, asked) = (next, keys[next])
         next += 1
         group.addTask {
-          (index, await GetResult.of(asked, mode, cache, holdsBytes: keys.count == 1))
+          (index, await GetResult.of(asked, options, cache, holdsBytes: keys.count == 1))
         }
       }
       for _ in 0..<min(parallel, keys.count) { begin() }

@@ -24,8 +24,8 @@ struct GetResult: Sendable {
   /// The time to wait for the refresh of a stale resource before the process ends.
   private static let patience = Duration.milliseconds(500)
 
-  /// Reads a resource. If the mode starts a refresh, waits for it briefly, or to its end in the mode `staleThenFresh`.
-  static func of(_ asked: AskedKey, _ mode: ReadMode, _ cache: ResourceCache, holdsBytes: Bool) async
+  /// Reads a resource. If the policy starts a refresh, waits for it briefly, or to its end under `localThenRemote`.
+  static func of(_ asked: AskedKey, _ options: ReadOptions, _ cache: ResourceCache, holdsBytes: Bool) async
     -> GetResult
   {
     var last: CachedResource?
@@ -33,7 +33,7 @@ struct GetResult: Sendable {
     let (stream, continuation) = AsyncStream.makeStream(of: Result<CachedResource, CacheError>.self)
     let work = Task {
       do throws(CacheError) {
-        for try await reading in cache.values(asked.key, mode: mode) { continuation.yield(.success(reading)) }
+        for try await reading in cache.values(asked.key, options) { continuation.yield(.success(reading)) }
       } catch {
         continuation.yield(.failure(error))
       }
@@ -45,7 +45,7 @@ struct GetResult: Sendable {
       case .success(let reading): last = reading
       case .failure(let error): problem = error
       }
-      guard timer == nil, mode != .staleThenFresh else { continue }
+      guard timer == nil, options.policy != .localThenRemote else { continue }
       timer = Task {
         // Cancelled when the refresh has ended.
         guard (try? await Task.sleep(for: patience)) != nil else { return }

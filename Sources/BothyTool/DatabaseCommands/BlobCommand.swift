@@ -129,7 +129,7 @@ struct BlobGetCommand: AsyncParsableCommand {
     }
   }
 
-  private func write(_ blob: Blob, _ blobs: Blobs) async throws {
+  private func write(_ blob: Blob, _ blobs: BlobStorage) async throws {
     guard let output else {
       for try await piece in blobs.pieces(of: blob) { try Standard.write(Array(piece)) }
       return

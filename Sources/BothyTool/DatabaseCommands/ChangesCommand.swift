@@ -44,8 +44,8 @@ struct ChangesCommand: AsyncParsableCommand {
 
   private func showHistory(_ session: Session) async throws {
     try session.requireServer()
-    let scope = container.map { PullScope(container: $0, includesChildren: true) } ?? .space
-    let page = try await session.store.history(of: scope, before: before, limit: limit)
+    let scope = container.map { SyncScope(container: $0, includesChildren: true) } ?? .everything
+    let page = try await session.store.maintenance.history(of: scope, before: before, limit: limit)
     try output.print {
       var table = TextTable(["position", "when", "who", "what", "type", "id", "fields"])
       for entry in page.entries {
@@ -66,7 +66,7 @@ struct ChangesCommand: AsyncParsableCommand {
   }
 
   private func page(_ session: Session) async throws(RemoteError) -> SyncResponse.Page {
-    let scope = container.map { PullScope(container: $0, includesChildren: true) } ?? .space
+    let scope = container.map { SyncScope(container: $0, includesChildren: true) } ?? .everything
     let request = SyncRequest(
       device: session.store.device, schemaVersion: session.store.store.schema.version,
       pulls: [SyncRequest.Pull(scope, cursor: cursor)], limit: limit)
@@ -95,7 +95,7 @@ struct ChangesCommand: AsyncParsableCommand {
   }
 
   private func showPending(_ session: Session) throws {
-    let entries = try session.store.outbox().filter { entry in
+    let entries = try session.store.outboxEntries().filter { entry in
       try container.map { try session.isIn($0, entry) } ?? true
     }
     try output.print {
@@ -116,8 +116,8 @@ struct ChangesCommand: AsyncParsableCommand {
 }
 
 extension Session {
-  fileprivate func isIn(_ container: String, _ entry: OutboxEntry) throws -> Bool {
+  fileprivate func isIn(_ container: String, _ entry: Outbox.Entry) throws -> Bool {
     let own = try store.store.record(entry.record)?.container ?? entry.record.type
-    return PullScope(container: container, includesChildren: true).contains(own)
+    return SyncScope(container: container, includesChildren: true).contains(own)
   }
 }

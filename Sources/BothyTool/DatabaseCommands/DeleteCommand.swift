@@ -17,21 +17,21 @@ struct DeleteCommand: AsyncParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @Argument(help: "The type of the record.") var type: String
   @Argument(help: "The id of the record.") var id: String
-  @Option(help: ArgumentHelp("Where the write goes first.", valueName: "policy")) var save: SavePolicy?
+  @Option(help: ArgumentHelp("Where the write goes first.", valueName: "policy")) var save: WritePolicy?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
     try await Session.with(database) { session in
-      if save == .networkOnly || save == .networkThenCache { try session.requireServer() }
+      if save == .remote || save == .remoteThenLocal { try session.requireServer() }
       _ = try session.type(type)
       let record = RecordID(type: type, id: id)
-      if save != .networkOnly && save != .networkThenCache {
+      if save != .remote && save != .remoteThenLocal {
         guard try session.store.store.record(record) != nil else {
           throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.")
         }
       }
-      let receipt = try await session.store.delete(record, options: RequestOptions(savePolicy: save))
-      let problem = try await session.problem(with: receipt, waits: save == .cacheThenNetwork)
+      let receipt = try await session.store.delete(record, options: RequestOptions(writePolicy: save))
+      let problem = try await session.problem(with: receipt, waits: save == .localThenRemote)
       if let problem { throw problem }
       let state = try session.store.state(of: record).name
       try output.print {

@@ -32,7 +32,7 @@ struct ExportCommand: AsyncParsableCommand {
   }
 
   private func shown(_ record: AnyRecord, _ session: Session, _ hasPending: Bool) throws -> ShownRecord {
-    hasPending ? try ShownRecord(record, in: session.store) : ShownRecord(record, state: "clean")
+    hasPending ? try ShownRecord(record, in: session.store) : ShownRecord(record, state: "synced")
   }
 
   private func jsonLines(_ pages: RecordPages<AnyRecord>, _ session: Session) async throws {

@@ -10,21 +10,21 @@ struct GetCommand: AsyncParsableCommand {
     discussion: """
       Fails with status 1 when there is none.
 
-      Example:  bothy db get notes.bothy Note 0197f3c2-… --fetch cacheOnly
+      Example:  bothy db get notes.bothy Note 0197f3c2-… --fetch local
       """)
 
   @OptionGroup var database: DatabaseOptions
   @Argument(help: "The type of the record.") var type: String
   @Argument(help: "The id of the record.") var id: String
-  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: FetchPolicy?
+  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: ReadPolicy?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
     try await Session.with(database) { session in
       let schema = try session.type(type)
       let query = AnyQuery(type, where: .compare(field: "id", .equal, .text(id)))
-      let policy = session.fetchPolicy(fetch)
-      let found = try await session.store.fetchResult(query, options: RequestOptions(fetchPolicy: policy))
+      let policy = session.readPolicy(fetch)
+      let found = try await session.store.fetchResult(query, options: RequestOptions(readPolicy: policy))
         .records
         .first
       guard let found else {
@@ -42,7 +42,7 @@ struct GetCommand: AsyncParsableCommand {
 
 extension Session {
   /// Returns the requested policy, else the configured one. Without a server, it is the one for the local file.
-  func fetchPolicy(_ asked: FetchPolicy?) -> FetchPolicy {
-    asked ?? (address == nil ? .cacheOnly : store.fetchPolicy)
+  func readPolicy(_ asked: ReadPolicy?) -> ReadPolicy {
+    asked ?? (address == nil ? .local : store.readPolicy)
   }
 }

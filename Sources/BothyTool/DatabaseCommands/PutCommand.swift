@@ -22,19 +22,19 @@ struct PutCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Where the write goes first; by default it waits here for the next sync.", valueName: "policy"))
-  var save: SavePolicy?
+  var save: WritePolicy?
   @Option(help: ArgumentHelp("The container of a new record.", valueName: "path")) var container: String?
   @Flag(help: "Hold the change back from syncing.") var draft = false
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
     try await Session.with(database) { session in
-      if save == .networkOnly || save == .networkThenCache { try session.requireServer() }
+      if save == .remote || save == .remoteThenLocal { try session.requireServer() }
       let reader = RecordReader(type: try session.type(type), container: container)
       let record = try reader.record(parsing: record == "-" ? Standard.read("-") : Array(record.utf8)).record
       let receipt = try await session.store.save(
-        record, options: RequestOptions(savePolicy: save, isDraft: draft))
-      let problem = try await session.problem(with: receipt, waits: save == .cacheThenNetwork && !draft)
+        record, options: RequestOptions(writePolicy: draft ? .draft : save))
+      let problem = try await session.problem(with: receipt, waits: save == .localThenRemote && !draft)
       let state = try session.store.state(of: record.recordID).name
       let version = try session.version(of: record.recordID, receipt)
       try output.print {
@@ -54,8 +54,8 @@ extension Session {
   /// won.
   ///
   /// Without a network the write stays pending, which isn't an error.
-  func problem(with receipt: SaveReceipt, waits: Bool) async throws -> ToolError? {
-    guard waits && address != nil else { return try problem(receipt.state, receipt.record) }
+  func problem(with receipt: SaveReceipt<AnyRecord>, waits: Bool) async throws -> ToolError? {
+    guard waits && address != nil else { return try problem(receipt.known, receipt.record) }
     do { return try problem(try await receipt.outcome(), receipt.record) } catch let error as SyncError
       where error.code == .unreachable
     {
@@ -86,9 +86,9 @@ extension Session {
     }
   }
 
-  func version(of id: RecordID, _ receipt: SaveReceipt) throws -> String? {
+  func version(of id: RecordID, _ receipt: SaveReceipt<AnyRecord>) throws -> String? {
     if let version = try store.store.record(id)?.version { return version }
-    guard case .accepted(let version) = receipt.state, !version.isEmpty else { return nil }
+    guard case .accepted(let version) = receipt.known, !version.isEmpty else { return nil }
     return version
   }
 }

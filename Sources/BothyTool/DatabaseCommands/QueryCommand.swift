@@ -23,7 +23,7 @@ struct QueryCommand: AsyncParsableCommand {
   @OptionGroup var order: OrderOptions
   @Option(help: ArgumentHelp("At most so many records.", valueName: "n")) var limit: Int?
   @Option(help: ArgumentHelp("Leave out so many at the start.", valueName: "n")) var offset = 0
-  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: FetchPolicy?
+  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: ReadPolicy?
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -37,8 +37,8 @@ struct QueryCommand: AsyncParsableCommand {
       let type = try session.type(query.type)
       // A server without a schema finds nothing for a misspelt field, so the file's own schema is checked first.
       let asked = try order.ordered(query.query(limit: limit, offset: offset), type).checked(for: type)
-      let policy = session.fetchPolicy(fetch)
-      let result = try await session.store.fetchResult(asked, options: RequestOptions(fetchPolicy: policy))
+      let policy = session.readPolicy(fetch)
+      let result = try await session.store.fetchResult(asked, options: RequestOptions(readPolicy: policy))
       let nearest = order.nearest == nil ? nil : asked.order.first
       let records = try ShownRecord.all(result.records, in: session.store, nearest: nearest)
       try output.print {
@@ -62,13 +62,13 @@ struct CountCommand: AsyncParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var query: QueryOptions
-  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: FetchPolicy?
+  @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: ReadPolicy?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
     try await Session.with(database) { session in
       let asked = try query.query().checked(for: session.type(query.type))
-      let options = RequestOptions(fetchPolicy: fetch ?? .cacheOnly)
+      let options = RequestOptions(readPolicy: fetch ?? .local)
       let count = try await session.store.count(asked, options: options)
       try output.print {
         "\(count)"

@@ -42,7 +42,7 @@ struct SalvageCommand: AsyncParsableCommand {
     var options = StoreOptions()
     options.damagedFile = .leave
     // The schema comes from the new file if it exists, otherwise from the old one.
-    let schema = try (try? Store.storedSchema(at: into)) ?? Store.storedSchema(at: old)
+    let schema = try (try? LocalStore.storedSchema(at: into)) ?? LocalStore.storedSchema(at: old)
     let report = try SyncedStore.salvage(
       old, into: into, schema: schema, options: options, clock: SyncClock(now: { clock.now() }))
     try output.print {

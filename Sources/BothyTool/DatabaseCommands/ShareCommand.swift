@@ -26,7 +26,7 @@ struct ShareCommand: AsyncParsableCommand {
     help: ArgumentHelp("Lists, by id or name: see bothy lists show.", valueName: "list"))
   var list: [String] = []
   @Flag(help: "Shut them out instead.") var remove = false
-  @Option(help: ArgumentHelp("Where the write goes first.", valueName: "policy")) var save: SavePolicy?
+  @Option(help: ArgumentHelp("Where the write goes first.", valueName: "policy")) var save: WritePolicy?
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -36,23 +36,23 @@ struct ShareCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await Session.with(database) { session in
-      if save == .networkOnly || save == .networkThenCache { try session.requireServer() }
+      if save == .remote || save == .remoteThenLocal { try session.requireServer() }
       _ = try session.type(type)
       let record = RecordID(type: type, id: id)
       guard try session.store.store.record(record) != nil else {
         throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.")
       }
-      let named = Sharing(principals: Set(with), lists: Set(try await session.listIDs(list)))
+      let named = Audience(principals: Set(with), lists: Set(try await session.listIDs(list)))
       if !named.isEmpty {
-        let options = RequestOptions(savePolicy: save)
+        let options = RequestOptions(writePolicy: save)
         let receipt =
           remove
-          ? try await session.store.unshare(record, from: named, options: options)
-          : try await session.store.share(record, with: named, options: options)
-        let problem = try await session.problem(with: receipt, waits: save == .cacheThenNetwork)
+          ? try await session.store.sharing.unshare(record, from: named, options: options)
+          : try await session.store.sharing.share(record, with: named, options: options)
+        let problem = try await session.problem(with: receipt, waits: save == .localThenRemote)
         if let problem { throw problem }
       }
-      let sharing = try session.store.sharing(of: record)
+      let sharing = try session.store.audience(of: record)
       let state = try session.store.state(of: record).name
       try output.print {
         let names = sharing.principals.sorted() + sharing.lists.sorted().map { "list \($0)" }
@@ -74,7 +74,7 @@ extension Session {
   /// Returns the ids of lists given by id or name. A name of no known list counts as an id.
   fileprivate func listIDs(_ names: [String]) async throws -> [String] {
     guard !names.isEmpty else { return [] }
-    let known = try await store.lists(options: RequestOptions(fetchPolicy: .cacheOnly))
+    let known = try await store.sharing.lists(options: RequestOptions(readPolicy: .local))
     return try names.map { name in
       if known.contains(where: { $0.id == name }) { return name }
       let named = known.filter { $0.name == name }

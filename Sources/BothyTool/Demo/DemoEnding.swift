@@ -17,7 +17,7 @@ struct DemoEnding {
   /// Compares the three and prints the result.
   static func compare(_ a: DemoDevice, _ b: DemoDevice, _ narrator: Narrator) async throws -> DemoEnding {
     let ending = DemoEnding(
-      a: try a.store.digest(), b: try b.store.digest(), server: try await a.store.remoteDigest(),
+      a: try a.store.digest(), b: try b.store.digest(), server: try await a.store.maintenance.remoteDigest(),
       pending: try a.store.pendingCounts().total + b.store.pendingCounts().total)
     try narrator.chapter("5. Do they agree?")
     var table = TextTable(["", "records", "digest", "pending"])

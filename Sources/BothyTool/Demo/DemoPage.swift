@@ -65,8 +65,8 @@ private final class PagedDevice: Sendable {
     self.remote = remote
     let path = "\(folder)/\(name.lowercased()).bothy"
     _ = try PrivateFile.create(at: path)
-    var configuration = SyncConfiguration()
-    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    var configuration = SyncOptions()
+    configuration.mergePolicies = MergePolicies(.fieldByField)
     configuration.logger = logger
     // A person is watching, so retries are short.
     configuration.backoff = Backoff(first: .milliseconds(200), limit: .seconds(2))

@@ -46,8 +46,8 @@ struct DemoDevice: Sendable {
     let address = RemoteAddress(url: server, space: "demo", token: nil)
     let path = "\(folder)/\(name.lowercased()).bothy"
     _ = try PrivateFile.create(at: path)
-    var configuration = SyncConfiguration()
-    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    var configuration = SyncOptions()
+    configuration.mergePolicies = MergePolicies(.fieldByField)
     store = try SyncedStore(
       at: path, schema: DemoInput.schema, remote: RemoteConnection(to: address).remote,
       configuration: configuration)
@@ -57,10 +57,10 @@ struct DemoDevice: Sendable {
   func place(_ id: String) throws -> AnyRecord? { try store.store.record(RecordID(type: "Place", id: id)) }
 
   func edit(_ id: String, _ fields: [String: FieldValue]) async throws {
-    try await store.save(AnyRecord("Place", id: id, fields), options: RequestOptions(savePolicy: .cacheOnly))
+    try await store.save(AnyRecord("Place", id: id, fields), options: RequestOptions(writePolicy: .local))
   }
 
   func delete(_ id: String) async throws {
-    try await store.delete(RecordID(type: "Place", id: id), options: RequestOptions(savePolicy: .cacheOnly))
+    try await store.delete(RecordID(type: "Place", id: id), options: RequestOptions(writePolicy: .local))
   }
 }

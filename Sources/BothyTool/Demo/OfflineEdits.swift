@@ -50,7 +50,7 @@ struct OfflineEdits: Sendable {
     return self
   }
 
-  private static func text(_ counts: PendingCounts) -> String {
+  private static func text(_ counts: Outbox.Counts) -> String {
     "pending now: \(counts.insert) new, \(counts.update) changed, \(counts.delete) deleted"
   }
 

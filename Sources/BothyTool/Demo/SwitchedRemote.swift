@@ -40,7 +40,7 @@ final class SwitchedRemote: RemoteStorage {
     return try await remote.count(query)
   }
 
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try pass()
     return try await remote.digest(scope)
   }

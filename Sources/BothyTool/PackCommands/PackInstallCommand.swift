@@ -29,7 +29,7 @@ struct PackInstallCommand: AsyncParsableCommand {
 
   func run() async throws {
     let expected = try schema.map { try StoreSchema(json: Standard.read($0)) }
-    let shelf = PackShelf(at: URL(filePath: self.shelf))
+    let shelf = PackStore(at: URL(filePath: self.shelf))
     let line = ProgressLine()
     let progress: @Sendable (Int, Int) -> Void = { line.show("\($0) of \($1) files") }
     defer { line.clear() }

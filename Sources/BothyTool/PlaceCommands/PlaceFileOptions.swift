@@ -12,13 +12,14 @@ struct PlacesFile: ParsableArguments {
   var categories: String?
 
   /// Opens the file, runs `body` and closes it. If `makes` is true, a missing file is created.
-  func withPlaces<Result>(makes: Bool = false, _ body: (Places) async throws -> Result) async throws -> Result
+  func withPlaces<Result>(makes: Bool = false, _ body: (PlaceStore) async throws -> Result) async throws
+    -> Result
   {
     guard makes || FileManager.default.fileExists(atPath: file) else {
       throw ToolError("There are no places at \(file). Make the file with `bothy places load`.")
     }
     let table = try categories.map { try CategoryTable(json: Standard.read($0)) } ?? .common
-    let places = try Places(path: file, categories: table)
+    let places = try PlaceStore(path: file, categories: table)
     let result: Result
     do { result = try await body(places) } catch {
       // The first error is the one to report.
@@ -41,7 +42,7 @@ struct PlaceFilterOptions: ParsableArguments {
   @Option(
     name: .customLong("layer"),
     help: ArgumentHelp(
-      "What to look for: \(MapFeature.Layer.allCases.map(\.rawValue).joined(separator: ", ")). poi by default.",
+      "What to look for: \(TileFeature.Layer.allCases.map(\.rawValue).joined(separator: ", ")). poi by default.",
       valueName: "name"))
   var layers: [String] = []
   @Flag(help: "Also what has no name.") var unnamed = false
@@ -54,7 +55,7 @@ struct PlaceFilterOptions: ParsableArguments {
       return category
     }
     let layers = try layers.map { name in
-      guard let layer = MapFeature.Layer(rawValue: name) else {
+      guard let layer = TileFeature.Layer(rawValue: name) else {
         throw ValidationError("There is no layer '\(name)'. See --help for those there are.")
       }
       return layer

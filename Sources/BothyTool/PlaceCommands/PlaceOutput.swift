@@ -2,7 +2,7 @@ import BothyGeo
 import BothyStore
 
 /// Features in results: members of JSON, rows of a table.
-extension MapFeature {
+extension TileFeature {
   func write(to writer: inout JSONWriter, language: String? = nil) {
     writer.member("layer", layer.rawValue)
     writer.member("id", key.id)
@@ -53,7 +53,7 @@ enum PlaceList {
     }
   }
 
-  static func print(_ features: [MapFeature], _ language: String?, _ output: OutputOptions) throws {
+  static func print(_ features: [TileFeature], _ language: String?, _ output: OutputOptions) throws {
     try output.print {
       table(features, language).text(empty: "No places.")
     } json: { writer in
@@ -61,7 +61,7 @@ enum PlaceList {
     }
   }
 
-  static func table(_ features: [MapFeature], _ language: String?) -> TextTable {
+  static func table(_ features: [TileFeature], _ language: String?) -> TextTable {
     var table = TextTable(["name", "category", "layer", "id", "lat", "lon"])
     for feature in features {
       table.add([

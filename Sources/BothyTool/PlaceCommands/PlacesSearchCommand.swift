@@ -80,7 +80,7 @@ struct PlacesRoadCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   private struct Crossing {
-    var feature: MapFeature
+    var feature: TileFeature
     var others: [String]
   }
 
@@ -121,7 +121,7 @@ struct PlacesRoadCommand: AsyncParsableCommand {
     }
   }
 
-  private func findRoads(_ places: Places) throws -> [MapFeature] {
+  private func findRoads(_ places: PlaceStore) throws -> [TileFeature] {
     let text = road[0]
     if let id = Int64(text) {
       guard let found = try places.road(id) else {
@@ -138,9 +138,11 @@ struct PlacesRoadCommand: AsyncParsableCommand {
     return exact.isEmpty ? found : exact
   }
 
-  private func findCrossings(of roads: [MapFeature], in box: GeoBox?, _ places: Places) throws -> [Crossing] {
+  private func findCrossings(of roads: [TileFeature], in box: GeoBox?, _ places: PlaceStore) throws
+    -> [Crossing]
+  {
     let own = Set(roads.compactMap(\.ids.first))
-    var found: [FeatureKey: MapFeature] = [:]
+    var found: [FeatureKey: TileFeature] = [:]
     for id in own {
       for feature in try places.intersections(ofRoad: id, in: box) { found[feature.key] = feature }
     }
@@ -169,7 +171,7 @@ struct PlacesGetCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   private struct Found {
-    var feature: MapFeature
+    var feature: TileFeature
     var tiles: [Tile]
     var entrances: [Int64]
   }
@@ -180,7 +182,7 @@ struct PlacesGetCommand: AsyncParsableCommand {
 
   func run() async throws {
     let found = try await places.withPlaces { places in
-      try MapFeature.Layer.allCases.flatMap { layer in
+      try TileFeature.Layer.allCases.flatMap { layer in
         try places.features(FeatureKey(layer, id[0])).map { feature in
           Found(
             feature: feature, tiles: try places.tiles(of: feature.key),

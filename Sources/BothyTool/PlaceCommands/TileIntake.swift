@@ -6,7 +6,7 @@ import HTTPTypes
 
 /// Adds tiles to a file of places and counts the outcomes.
 struct TileIntake {
-  let places: Places
+  let places: PlaceStore
   let clock: ToolClock
   let line: ProgressLine
 
@@ -21,7 +21,7 @@ struct TileIntake {
   /// The attributions that archives and sources state.
   private(set) var attributions: Set<String> = []
 
-  init(places: Places, clock: ToolClock, line: ProgressLine) {
+  init(places: PlaceStore, clock: ToolClock, line: ProgressLine) {
     self.places = places
     self.clock = clock
     self.line = line
@@ -111,7 +111,7 @@ struct TileIntake {
         guard let tile = rest.next() else { return }
         let key = try source.key(tile)
         // A stored tile is validated, even if it is fresh in the cache.
-        let options = ReadOptions(mode: held[tile] == nil ? .cacheElseNetwork : .networkElseCache)
+        let options = ReadOptions(policy: held[tile] == nil ? .localElseRemote : .remoteElseLocal)
         group.addTask {
           do { return (tile, .success(try await cache.value(key, options))) } catch {
             return (tile, .failure(error))

@@ -1,23 +1,56 @@
 public import ArgumentParser
-public import BothyCache
 import BothyStore
 public import BothySync
 
-extension ReadMode: ExpressibleByArgument {}
-extension FetchPolicy: ExpressibleByArgument {}
-extension SavePolicy: ExpressibleByArgument {}
-extension SyncScope: ExpressibleByArgument {}
+extension ReadPolicy: ExpressibleByArgument {
+  /// Takes the names of earlier versions too, which scripts may have.
+  public init?(argument: String) {
+    switch argument {
+    case "cacheOnly": self = .local
+    case "cacheElseNetwork": self = .localElseRemote
+    case "cacheThenRefresh", "staleThenFresh": self = .localThenRemote
+    case "networkElseCache": self = .remoteElseLocal
+    case "networkOnly", "revalidate": self = .remote
+    case "syncThenCache": self = .syncThenLocal
+    default: self.init(rawValue: argument)
+    }
+  }
+}
+extension WritePolicy: ExpressibleByArgument {
+  /// Takes the names of earlier versions too, which scripts may have.
+  public init?(argument: String) {
+    switch argument {
+    case "cacheOnly": self = .local
+    case "cacheThenNetwork": self = .localThenRemote
+    case "networkThenCache": self = .remoteThenLocal
+    case "networkOnly": self = .remote
+    default: self.init(rawValue: argument)
+    }
+  }
+}
+extension SyncDirection: ExpressibleByArgument {}
 
 /// The merge policies that need no code of the app.
 enum MergeChoice: String, CaseIterable, ExpressibleByArgument {
-  case serverModifiedWins, clientWins, lastModifiedWins, fieldMerge
+  case remoteWins, localWins, latestWins, fieldByField
+
+  /// Takes the names of earlier versions too, which scripts may have.
+  init?(argument: String) {
+    switch argument {
+    case "serverModifiedWins": self = .remoteWins
+    case "clientWins": self = .localWins
+    case "lastModifiedWins": self = .latestWins
+    case "fieldMerge": self = .fieldByField
+    default: self.init(rawValue: argument)
+    }
+  }
 
   var policy: MergePolicy {
     switch self {
-    case .serverModifiedWins: .serverModifiedWins
-    case .clientWins: .clientWins
-    case .lastModifiedWins: .lastModifiedWins
-    case .fieldMerge: .fieldMerge
+    case .remoteWins: .remoteWins
+    case .localWins: .localWins
+    case .latestWins: .latestWins
+    case .fieldByField: .fieldByField
     }
   }
 }
@@ -26,7 +59,7 @@ enum MergeChoice: String, CaseIterable, ExpressibleByArgument {
 enum PresetChoice: String, CaseIterable, ExpressibleByArgument {
   case stackMob, ntiBridge
 
-  var configuration: SyncConfiguration {
+  var configuration: SyncOptions {
     switch self {
     case .stackMob: .stackMob
     case .ntiBridge: .ntiBridge

@@ -85,15 +85,15 @@ private struct NamedRemote: RemoteStorage {
     do { return try await remote.count(query) } catch { throw named(error) }
   }
 
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     do { return try await remote.digest(scope) } catch { throw named(error) }
   }
 
-  func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     do { return try await remote.digest(scope, parts: parts) } catch { throw named(error) }
   }
 
-  func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
+  func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
     do { return try await remote.stamps(scope, parts: parts, in: chosen) } catch { throw named(error) }
   }
 
@@ -122,7 +122,7 @@ struct NoRemote: RemoteStorage {
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw Self.error }
   func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { throw Self.error }
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw Self.error }
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw Self.error }
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { throw Self.error }
   func hints() -> AsyncThrowingStream<Void, any Error> {
     AsyncThrowingStream { $0.finish(throwing: Self.error) }
   }

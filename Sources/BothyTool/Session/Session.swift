@@ -11,16 +11,16 @@ struct Session {
 
   /// Opens an existing database, runs `body` and closes it. `configure` changes the policies first.
   static func with<Result>(
-    _ options: DatabaseOptions, _ configure: (inout SyncConfiguration) -> Void = { _ in },
+    _ options: DatabaseOptions, _ configure: (inout SyncOptions) -> Void = { _ in },
     _ body: (Session) async throws -> Result
   ) async throws -> Result {
     let clock = try ToolClock()
     let stored = try RemoteAddress.stored(at: options.path)
     let address = try options.remote.address(
       over: stored, synced: stored == nil ? RemoteAddress.syncedSpace(at: options.path) : nil)
-    var configuration = SyncConfiguration()
+    var configuration = SyncOptions()
     configure(&configuration)
-    let connection = RemoteConnection(to: address, schema: try Store.storedSchema(at: options.path))
+    let connection = RemoteConnection(to: address, schema: try LocalStore.storedSchema(at: options.path))
     var storeOptions = StoreOptions()
     storeOptions.damagedFile = .leave
     let store = try SyncedStore(

@@ -21,10 +21,10 @@ struct SettingsCommand: AsyncParsableCommand {
     subcommands: [SettingsGetCommand.self, SettingsSetCommand.self, SettingsWatchCommand.self])
 
   /// Opens an existing file. Creates nothing, and leaves a damaged file unchanged.
-  static func open(_ path: String) throws -> Store {
+  static func open(_ path: String) throws -> LocalStore {
     var options = StoreOptions(readers: 1, cacheSize: 1 << 20)
     options.damagedFile = .leave
-    do { return try Store(existing: path, options: options) } catch let error as StoreError
+    do { return try LocalStore(existing: path, options: options) } catch let error as StoreError
       where error.code == .cannotOpen
     {
       throw ToolError(
@@ -33,7 +33,8 @@ struct SettingsCommand: AsyncParsableCommand {
   }
 
   /// Opens an existing file, runs `body` and closes it.
-  static func with<Result>(_ path: String, _ body: (Store) async throws -> Result) async throws -> Result {
+  static func with<Result>(_ path: String, _ body: (LocalStore) async throws -> Result) async throws -> Result
+  {
     let store = try open(path)
     do {
       let result = try await body(store)

@@ -36,7 +36,7 @@ struct DigestCommand: AsyncParsableCommand {
       if repair { return try await repair(session) }
       if remote { try session.requireServer() }
       let scopes =
-        container.isEmpty ? [.space] : container.map { PullScope(container: $0, includesChildren: true) }
+        container.isEmpty ? [.everything] : container.map { SyncScope(container: $0, includesChildren: true) }
       var digests: [ScopeDigest] = []
       for scope in scopes { digests.append(try await digest(scope, session)) }
       try output.print {
@@ -61,9 +61,10 @@ struct DigestCommand: AsyncParsableCommand {
   private func repair(_ session: Session) async throws {
     try session.requireServer()
     var reports: [RepairReport] = []
-    if container.isEmpty { reports = try await session.store.repair() }
+    if container.isEmpty { reports = try await session.store.maintenance.repair() }
     for path in container {
-      reports += try await session.store.repair(PullScope(container: path, includesChildren: true))
+      reports += try await session.store.maintenance.repair(
+        SyncScope(container: path, includesChildren: true))
     }
     let found = reports
     try output.print {
@@ -89,8 +90,8 @@ struct DigestCommand: AsyncParsableCommand {
     }
   }
 
-  private func digest(_ scope: PullScope, _ session: Session) async throws -> ScopeDigest {
-    if remote { return try await session.store.remoteDigest(scope) }
+  private func digest(_ scope: SyncScope, _ session: Session) async throws -> ScopeDigest {
+    if remote { return try await session.store.maintenance.remoteDigest(scope) }
     var digest = try session.store.digest(scope)
     digest.position = try session.store.containers().first { $0.scope == scope }?.position
     return digest

@@ -48,7 +48,7 @@ struct DoctorCommand: AsyncParsableCommand {
         return try session.store.diagnose().findings
       }
     } catch let error as StoreError where error.code == .corrupt || error.code == .database {
-      let found = try Store.diagnose(fileAt: database.path).findings
+      let found = try LocalStore.diagnose(fileAt: database.path).findings
       guard found.isEmpty else { return found }
       let remedy = "Restore a backup, or sync into a new file."
       return [StoreDiagnosis.Finding(.error, check: "file", error.message, remedy: remedy)]

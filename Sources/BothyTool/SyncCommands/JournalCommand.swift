@@ -86,7 +86,7 @@ extension JournalEntry {
   fileprivate var text: String {
     let time = Timestamp(milliseconds: decided).rfc3339
     let reason = if case .rejected(let reason) = outcome { " \(reason.message)" } else { "" }
-    var lines = ["\(number)  \(time)  \(record)  \(change.rawValue) \(verdict): \(sentence)\(reason)"]
+    var lines = ["\(number)  \(time)  \(record)  \(change.rawValue) \(word): \(sentence)\(reason)"]
     let when = replaced.map { " (written at \(Timestamp(milliseconds: $0).rfc3339))" } ?? ""
     lines += lostFields.map { field in
       let now = isGone ? "the record is gone" : "is \(field.now.canonicalText) now\(when)"

@@ -23,14 +23,14 @@ struct ShowListsCommand: AsyncParsableCommand {
     discussion: "Example:  bothy lists show notes.bothy")
 
   @OptionGroup var database: DatabaseOptions
-  @Option(help: ArgumentHelp("Where the answer comes from.", valueName: "policy")) var fetch: FetchPolicy?
+  @Option(help: ArgumentHelp("Where the answer comes from.", valueName: "policy")) var fetch: ReadPolicy?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
     try await Session.with(database) { session in
-      let policy = fetch ?? (session.address == nil ? .cacheOnly : .networkElseCache)
-      if policy == .networkOnly { try session.requireServer() }
-      let lists = try await session.store.lists(options: RequestOptions(fetchPolicy: policy))
+      let policy = fetch ?? (session.address == nil ? .local : .remoteElseLocal)
+      if policy == .remote { try session.requireServer() }
+      let lists = try await session.store.sharing.lists(options: RequestOptions(readPolicy: policy))
       try output.print {
         var table = TextTable(["id", "name", "members"])
         for list in lists { table.add([list.id, list.name, list.members.joined(separator: ", ")]) }
@@ -59,14 +59,14 @@ struct SaveListCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       try session.requireServer()
       let known = try await session.lists()
-      let list: PrincipalList
+      let list: UserList
       if var found = known.first(where: { id == nil ? $0.name == name : $0.id == id }) {
         found.name = name
         found.members = members
-        list = try await session.store.update(found)
+        list = try await session.store.sharing.update(found)
       } else {
-        list = try await session.store.create(
-          PrincipalList(id: id ?? UUIDv7.make(), name: name, members: members))
+        list = try await session.store.sharing.create(
+          UserList(id: id ?? UUIDv7.make(), name: name, members: members))
       }
       try output.print {
         "The list \(list.name) (\(list.id)) has \(list.members.count) members."
@@ -93,7 +93,7 @@ struct DeleteListCommand: AsyncParsableCommand {
       guard let list = try await session.lists().first(where: { $0.id == id }) else {
         throw ToolError("There is no list '\(id)'. Show those there are: bothy lists show.")
       }
-      try await session.store.delete(list)
+      try await session.store.sharing.delete(list)
       try output.print {
         "The list \(list.name) is deleted."
       } json: { writer in
@@ -106,9 +106,9 @@ struct DeleteListCommand: AsyncParsableCommand {
 
 extension Session {
   /// Returns the lists on the server.
-  fileprivate func lists() async throws -> [PrincipalList] {
+  fileprivate func lists() async throws -> [UserList] {
     do {
-      return try await store.lists(options: RequestOptions(fetchPolicy: .networkOnly))
+      return try await store.sharing.lists(options: RequestOptions(readPolicy: .remote))
     } catch let error as SyncError where error.code == .unreachable {
       throw SyncError(
         .requiresNetwork,

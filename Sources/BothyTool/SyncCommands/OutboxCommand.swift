@@ -20,7 +20,7 @@ struct OutboxCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await Session.with(database) { session in
-      let entries = try session.store.outbox(limit: limit)
+      let entries = try session.store.outboxEntries(limit: limit)
       try output.print(
         entries, of: session, empty: "Nothing is pending.", standing: session.store.syncStanding())
     }
@@ -49,7 +49,7 @@ extension OutputOptions {
   ///
   /// - Parameter standing: the sync status, if the entries may be waiting for it.
   fileprivate func print(
-    _ entries: [OutboxEntry], of session: Session, empty: String, standing: SyncStanding? = nil
+    _ entries: [Outbox.Entry], of session: Session, empty: String, standing: SyncStanding? = nil
   ) throws {
     let reasons = try standing?.failing == nil ? [] : session.store.waitingReasons(for: entries)
     let failing = reasons.contains(where: \.isForSync) ? standing?.failing : nil

@@ -65,7 +65,8 @@ struct ResetCommand: AsyncParsableCommand {
   func run() async throws {
     try await Session.with(database) { session in
       let pending = try session.store.pendingCounts().total
-      do { try await session.store.reset(discardingPending: discardPending) } catch let error as SyncError
+      do { try await session.store.maintenance.reset(discardingPending: discardPending) } catch let error
+        as SyncError
         where error.code == .pendingChanges
       { throw ToolError("\(error.message) `bothy sync` sends them; --discard-pending loses them.") }
       try output.print {

@@ -12,27 +12,31 @@ struct ResolveCommand: AsyncParsableCommand {
       """)
 
   enum Choice: String, EnumerableFlag {
-    case retry, acceptLocal, revert, evict
+    case retry, keepLocal, revert, removeLocal
 
     static func help(for value: Choice) -> ArgumentHelp? {
       switch value {
       case .retry: "Send it again at the next sync."
-      case .acceptLocal: "Keep what is here and stop sending it."
+      case .keepLocal: "Keep the local content and stop sending it."
       case .revert: "Undo it: the record becomes what the server has."
-      case .evict: "Remove the record from this device only."
+      case .removeLocal: "Remove the record from this device only."
       }
     }
 
     static func name(for value: Choice) -> NameSpecification {
-      value == .acceptLocal ? .customLong("accept-local") : .long
+      switch value {
+      case .keepLocal: [.customLong("keep-local"), .customLong("accept-local")]
+      case .removeLocal: [.customLong("remove-local"), .customLong("evict")]
+      case .retry, .revert: .long
+      }
     }
 
-    var resolution: Resolution {
+    var resolution: Outbox.Decision {
       switch self {
       case .retry: .retry
-      case .acceptLocal: .acceptLocal
+      case .keepLocal: .keepLocal
       case .revert: .revert
-      case .evict: .evict
+      case .removeLocal: .removeLocal
       }
     }
   }

@@ -41,7 +41,7 @@ struct StatusCommand: AsyncParsableCommand {
   }
 
   private func text(
-    _ counts: PendingCounts, _ blobs: BlobBacklog, _ standing: SyncStanding,
+    _ counts: Outbox.Counts, _ blobs: BlobBacklog, _ standing: SyncStanding,
     _ containers: [ContainerStatus], _ address: RemoteAddress?, _ reachable: Bool?
   ) -> String {
     var lines = [

@@ -22,14 +22,15 @@ struct SyncCommand: AsyncParsableCommand {
       written, and nothing is sent until that one answers again.
 
       Example:  bothy sync notes.bothy
-                bothy sync notes.bothy --scope push --merge fieldMerge --json
+                bothy sync notes.bothy --scope push --merge fieldByField --json
       """)
 
   @OptionGroup var database: DatabaseOptions
-  @Option(help: "Which way; by default both.") var scope: SyncScope?
+  @Option(help: "Which way; by default both.") var scope: SyncDirection?
   @Option(help: ArgumentHelp("Pull only this container and those below it.", valueName: "path"))
   var container: String?
-  @Option(help: "How conflicts are decided; by default field by field (fieldMerge).") var merge: MergeChoice?
+  @Option(help: "How conflicts are decided; by default field by field (fieldByField).") var merge:
+    MergeChoice?
   @Option(help: "Behave as an older system did.") var preset: PresetChoice?
   @Flag(help: "Go on syncing until interrupted.") var watch = false
   @Flag(help: "Adopt the server though it is another one, or lacks what it had acknowledged.")
@@ -44,7 +45,7 @@ struct SyncCommand: AsyncParsableCommand {
       try session.requireServer()
       if adopt || uploadMine, let address = session.address { try session.store.remember(address) }
       if keepApart {
-        try session.store.keepApart()
+        try await session.store.maintenance.keepApart()
         return Standard.note("The file is kept apart; it is synced with its own server alone.")
       }
       if watch {
@@ -68,17 +69,17 @@ struct SyncCommand: AsyncParsableCommand {
 
   /// Runs the sync that applies a given decision, or returns `nil` without one.
   private func decide(_ store: SyncedStore) async throws -> SyncReport? {
-    if adopt { return try await store.adoptServer() }
-    return uploadMine ? try await store.uploadMine() : nil
+    if adopt { return try await store.maintenance.adoptServer() }
+    return uploadMine ? try await store.maintenance.uploadMine() : nil
   }
 
-  private func configure(_ configuration: inout SyncConfiguration) {
+  private func configure(_ configuration: inout SyncOptions) {
     if let preset { configuration = preset.configuration }
     if let merge { configuration.mergePolicies = MergePolicies(merge.policy) }
     guard watch else { return }
     if let scope { configuration.scope = scope }
     if let container {
-      configuration.runScopes = [PullScope(container: container, includesChildren: true)]
+      configuration.runScopes = [SyncScope(container: container, includesChildren: true)]
     }
     configuration.triggers = .default
   }
@@ -91,7 +92,7 @@ struct SyncCommand: AsyncParsableCommand {
     }
   }
 
-  private func failure(_ reason: SkipReason, _ session: Session) throws -> String {
+  private func failure(_ reason: SyncObstacle, _ session: Session) throws -> String {
     let pending = try session.store.pendingCounts().total
     let kept = pending == 0 ? "Nothing is pending." : "\(pending) pending changes are kept for the next sync."
     return "The sync did not finish: \(reason.message) \(kept)"

@@ -40,7 +40,7 @@ extension SyncStanding.Failing {
   }
 }
 
-extension SkipReason {
+extension SyncObstacle {
   /// The event and the remedy.
   var message: String {
     switch self {

@@ -40,7 +40,7 @@ struct TileFeaturesCommand: AsyncParsableCommand {
     }
   }
 
-  private static func text(_ features: [MapFeature]) -> String {
+  private static func text(_ features: [TileFeature]) -> String {
     var table = TextTable(["layer", "name", "category", "id"])
     for feature in features {
       table.add([feature.layer.rawValue, feature.title(), feature.category.rawValue, feature.key.id])

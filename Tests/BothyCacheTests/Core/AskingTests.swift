@@ -87,7 +87,7 @@ struct AskingTests {
     }
     #expect(error.status == status || status == 302 || status == 206)
     #expect(rig.store[tile] == stored)
-    await #expect(throws: CacheError.self) { try await rig.cache.value(tile, mode: .networkOnly) }
+    await #expect(throws: CacheError.self) { try await rig.cache.value(tile, .reload) }
     #expect(rig.store[tile] == stored)
   }
 
@@ -207,7 +207,7 @@ struct AskingTests {
   }
 
   @Test("The old version comes at once, then the new version or the failure")
-  func staleThenFresh() async throws {
+  func localThenRemote() async throws {
     let version = Atomic(1)
     let rig = try CacheRig { _ in
       let number = version.load(ordering: .relaxed)

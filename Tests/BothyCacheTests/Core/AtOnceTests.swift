@@ -110,8 +110,8 @@ struct AtOnceTests {
     network.yield(NetworkConditions(isOnline: false, isMetered: true))
     while !rig.cache.networkConditions.isMetered { await Task.yield() }
     let asked = rig.loader.requests
-    for mode in [ReadMode.cacheElseNetwork, .staleThenFresh, .networkElseCache] {
-      #expect(try await rig.cache.value(rig.key, mode: mode).freshness == .stale(.noNetwork))
+    for policy in [ReadPolicy.localElseRemote, .localThenRemote, .remoteElseLocal] {
+      #expect(try await rig.cache.value(rig.key, policy: policy).freshness == .stale(.noNetwork))
     }
     #expect(rig.loader.requests == asked)
     try await rig.cache.close()

@@ -50,9 +50,9 @@ struct PortalTests {
         #expect(entry?.body == body)
         time.advance(by: Duration.days(8).wholeMilliseconds)
         loader.set(.answers(page))
-        let error = await #expect(throws: CacheError.self) { try await cache.value(key, mode: .networkOnly) }
+        let error = await #expect(throws: CacheError.self) { try await cache.value(key, .reload) }
         #expect(error?.code == .unexpectedContent)
-        let kept = try await cache.value(key, mode: .networkElseCache)
+        let kept = try await cache.value(key, policy: .remoteElseLocal)
         #expect(kept.bytes == body && !kept.isFresh)
         #expect(store[key] == entry)
         try await cache.close()
@@ -94,7 +94,7 @@ struct PortalTests {
       let entry = store[key]
       time.advance(by: Duration.days(8).wholeMilliseconds)
       loader.set(.answers(Self.pages[0]))
-      await #expect(throws: CacheError.self) { try await cache.value(key, mode: .revalidate) }
+      await #expect(throws: CacheError.self) { try await cache.value(key, policy: .remote) }
       #expect(store[key] == entry)
       try await cache.close()
     }
@@ -107,10 +107,10 @@ struct PortalTests {
     _ = try await cache.value(key)
     time.advance(by: Duration.days(8).wholeMilliseconds)
     loader.set(.answers(.init(200, "{\"error\": \"log in\"}")))
-    await #expect(throws: CacheError.self) { try await cache.value(key, mode: .revalidate) }
+    await #expect(throws: CacheError.self) { try await cache.value(key, policy: .remote) }
     #expect(store[key]?.body == Self.png)
     loader.set(.answers(tile(Data([0xFF, 0xD8, 0xFF, 0xE0]))))
-    #expect(try await cache.value(key, mode: .revalidate).bytes?.first == 0xFF)
+    #expect(try await cache.value(key, policy: .remote).bytes?.first == 0xFF)
   }
 
   @Test("A source without restrictions accepts everything")

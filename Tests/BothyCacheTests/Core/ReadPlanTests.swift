@@ -5,28 +5,28 @@ import Testing
 struct ReadPlanTests {
   private static let states: [Usability.State?] = [nil] + Usability.State.allCases.map { $0 }
 
-  private func plan(_ mode: ReadMode, _ state: Usability.State?, _ hasNetwork: Bool) -> ReadPlan {
+  private func plan(_ policy: ReadPolicy, _ state: Usability.State?, _ hasNetwork: Bool) -> ReadPlan {
     let stored = state.map {
       Usability(state: $0, age: 0, freshFor: $0 == .fresh ? 1 : -1, origin: .rule, isImmutable: false)
     }
-    return ReadPlan(mode, stored: stored, hasNetwork: hasNetwork)
+    return ReadPlan(policy, stored: stored, hasNetwork: hasNetwork)
   }
 
   @Test("A read of the cache alone sends no request and marks stale entries", arguments: [true, false])
-  func cacheOnly(hasNetwork: Bool) {
-    #expect(plan(.cacheOnly, nil, hasNetwork) == .fail(.notCached))
-    #expect(plan(.cacheOnly, .fresh, hasNetwork) == .serve(nil))
+  func local(hasNetwork: Bool) {
+    #expect(plan(.local, nil, hasNetwork) == .fail(.notCached))
+    #expect(plan(.local, .fresh, hasNetwork) == .serve(nil))
     for state in [Usability.State.staleWhileRevalidate, .staleIfError, .stale, .mustRevalidate] {
-      #expect(plan(.cacheOnly, state, hasNetwork) == .serve(.notChecked))
+      #expect(plan(.local, state, hasNetwork) == .serve(.notChecked))
     }
   }
 
-  @Test("Only fresh entries are returned as fresh, in every mode, state and network")
+  @Test("Only fresh entries are returned as fresh, in every policy, state and network")
   func neverPassedOff() {
-    for mode in ReadMode.allCases {
+    for policy in ReadPolicy.allCases {
       for state in Self.states {
-        for hasNetwork in [true, false] where plan(mode, state, hasNetwork) == .serve(nil) {
-          #expect(state == .fresh, "\(mode), \(hasNetwork)")
+        for hasNetwork in [true, false] where plan(policy, state, hasNetwork) == .serve(nil) {
+          #expect(state == .fresh, "\(policy), \(hasNetwork)")
         }
       }
     }
@@ -34,56 +34,61 @@ struct ReadPlanTests {
 
   @Test("Without a network no request is sent")
   func noNetwork() {
-    for mode in ReadMode.allCases {
+    for policy in ReadPolicy.allCases {
       for state in Self.states {
-        switch plan(mode, state, false) {
-        case .ask, .serveAndRefresh: Issue.record("\(mode) asks with \(String(describing: state))")
+        switch plan(policy, state, false) {
+        case .ask, .serveAndRefresh: Issue.record("\(policy) asks with \(String(describing: state))")
         case .serve, .fail: continue
         }
       }
     }
-    #expect(plan(.cacheElseNetwork, .staleIfError, false) == .serve(.noNetwork))
-    #expect(plan(.networkElseCache, .staleIfError, false) == .serve(.noNetwork))
-    #expect(plan(.cacheElseNetwork, .mustRevalidate, false) == .fail(.offline))
-    #expect(plan(.staleThenFresh, .mustRevalidate, false) == .serve(.noNetwork))
-    #expect(plan(.networkOnly, .fresh, false) == .fail(.offline))
-    #expect(plan(.revalidate, .fresh, false) == .fail(.offline))
+    #expect(plan(.localElseRemote, .staleIfError, false) == .serve(.noNetwork))
+    #expect(plan(.remoteElseLocal, .staleIfError, false) == .serve(.noNetwork))
+    #expect(plan(.localElseRemote, .mustRevalidate, false) == .fail(.offline))
+    #expect(plan(.localThenRemote, .mustRevalidate, false) == .serve(.noNetwork))
+    #expect(ReadPlan(.remote, stored: nil, hasNetwork: false, ignoresStored: true) == .fail(.offline))
+    #expect(plan(.remote, .fresh, false) == .fail(.offline))
   }
 
-  @Test("With a network each mode sends the requests it promises")
+  @Test("With a network each policy sends the requests it promises")
   func network() {
     let both = ReadPlan.ask(isConditional: true, mayFallBack: true)
     let bound = ReadPlan.ask(isConditional: true, mayFallBack: false)
     let plain = ReadPlan.ask(isConditional: false, mayFallBack: false)
-    for mode in ReadMode.allCases where mode != .cacheOnly {
-      #expect(plan(mode, nil, true) == plain, "\(mode)")
+    for policy in ReadPolicy.allCases where policy != .local {
+      #expect(plan(policy, nil, true) == plain, "\(policy)")
     }
-    for state in Usability.State.allCases { #expect(plan(.networkOnly, state, true) == plain) }
-    #expect(plan(.cacheElseNetwork, .fresh, true) == .serve(nil))
-    #expect(plan(.cacheElseNetwork, .staleWhileRevalidate, true) == .serveAndRefresh)
-    #expect(plan(.cacheElseNetwork, .staleIfError, true) == both)
-    #expect(plan(.cacheElseNetwork, .mustRevalidate, true) == bound)
+    #expect(plan(.localElseRemote, .fresh, true) == .serve(nil))
+    #expect(plan(.localElseRemote, .staleWhileRevalidate, true) == .serveAndRefresh)
+    #expect(plan(.localElseRemote, .staleIfError, true) == both)
+    #expect(plan(.localElseRemote, .mustRevalidate, true) == bound)
     for state in Usability.State.allCases {
       let use = Usability(state: state, age: 0, freshFor: 0, origin: .maxAge)
-      let atOnce = ReadPlan(.cacheElseNetwork, stored: use, hasNetwork: true, isAtOnce: true)
-      #expect(atOnce == (state == .staleIfError ? .serveAndRefresh : plan(.cacheElseNetwork, state, true)))
-      for mode in ReadMode.allCases where mode != .cacheElseNetwork {
-        #expect(ReadPlan(mode, stored: use, hasNetwork: true, isAtOnce: true) == plan(mode, state, true))
+      let atOnce = ReadPlan(.localElseRemote, stored: use, hasNetwork: true, isAtOnce: true)
+      #expect(atOnce == (state == .staleIfError ? .serveAndRefresh : plan(.localElseRemote, state, true)))
+      for policy in ReadPolicy.allCases where policy != .localElseRemote {
+        #expect(ReadPlan(policy, stored: use, hasNetwork: true, isAtOnce: true) == plan(policy, state, true))
       }
     }
-    #expect(plan(.networkElseCache, .fresh, true) == both)
-    #expect(plan(.networkElseCache, .mustRevalidate, true) == bound)
-    #expect(plan(.revalidate, .fresh, true) == bound)
-    #expect(plan(.staleThenFresh, .fresh, true) == .serve(nil))
-    #expect(plan(.staleThenFresh, .mustRevalidate, true) == .serveAndRefresh)
+    #expect(plan(.remoteElseLocal, .fresh, true) == both)
+    #expect(plan(.remoteElseLocal, .mustRevalidate, true) == bound)
+    for state in Usability.State.allCases {
+      #expect(plan(.syncThenLocal, state, true) == plan(.remoteElseLocal, state, true))
+    }
+    #expect(plan(.remote, .fresh, true) == bound)
+    #expect(plan(.localThenRemote, .fresh, true) == .serve(nil))
+    #expect(plan(.localThenRemote, .mustRevalidate, true) == .serveAndRefresh)
   }
 
-  @Test("An immutable entry is not requested again by a reload")
+  @Test("Only a reload requests an immutable entry again")
   func immutable() {
     let stored = Usability(state: .fresh, age: 0, freshFor: 1, origin: .maxAge, isImmutable: true)
-    #expect(ReadPlan(.revalidate, stored: stored, hasNetwork: true) == .serve(nil))
-    #expect(
-      ReadPlan(.networkOnly, stored: stored, hasNetwork: true)
-        == .ask(isConditional: false, mayFallBack: false))
+    #expect(ReadPlan(.remote, stored: stored, hasNetwork: true) == .serve(nil))
+    for policy in ReadPolicy.allCases where policy != .local {
+      #expect(
+        ReadPlan(policy, stored: stored, hasNetwork: true, ignoresStored: true)
+          == .ask(isConditional: false, mayFallBack: false))
+    }
+    #expect(ReadPlan(.local, stored: stored, hasNetwork: true, ignoresStored: true) == .serve(nil))
   }
 }

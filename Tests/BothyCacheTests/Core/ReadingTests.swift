@@ -101,7 +101,7 @@ struct ReadingTests {
     #expect(rig.cache.memoryUse.count == 0)
     #expect(rig.store.keys.count == 10)
     #expect(rig.cache.peek(try rig.tile(3)) == nil)
-    #expect(try await rig.cache.value(rig.tile(3), mode: .cacheOnly).origin == .disk)
+    #expect(try await rig.cache.value(rig.tile(3), policy: .local).origin == .disk)
   }
 
   @Test("A source of memory pressure reports to the cache")

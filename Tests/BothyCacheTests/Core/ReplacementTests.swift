@@ -100,13 +100,14 @@ struct ReplacementTests {
     /// Requests the key in every way, and returns the bytes stored afterwards.
     func askInEveryWay(_ answer: ScriptedLoader.Answer) async throws -> Data? {
       loader.set(.answers(answer))
-      for mode in [ReadMode.networkOnly, .revalidate, .networkElseCache, .cacheElseNetwork] {
+      let policies = [ReadPolicy.remote, .remoteElseLocal, .localElseRemote]
+      for options in [.reload] + policies.map({ ReadOptions(policy: $0) }) {
         // The read throws or returns the stored entry, which is checked below.
-        _ = try? await cache.value(key, mode: mode)
+        _ = try? await cache.value(key, options)
       }
       for priority in [LoadPriority.visible, .background] {
         do {
-          for try await read in cache.values(key, mode: .staleThenFresh, priority: priority) {
+          for try await read in cache.values(key, policy: .localThenRemote, priority: priority) {
             #expect(read.bytes == store[key]?.body)
           }
         } catch {
@@ -148,7 +149,7 @@ struct ReplacementTests {
     for (ending, body) in [(".png", Self.png("v1")), (".pbf", Self.vector("v1")), ("", Data([1, 2, 3]))] {
       let rig = try await Rig(ending, body, pinned: true)
       #expect(try await rig.askInEveryWay(refusal.answer) == body, "\(ending)")
-      let read = try await rig.cache.value(rig.key, mode: .networkElseCache)
+      let read = try await rig.cache.value(rig.key, policy: .remoteElseLocal)
       #expect(read.bytes == body)
       guard case .stale(.refreshFailed(let error)) = read.freshness else {
         Issue.record("\(read.freshness)")
@@ -173,7 +174,7 @@ struct ReplacementTests {
       var answer = ScriptedLoader.Answer(200, fields: [.cacheControl: "no-store"])
       answer.pieces = [Self.png("v2")]
       rig.loader.set(.answers(answer))
-      #expect(try await rig.cache.value(rig.key, mode: .revalidate).bytes == Self.png("v2"))
+      #expect(try await rig.cache.value(rig.key, policy: .remote).bytes == Self.png("v2"))
       #expect(rig.store[rig.key]?.body == (isPinned ? Self.png("v1") : nil))
     }
   }
@@ -209,7 +210,7 @@ struct ReplacementTests {
       answer.pieces = [body]
       #expect(try await rig.askInEveryWay(answer) == Self.png("v1"))
       let error = await #expect(throws: CacheError.self) {
-        try await rig.cache.value(rig.key, mode: .networkOnly)
+        try await rig.cache.value(rig.key, .reload)
       }
       #expect(error?.code == .unexpectedContent)
       answer.pieces = [Self.png("v2")]
@@ -225,7 +226,7 @@ struct ReplacementTests {
       var answer = ScriptedLoader.Answer(200)
       answer.pieces = [Self.png("v2")]
       rig.loader.set(.redirects(target, answer))
-      _ = try? await rig.cache.value(rig.key, mode: .networkOnly)
+      _ = try? await rig.cache.value(rig.key, .reload)
       #expect(rig.store[rig.key]?.body == Self.png(isTaken ? "v2" : "v1"))
     }
   }

@@ -66,7 +66,7 @@ struct TypedResourceTests {
     let key = try api(rig).key(path: "menu")
     _ = try await Resource<Menu>(key, in: rig.cache).updateIfNeeded()
     let price = try Resource<Price>(key, in: rig.cache)
-    await #expect { try await price.value(mode: .cacheOnly) } throws: {
+    await #expect { try await price.value(policy: .local) } throws: {
       ($0 as? CacheError)?.code == .notCached
     }
     #expect(try await price.value().value == Price(cents: 350))
@@ -193,8 +193,8 @@ struct TypedResourceTests {
     let first = try Resource<String>(key, in: rig.cache, version: 1) { String(decoding: $0, as: UTF8.self) }
     _ = try await first.value()
     let second = try Resource<String>(key, in: rig.cache, version: 2) { "\($0.count) bytes" }
-    #expect(try await second.value(mode: .cacheOnly).value == "15 bytes")
-    #expect(try await first.value(mode: .cacheOnly).value == Self.json("soup"))
+    #expect(try await second.value(policy: .local).value == "15 bytes")
+    #expect(try await first.value(policy: .local).value == Self.json("soup"))
     #expect(rig.loader.requests.count == 1)
   }
 
@@ -207,7 +207,7 @@ struct TypedResourceTests {
     _ = try await menu.value()
     try await menu.remove()
     #expect(rig.store.keys.isEmpty)
-    await #expect(throws: CacheError.self) { try await menu.value(mode: .cacheOnly) }
+    await #expect(throws: CacheError.self) { try await menu.value(policy: .local) }
   }
 
   @Test("The old value comes at once, and a confirmation adds no value")

@@ -100,7 +100,7 @@ struct UpsetTests {
     }
     #expect(try await number.updateIfNeeded() == .changed)
     for _ in 0..<2 {
-      #expect(try await number.value(mode: .cacheOnly).value == 7)
+      #expect(try await number.value(policy: .local).value == 7)
       rig.cache.relieve(.warning)
     }
     rig.pass(.hours(2))

@@ -20,7 +20,7 @@ struct PinnedReadingTests {
     rig.cache.resumeNetwork()
     let asked = rig.loader.requests.count
     #expect(try await rig.cache.value(pinned).freshness == .stale(.refreshing), "the answer waits for nobody")
-    #expect(try await rig.cache.value(pinned, mode: .networkElseCache).isFresh)
+    #expect(try await rig.cache.value(pinned, policy: .remoteElseLocal).isFresh)
     #expect((asked + 1...asked + 2).contains(rig.loader.requests.count))
   }
 

@@ -12,16 +12,16 @@ struct ServiceCheckTests {
     let tile = try rig.tile()
     _ = try await rig.cache.value(tile)
     answering.value = 304
-    let checked = try await rig.cache.value(tile, mode: .revalidate)
+    let checked = try await rig.cache.value(tile, policy: .remote)
     #expect(rig.lastSent(.ifNoneMatch) == "\"1\"" && checked.origin == .confirmed)
     answering.value = 404
-    #expect(try await rig.cache.value(tile, mode: .revalidate).isAbsent)
+    #expect(try await rig.cache.value(tile, policy: .remote).isAbsent)
   }
 
   @Test("A refusal or a failure means that the server isn't well", arguments: [403, 429, 500, 503])
   func failing(status: Int) async throws {
     let rig = try CacheRig { _ in .init(status, "no") }
     let tile = try rig.tile()
-    await #expect(throws: CacheError.self) { try await rig.cache.value(tile, mode: .revalidate) }
+    await #expect(throws: CacheError.self) { try await rig.cache.value(tile, policy: .remote) }
   }
 }

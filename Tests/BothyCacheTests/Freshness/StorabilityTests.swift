@@ -46,7 +46,7 @@ struct StorabilityTests {
     #expect(obstacle(200, "max-age=9", method: try #require(HTTPRequest.Method(name))) == .method)
   }
 
-  @Test("A part is never stored as the whole, in any mode")
+  @Test("A part is never stored as the whole, in any policy")
   func parts() {
     var proxy = FreshnessRule.http
     proxy.keepsEveryStatus = true

@@ -46,7 +46,7 @@ struct AtlasPlanTests {
   /// Promises: T-13, T-35
   @Test("The tile of the position comes first, alone if missing, the others by distance")
   func order() throws {
-    let plan = try AtlasPlan(around: start, held: [:], at: 0)
+    let plan = try NearbyMapPlan(around: start, held: [:], at: 0)
     let current = try Tile(containing: start, zoom: 16)
     #expect(plan.current == current && plan.cover.first == current && !plan.canShow)
     #expect((9...16).contains(plan.cover.count))
@@ -55,27 +55,27 @@ struct AtlasPlanTests {
     let distances = plan.stages[1].map { $0.bounds.distance(to: start) }
     #expect(distances == distances.sorted())
     let others = Dictionary(uniqueKeysWithValues: plan.cover.dropFirst().map { ($0, Int64(0)) })
-    let alone = try AtlasPlan(around: start, held: others, at: week)
+    let alone = try NearbyMapPlan(around: start, held: others, at: week)
     #expect(alone.tellsCurrent && alone.stages == plan.stages)
   }
 
   /// Promises: T-22
   @Test("Missing and expired tiles are fetched, also those of markers, and fresh ones aren't")
   func needed() throws {
-    let cover = try AtlasPlan(around: start, held: [:], at: 0).cover
+    let cover = try NearbyMapPlan(around: start, held: [:], at: 0).cover
     var held = Dictionary(uniqueKeysWithValues: cover.map { ($0, Int64(1000)) })
     let marker = try Tile(x: 5, y: 6, zoom: 16)
-    #expect(try AtlasPlan(around: start, held: held, at: 1000 + week - 1).stages == [])
-    #expect(try AtlasPlan(around: start, held: held, at: 1000 + week).stages == [cover])
-    #expect(try AtlasPlan(around: start, held: held, required: [marker], at: 2000).stages == [[marker]])
+    #expect(try NearbyMapPlan(around: start, held: held, at: 1000 + week - 1).stages == [])
+    #expect(try NearbyMapPlan(around: start, held: held, at: 1000 + week).stages == [cover])
+    #expect(try NearbyMapPlan(around: start, held: held, required: [marker], at: 2000).stages == [[marker]])
     held[cover[2]] = nil
     held[cover[3]] = -week
-    let plan = try AtlasPlan(around: start, held: held, at: 2000)
+    let plan = try NearbyMapPlan(around: start, held: held, at: 2000)
     #expect(plan.stages == [[cover[2], cover[3]]] && plan.canShow)
     // A clock that was set back makes no tile immortal.
-    #expect(try AtlasPlan(around: start, held: held, at: 999).stages == [cover])
+    #expect(try NearbyMapPlan(around: start, held: held, at: 999).stages == [cover])
     #expect(throws: GeoError.self) {
-      try AtlasPlan(around: Coordinate(latitude: .nan, longitude: 0), held: [:], at: 0)
+      try NearbyMapPlan(around: Coordinate(latitude: .nan, longitude: 0), held: [:], at: 0)
     }
   }
 
@@ -93,9 +93,9 @@ struct AtlasPlanTests {
     report.note(tiles[4], .absent, isHeld: false)
     #expect(report.count == 5 && Set(report.failed.keys) == [tiles[0], tiles[1]])
     #expect(report.loaded == [tiles[2]] && report.unchanged == [tiles[3]] && report.fromStale == [tiles[0]])
-    #expect(AtlasState(after: report, current: tiles[0], isHeld: true) == .ready)
-    #expect(AtlasState(after: report, current: tiles[1], isHeld: false) == .error)
-    #expect(AtlasState(after: report, current: tiles[2], isHeld: true) == .ready)
-    #expect(AtlasState(after: report, current: tiles[4], isHeld: false) == .ready)
+    #expect(NearbyMapState(after: report, current: tiles[0], isHeld: true) == .ready)
+    #expect(NearbyMapState(after: report, current: tiles[1], isHeld: false) == .error)
+    #expect(NearbyMapState(after: report, current: tiles[2], isHeld: true) == .ready)
+    #expect(NearbyMapState(after: report, current: tiles[4], isHeld: false) == .ready)
   }
 }

@@ -88,18 +88,18 @@ struct AtlasRig: Sendable {
   let server = TileServer()
   let time = VirtualTime()
   let clock = VirtualClock()
-  let places: Places
+  let places: PlaceStore
   let store: SQLiteBlobStore
   let cache: ResourceCache
   let source: ResourceSource
-  let mine: UserPlaces
-  let atlas: Atlas
+  let mine: SavedPlaces
+  let atlas: NearbyMap
   /// The tiles around the start.
   let cover: Set<Tile>
 
   init(requestsPerHost: Int = 6) throws {
     scratch = try Scratch()
-    places = try Places(path: scratch.file("places.sqlite"))
+    places = try PlaceStore(path: scratch.file("places.sqlite"))
     var limits = SourceLimits()
     limits.attempts = 1
     limits.requestsPerHost = requestsPerHost
@@ -112,10 +112,10 @@ struct AtlasRig: Sendable {
     cache = try ResourceCache(
       sources: [source], disk: DiskTier { _ in store }, loader: server,
       clock: loadClock)
-    mine = UserPlaces(
-      try Store(at: scratch.file("mine.sqlite"), schema: StoreSchema(types: UserPlaces.types)))
-    atlas = Atlas(places: places, cache: cache, source: source, saved: mine, clock: loadClock)
-    cover = Set(try AtlasPlan(around: start, held: [:], at: 0).cover)
+    mine = SavedPlaces(
+      try LocalStore(at: scratch.file("mine.sqlite"), schema: StoreSchema(types: SavedPlaces.types)))
+    atlas = NearbyMap(places: places, cache: cache, source: source, saved: mine, clock: loadClock)
+    cover = Set(try NearbyMapPlan(around: start, held: [:], at: 0).cover)
   }
 
   func pass(_ duration: Duration) { time.advance(by: Int64(duration / .milliseconds(1))) }

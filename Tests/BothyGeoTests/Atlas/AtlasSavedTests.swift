@@ -30,8 +30,8 @@ struct AtlasSavedTests {
     await rig.atlas.close()
     // Stored in a separate file, which another run of the app opens.
     try rig.mine.store.close()
-    let again = UserPlaces(
-      try Store(at: rig.scratch.file("mine.sqlite"), schema: StoreSchema(types: UserPlaces.types)))
+    let again = SavedPlaces(
+      try LocalStore(at: rig.scratch.file("mine.sqlite"), schema: StoreSchema(types: SavedPlaces.types)))
     #expect(try again.recentlySelected() == [recent] && again.saved() == [marker])
   }
 

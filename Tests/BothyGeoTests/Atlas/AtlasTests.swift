@@ -124,7 +124,7 @@ struct AtlasTests {
     rig.server.forget()
     rig.pass(.seconds(8 * 24 * 3600))
     let clock = LoadClock(rig.clock, wall: rig.time.reader())
-    let atlas = Atlas(places: rig.places, cache: rig.cache, source: rig.source, clock: clock)
+    let atlas = NearbyMap(places: rig.places, cache: rig.cache, source: rig.source, clock: clock)
     #expect(try await atlas.update(rig.start)?.fromStale == rig.cover)
     #expect(await atlas.state == .ready)
     #expect(await atlas.tiles == rig.cover)
@@ -188,7 +188,7 @@ struct AtlasTests {
   func elsewhere() async throws {
     let rig = try AtlasRig()
     let away = Geodesy.destination(from: rig.start, bearing: 45, distance: 9000)
-    let cover = Set(try AtlasPlan(around: away, held: [:], at: 0).cover)
+    let cover = Set(try NearbyMapPlan(around: away, held: [:], at: 0).cover)
     rig.server.holdBack()
     async let own = rig.atlas.update(rig.start)
     let steps = Mutex<[String]>([])

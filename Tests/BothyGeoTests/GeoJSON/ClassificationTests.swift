@@ -9,7 +9,7 @@ struct ClassificationTests {
   private func decode(
     _ type: String, _ value: String, _ properties: String = "{}", geometry: String? = nil,
     _ table: CategoryTable = .common
-  ) throws -> MapFeature {
+  ) throws -> TileFeature {
     try #require(
       try Document.decode(
         Document.feature(type, value, geometry: geometry, properties: properties), table))
@@ -18,7 +18,7 @@ struct ClassificationTests {
   @Test(
     "Layers follow from the main tag, and the first matching rule wins",
     arguments: [
-      ("highway", "residential", "{}", MapFeature.Layer.road), ("highway", "motorway_link", "{}", .road),
+      ("highway", "residential", "{}", TileFeature.Layer.road), ("highway", "motorway_link", "{}", .road),
       ("highway", "footway", "{}", .path), ("highway", "bridleway", "{}", .path),
       ("highway", "steps", "{}", .poi),
       ("highway", "primary_link", "{}", .poi), ("highway", "bus_stop", "{}", .poi),
@@ -27,7 +27,7 @@ struct ClassificationTests {
       ("highway", "gd_intersection", "{}", .intersection),
       ("highway", "path", #"{"indoormark": "beacon"}"#, .poi),
     ])
-  func layers(type: String, value: String, properties: String, layer: MapFeature.Layer) throws {
+  func layers(type: String, value: String, properties: String, layer: TileFeature.Layer) throws {
     #expect(try decode(type, value, properties).layer == layer)
   }
 
@@ -76,7 +76,7 @@ struct ClassificationTests {
     let tags = [
       #""amenity": "cafe""#, #""shop": "convenience""#, #""building": "office""#, #""leisure": "park""#,
     ]
-    var seen: Set<MapFeature> = []
+    var seen: Set<TileFeature> = []
     for rotation in tags.indices {
       for reversed in [false, true] {
         let turned = Array(tags[rotation...] + tags[..<rotation])
@@ -123,7 +123,7 @@ struct ClassificationTests {
   @Test(
     "A crossing drawn as a line becomes the point in its middle")
   func crossings() throws {
-    func crossing(_ line: String) throws -> MapFeature {
+    func crossing(_ line: String) throws -> TileFeature {
       try decode(
         "highway", "footway", #"{"footway": "crossing", "highway": "footway"}"#,
         geometry: Document.shape("LineString", line))

@@ -15,7 +15,7 @@ struct FixtureTileTests {
     guard let tile = try tile("16_18109_23965") else { return }
     #expect(tile.features.count == 913 && tile.problems.isEmpty)
     #expect(tile.features.count(where: { !$0.isNamed }) == 58)
-    let counts = [MapFeature.Layer.poi, .road, .path, .intersection, .entranceList].map {
+    let counts = [TileFeature.Layer.poi, .road, .path, .intersection, .entranceList].map {
       tile.features(in: $0).count
     }
     #expect(counts == [311, 64, 160, 317, 3])

@@ -164,7 +164,7 @@ struct GeoJSONTileTests {
   /// Promises: T-16
   @Test("An intersection is identified by its sorted roads and place, in any order")
   func intersections() throws {
-    func crossing(_ ids: String, _ place: String = "[-80.52, 43.462]") throws -> MapFeature {
+    func crossing(_ ids: String, _ place: String = "[-80.52, 43.462]") throws -> TileFeature {
       try #require(
         try Document.decode(
           Document.feature("highway", "gd_intersection", ids: ids, geometry: Document.shape("Point", place))))

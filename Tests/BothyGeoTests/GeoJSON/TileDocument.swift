@@ -21,7 +21,7 @@ enum TileDocument {
   }
 
   /// Returns the one feature of a tile, or `nil` if it was left out.
-  static func decode(_ feature: String, _ categories: CategoryTable = .common) throws -> MapFeature? {
+  static func decode(_ feature: String, _ categories: CategoryTable = .common) throws -> TileFeature? {
     try GeoJSONTile(decoding: tile(feature), categories: categories).features.first
   }
 }

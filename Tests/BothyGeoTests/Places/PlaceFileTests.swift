@@ -29,7 +29,7 @@ struct PlaceFileTests {
   @Test("Reads during a close on another thread complete or throw")
   func closing() async throws {
     for round in 0..<20 {
-      let places = try Places(path: scratch.file("\(round).sqlite"))
+      let places = try PlaceStore(path: scratch.file("\(round).sqlite"))
       let readers = (0..<3).map { _ in
         Task.detached { [tile] in
           do {
@@ -49,7 +49,7 @@ struct PlaceFileTests {
   /// Promises: T-14, E-18
   @Test("A tile is stored as received, with times and validators, also without features")
   func kept() throws {
-    let places = try Places(path: path)
+    let places = try PlaceStore(path: path)
     #expect(try places.tile(tile) == nil)
     var version = version(at: 5, tag: "\"a\"")
     #expect(try places.replace(version) == .added)
@@ -70,7 +70,7 @@ struct PlaceFileTests {
     "A new version deletes its missing features, and an old or broken one nothing"
   )
   func replaced() throws {
-    let places = try Places(path: path)
+    let places = try PlaceStore(path: path)
     try places.replace(version(cafe(1, "Alpha"), cafe(2, "Beta"), at: 5))
     #expect(try places.replace(version(cafe(2, "Gamma"), at: 6)) == .updated)
     for _ in 0..<2 {
@@ -88,7 +88,7 @@ struct PlaceFileTests {
   /// Promises: T-18, B-14
   @Test("A tile that can't be written completely leaves the old one complete")
   func atomic() throws {
-    let places = try Places(path: path)
+    let places = try PlaceStore(path: path)
     let old = version(cafe(1, "Alpha"), at: 5)
     try places.replace(old)
     let queue = try DatabaseQueue(path: path)
@@ -111,12 +111,12 @@ struct PlaceFileTests {
   func categories() throws {
     let first = CategoryTable(version: 1, [.place: ["cafe"]])
     let second = CategoryTable(version: 2, [.landmark: ["cafe"]])
-    var places = try Places(path: path, categories: first)
+    var places = try PlaceStore(path: path, categories: first)
     try places.replace(version(cafe(1, "Alpha"), at: 5, tag: "\"a\""))
     let held = try places.tile(tile)
     #expect(try places.in(box: .world).map(\.category) == [.place])
     try places.close()
-    places = try Places(path: path, categories: second)
+    places = try PlaceStore(path: path, categories: second)
     #expect(try places.in(box: .world).map(\.category) == [.landmark])
     #expect(try places.in(box: .world, PlaceFilter(categories: [.place])) == [])
     #expect(try places.tile(tile) == held)
@@ -127,7 +127,7 @@ struct PlaceFileTests {
   /// Promises: T-41, B-19l
   @Test("Clearing deletes everything, including running loads, and works on a new file")
   func cleared() throws {
-    let places = try Places(path: path)
+    let places = try PlaceStore(path: path)
     try places.clear()
     try places.replace(version(cafe(1, "Alpha"), at: 5))
     let generation = places.generation
@@ -145,7 +145,7 @@ struct PlaceFileTests {
   )
   func damaged() throws {
     try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: path))
-    var places = try Places(path: path)
+    var places = try PlaceStore(path: path)
     let held = version(cafe(1, "Alpha"), at: 5, tag: "\"a\"")
     try places.replace(held)
     try places.close()
@@ -155,7 +155,7 @@ struct PlaceFileTests {
       try $0.execute(sql: "PRAGMA user_version = 99; DROP TABLE words; DROP TABLE version")
     }
     try queue.close()
-    places = try Places(path: path)
+    places = try PlaceStore(path: path)
     #expect(try places.tile(tile) == held)
     #expect(try places.search("alpha").map(\.name) == ["Alpha"])
     try places.close()
@@ -164,7 +164,7 @@ struct PlaceFileTests {
       try $0.execute(sql: "PRAGMA user_version = 99; ALTER TABLE tile RENAME COLUMN payload TO other")
     }
     try queue.close()
-    places = try Places(path: path)
+    places = try PlaceStore(path: path)
     #expect(try places.counts() == (0, 0), "nothing of it can be read")
     #expect(try places.replace(version(cafe(1, "Alpha"), at: 5)) == .added)
     try places.close()
@@ -174,14 +174,14 @@ struct PlaceFileTests {
     try queue.write { try $0.execute(sql: "CREATE TABLE diary (day TEXT)") }
     try queue.close()
     let bytes = try Data(contentsOf: URL(fileURLWithPath: other))
-    #expect(throws: GeoError.self) { try Places(path: other) }
+    #expect(throws: GeoError.self) { try PlaceStore(path: other) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == bytes)
   }
 
   /// Promises: B-19k
   @Test("Damage found during use recreates the file and is reported")
   func damagedInUse() throws {
-    let places = try Places(path: path)
+    let places = try PlaceStore(path: path)
     try places.replace(version(cafe(1, "Alpha"), at: 5))
     let queue = try DatabaseQueue(path: path)
     try queue.write { try $0.execute(sql: "UPDATE version SET body = x'ff'") }
@@ -195,7 +195,7 @@ struct PlaceFileTests {
   /// Promises: T-21
   @Test("A closed file can be deleted, and calls throw until it is reopened")
   func closed() async throws {
-    let places = try Places(path: path)
+    let places = try PlaceStore(path: path)
     try places.replace(version(cafe(1, "Alpha"), at: 5))
     try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<8 { group.addTask { try places.in(box: .world).count } }
@@ -211,7 +211,7 @@ struct PlaceFileTests {
     #expect(throws: GeoError.self) { try places.in(box: .world) }
     #expect(throws: GeoError.self) { try places.replace(version(at: 6)) }
     try FileManager.default.removeItem(atPath: path)
-    #expect(try Places(path: path).counts() == (0, 0))
+    #expect(try PlaceStore(path: path).counts() == (0, 0))
   }
 
   #if os(Linux)

@@ -15,10 +15,10 @@ struct PlaceFixtureTests {
     var union = FeatureUnion()
     for (tile, data) in tiles { union.set(tile, try GeoJSONTile(decoding: data), receivedAt: 1) }
     var generator = SeededGenerator(seed: 5)
-    var first: [MapFeature] = []
+    var first: [TileFeature] = []
     for turn in 0..<2 {
       let scratch = try Scratch()
-      let places = try Places(path: scratch.file("places.sqlite"))
+      let places = try PlaceStore(path: scratch.file("places.sqlite"))
       for (tile, data) in turn == 0 ? tiles : tiles.shuffled(using: &generator) {
         try places.replace(PlaceTile(tile, payload: data, receivedAt: 1))
       }
@@ -40,7 +40,7 @@ struct PlaceFixtureTests {
   func bruteForce() throws {
     let tiles = try Fixtures.placeTiles()
     let scratch = try Scratch()
-    let places = try Places(path: scratch.file("places.sqlite"))
+    let places = try PlaceStore(path: scratch.file("places.sqlite"))
     var entrances: [Int64: [Coordinate]] = [:]
     for (tile, data) in tiles {
       try places.replace(PlaceTile(tile, payload: data, receivedAt: 1))
@@ -77,7 +77,7 @@ struct PlaceFixtureTests {
   }
 
   private func distance(
-    _ feature: MapFeature, _ entrances: [Int64: [Coordinate]], _ position: Coordinate
+    _ feature: TileFeature, _ entrances: [Int64: [Coordinate]], _ position: Coordinate
   ) -> Double {
     let edge = feature.geometry.distance(to: position)
     guard feature.layer == .poi, feature.geometry.extent == .area else { return edge }
@@ -89,7 +89,7 @@ struct PlaceFixtureTests {
   func entrances() throws {
     guard let data = try Fixtures.data("soundscape-tiles/16_18749_25070.json") else { return }
     let scratch = try Scratch()
-    let places = try Places(path: scratch.file("places.sqlite"))
+    let places = try PlaceStore(path: scratch.file("places.sqlite"))
     try places.replace(
       PlaceTile(try Tile(x: 18749, y: 25070, zoom: 16), payload: data, receivedAt: 1))
     let lists = try GeoJSONTile(decoding: data).features(in: .entranceList)

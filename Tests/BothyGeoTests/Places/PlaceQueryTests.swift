@@ -19,7 +19,7 @@ struct PlaceQueryTests {
   func random(center: Coordinate) throws {
     for seed in UInt64(1)...4 {
       let scratch = try Scratch()
-      let places = try Places(path: scratch.file("places.sqlite"))
+      let places = try PlaceStore(path: scratch.file("places.sqlite"))
       var world = try PlaceWorld(around: center, seed: seed)
       for step in 1...24 {
         if world.generator.chance(15), let tile = world.tiles.randomElement(using: &world.generator) {
@@ -36,7 +36,7 @@ struct PlaceQueryTests {
     }
   }
 
-  private func compare(_ places: Places, _ world: inout PlaceWorld, _ note: Comment) throws {
+  private func compare(_ places: PlaceStore, _ world: inout PlaceWorld, _ note: Comment) throws {
     #expect(try places.in(box: .world, .everything) == world.admitted(.everything), note)
     let filters: [PlaceFilter] = [
       .places, .everything, PlaceFilter(layers: [.road]), PlaceFilter(includesUnnamed: true),
@@ -81,9 +81,9 @@ struct PlaceQueryTests {
     #expect(try places.counts().features == world.union.features.count, note)
   }
 
-  private func filled(_ features: String...) throws -> (Places, Scratch) {
+  private func filled(_ features: String...) throws -> (PlaceStore, Scratch) {
     let scratch = try Scratch()
-    let places = try Places(path: scratch.file("places.sqlite"))
+    let places = try PlaceStore(path: scratch.file("places.sqlite"))
     let text = "{\"type\": \"FeatureCollection\", \"features\": [\(features.joined(separator: ", "))]}"
     let tile = try Tile(containing: Coordinate(latitude: 43.462, longitude: -80.52), zoom: 16)
     try places.replace(PlaceTile(tile, payload: Data(text.utf8), receivedAt: 1))

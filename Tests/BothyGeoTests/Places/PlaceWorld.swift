@@ -95,11 +95,11 @@ struct PlaceWorld {
 
 /// The expected results of the places, computed from every feature.
 extension PlaceWorld {
-  func admitted(_ filter: PlaceFilter) -> [MapFeature] {
+  func admitted(_ filter: PlaceFilter) -> [TileFeature] {
     union.features.sorted { $0.key < $1.key }.map(\.value).filter { filter.admits($0) }
   }
 
-  private func distance(_ feature: MapFeature, _ from: Coordinate) -> Double {
+  private func distance(_ feature: TileFeature, _ from: Coordinate) -> Double {
     var nearest = feature.geometry.distance(to: from)
     guard feature.layer == .poi, feature.geometry.extent == .area else { return nearest }
     for (_, version) in model {

@@ -5,10 +5,10 @@ import Testing
 
 @Suite("The places of a person", .timeLimit(.minutes(5)))
 struct UserPlacesTests {
-  private let mine: UserPlaces
+  private let mine: SavedPlaces
   private let start = Coordinate(latitude: 43.462, longitude: -80.52)
 
-  init() throws { mine = UserPlaces(try Store(inMemory: StoreSchema(types: UserPlaces.types))) }
+  init() throws { mine = SavedPlaces(try LocalStore(inMemory: StoreSchema(types: SavedPlaces.types))) }
 
   private func time(_ seconds: Int) -> Date { Date(timeIntervalSince1970: 1_800_000_000 + Double(seconds)) }
 
@@ -24,7 +24,7 @@ struct UserPlacesTests {
     let key = FeatureKey(.poi, "20")
     try mine.noteSelected(SelectedPlace("Renamed", at: start, for: key, selectedAt: time(100)))
     #expect(try mine.recentlySelected(2).map(\.name) == ["Renamed", "Place 59"])
-    #expect(try mine.recentlySelected(100).count == UserPlaces.rememberedSelections)
+    #expect(try mine.recentlySelected(100).count == SavedPlaces.rememberedSelections)
     // A position without a place counts once as well.
     for second in 200..<203 {
       try mine.noteSelected(SelectedPlace("Here", at: start, selectedAt: time(second)))

@@ -21,7 +21,7 @@ struct RegionSafetyTests {
   private func bodies(_ rig: RegionRig, _ region: Region) async throws -> [String?] {
     var found: [String?] = []
     for tile in try region.plan.tiles() {
-      let stored = try await rig.cache.value(rig.source.key(tile), mode: .cacheOnly)
+      let stored = try await rig.cache.value(rig.source.key(tile), policy: .local)
       found.append(stored.bytes.map { RegionServer.text($0) })
     }
     return found
@@ -156,7 +156,7 @@ struct RegionSafetyTests {
     #expect(try await bodies(rig, region) == old(region))
     #expect(try await rig.regions.all().map(\.state) == [.complete])
     let tile = try #require(try region.plan.tiles().first { _ in true })
-    #expect(try await rig.cache.value(rig.source.key(tile), mode: .networkElseCache).bytes != nil)
+    #expect(try await rig.cache.value(rig.source.key(tile), policy: .remoteElseLocal).bytes != nil)
     await #expect(throws: (any Error).self) { try await rig.regions.refresh(region.id) }
     rig = try await rig.reopened { _ in
       for path in blocked { try FileManager.default.removeItem(atPath: path) }
@@ -259,7 +259,7 @@ struct RegionSafetyTests {
     rig = try await rig.reopened(after: setFormat)
     for _ in 0..<2 {
       let events = rig.cache.events
-      _ = try await rig.cache.value(rig.source.key(zoom: 9, x: 0, y: 0), mode: .networkOnly)
+      _ = try await rig.cache.value(rig.source.key(zoom: 9, x: 0, y: 0), .reload)
       var first = events.makeAsyncIterator()
       guard case .storeReplaced? = await first.next() else {
         Issue.record("the event is lost")

@@ -8,7 +8,7 @@ import Testing
 @Suite("Maintaining regions", .timeLimit(.minutes(5)))
 struct RegionUpkeepTests {
   private func bytes(_ tile: Tile, _ rig: RegionRig) async throws -> String? {
-    let resource = try await rig.cache.value(rig.source.key(tile), mode: .cacheOnly)
+    let resource = try await rig.cache.value(rig.source.key(tile), policy: .local)
     return resource.bytes.map { RegionServer.text($0) }
   }
 

@@ -19,7 +19,7 @@ struct WalkTests {
 
   /// Returns the nine tiles around the start: the real ones, or synthetic ones without fixtures.
   private func documents() throws -> (paths: [String: Data], isReal: Bool) {
-    let cover = try AtlasPlan(around: start, held: [:], at: 0).cover
+    let cover = try NearbyMapPlan(around: start, held: [:], at: 0).cover
     let real = try Fixtures.walkTiles().filter { cover.contains($0.tile) }
     let all = real.isEmpty ? try cover.map { ($0, try Self.madeUp($0)) } : real.map { ($0.tile, $0.data) }
     return (Dictionary(uniqueKeysWithValues: all.map { ("/tiles/\($0.0).json", $0.1) }), !real.isEmpty)
@@ -54,8 +54,8 @@ struct WalkTests {
       sources: [source],
       disk: DiskTier { try SQLiteBlobStore(path: scratch.file("cache.sqlite"), options: $0) },
       loader: Self.loader(), clock: clock)
-    let places = try Places(path: scratch.file("places.sqlite"))
-    let atlas = Atlas(places: places, cache: cache, source: source, clock: clock)
+    let places = try PlaceStore(path: scratch.file("places.sqlite"))
+    let atlas = NearbyMap(places: places, cache: cache, source: source, clock: clock)
     let changes = Gathering(atlas.changes)
 
     let first = try #require(try await atlas.update(start))
@@ -70,7 +70,7 @@ struct WalkTests {
 
     // A second refresh, and another run of the app.
     #expect(try await atlas.refresh().count == 0)
-    let other = Atlas(places: places, cache: cache, source: source, clock: clock)
+    let other = NearbyMap(places: places, cache: cache, source: source, clock: clock)
     #expect(try await other.update(start)?.count == 0)
     #expect(await other.tiles == first.loaded && host.takeRequests().isEmpty)
 

@@ -31,10 +31,10 @@ struct KintoConvergenceTests {
   }
 
   @Test("Devices that sync at the same moment converge")
-  func together() async throws {
+  func atomic() async throws {
     let space = RealKinto.newSpace()
-    var configuration = SyncConfiguration.quiet
-    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    var configuration = SyncOptions.quiet
+    configuration.mergePolicies = MergePolicies(.fieldByField)
     let devices = try ["a", "b", "c"].map { try KintoDevice($0, in: space, configuration) }
     for round in 0..<12 {
       for (index, device) in devices.enumerated() {
@@ -53,7 +53,7 @@ struct KintoConvergenceTests {
 
 /// One random history with three devices, one policy, random writes and random faults, then a check without faults.
 ///
-/// The model is the content that no merge may lose under `fieldMerge`. In a record that was not deleted, each device's
+/// The model is the content that no merge may lose under `fieldByField`. In a record that was not deleted, each device's
 /// own field has its last value, and the count is the sum of all increments.
 private struct KintoHistory {
   private var random: SeededGenerator
@@ -67,13 +67,13 @@ private struct KintoHistory {
   init(seed: UInt64) throws {
     random = SeededGenerator(seed: seed)
     let policies: [MergePolicy] = [
-      .fieldMerge, .fieldMerge, .serverModifiedWins, .clientWins, .lastModifiedWins,
+      .fieldByField, .fieldByField, .remoteWins, .localWins, .latestWins,
     ]
-    policy = policies.randomElement(using: &random) ?? .fieldMerge
+    policy = policies.randomElement(using: &random) ?? .fieldByField
     let space = RealKinto.newSpace()
     var devices: [KintoDevice] = []
     for index in 0..<3 {
-      var configuration = SyncConfiguration.quiet
+      var configuration = SyncOptions.quiet
       configuration.mergePolicies = MergePolicies(policy)
       configuration.batchSize = Int.random(in: 1...30, using: &random)
       configuration.pageSize = Int.random(in: 1...8, using: &random)
@@ -122,7 +122,7 @@ private struct KintoHistory {
       }
     }
     for device in devices { problems += try await device.problems() }
-    if policy.name == MergePolicy.fieldMerge.name { problems += try lostEdits() }
+    if policy.name == MergePolicy.fieldByField.name { problems += try lostEdits() }
     return problems.map { "[\(policy.name)] \($0)" }
   }
 

@@ -23,11 +23,11 @@ final class KintoDevice {
   let remote: KintoRemote
   private(set) var store: SyncedStore
   private let folder: URL
-  private let configuration: SyncConfiguration
+  private let configuration: SyncOptions
   private let time: VirtualTime
 
   init(
-    _ name: String, in space: String, _ configuration: SyncConfiguration = .quiet,
+    _ name: String, in space: String, _ configuration: SyncOptions = .quiet,
     time: VirtualTime = VirtualTime()
   )
     throws
@@ -56,7 +56,7 @@ final class KintoDevice {
   }
 
   private static func open(
-    _ folder: URL, _ remote: KintoRemote, _ configuration: SyncConfiguration, _ time: VirtualTime
+    _ folder: URL, _ remote: KintoRemote, _ configuration: SyncOptions, _ time: VirtualTime
   ) throws -> SyncedStore {
     try SyncedStore(
       at: folder.appendingPathComponent("cards.sqlite").path, schema: StoreSchema(version: 1, Card.self),
@@ -81,9 +81,9 @@ final class KintoDevice {
   /// Returns the problems of the device after all devices have synced, which must be empty.
   func problems() async throws -> [String] {
     var problems: [String] = []
-    let left = try store.outbox()
+    let left = try store.outboxEntries()
     if !left.isEmpty { problems.append("\(name) still has \(left.map(\.record))") }
-    let server = try await remote.digest(.space)
+    let server = try await remote.digest(.everything)
     let own = try store.digest()
     if own.count != server.count || own.digest != server.digest {
       problems.append(

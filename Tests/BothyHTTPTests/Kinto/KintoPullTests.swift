@@ -54,7 +54,7 @@ struct KintoPullTests {
   }
 
   private func pull(
-    _ remote: KintoRemote, _ cursor: String? = nil, limit: Int = 1000, scope: PullScope = .space
+    _ remote: KintoRemote, _ cursor: String? = nil, limit: Int = 1000, scope: SyncScope = .everything
   ) async throws -> SyncResponse.Page {
     try await remote.exchange(
       SyncRequest(device: "d1", pulls: [.init(scope, cursor: cursor)], limit: limit)
@@ -203,12 +203,12 @@ struct KintoPullTests {
     shelf.put(
       "Todo", note("a", 10), note("b", 20, container: "trips/oslo"), note("c", 30, container: "trips"))
     let remote = remote(kinto())
-    let trips = PullScope(container: "trips", includesChildren: true)
+    let trips = SyncScope(container: "trips", includesChildren: true)
     let first = try await pull(remote, scope: trips)
     #expect(first.changes.map(\.id.id) == ["b", "c"])
     shelf.put("Todo", tombstone("b", 40))
     #expect(try await pull(remote, first.cursor, scope: trips).changes.map(\.id.id) == ["b"])
-    #expect(try await pull(remote, scope: PullScope(container: "trips")).changes.map(\.id.id) == ["c"])
+    #expect(try await pull(remote, scope: SyncScope(container: "trips")).changes.map(\.id.id) == ["c"])
   }
 
   @Test("A record that moved out of a scope is reported as out of scope")
@@ -216,7 +216,7 @@ struct KintoPullTests {
     shelf.put("Todo", note("a", 10, container: "trips"), note("b", 20, container: "home"))
     let kinto = kinto()
     let remote = remote(kinto)
-    let trips = PullScope(container: "trips", includesChildren: true)
+    let trips = SyncScope(container: "trips", includesChildren: true)
     let first = try await pull(remote, scope: trips)
     shelf.objects.withLock { objects in
       objects["Todo"] = [

@@ -8,7 +8,7 @@ import Testing
 struct KintoPushTests {
   private let path = "/buckets/hut/collections/Todo/records/t1"
 
-  private func operation(_ kind: SyncOperation.Kind, base: String? = nil, fields: [String: JSONValue] = [:])
+  private func operation(_ kind: ChangeKind, base: String? = nil, fields: [String: JSONValue] = [:])
     -> SyncOperation
   {
     SyncOperation(
@@ -62,7 +62,7 @@ struct KintoPushTests {
     var shared = operation(.update, base: "1000", fields: ["title": "Milk"])
     shared.id = "op2"
     shared.sharing = SharingChange(add: .principals("bob"))
-    let list = PrincipalList(name: "friends")
+    let list = UserList(name: "friends")
     let made = SyncOperation(id: "op3", kind: .insert, record: list.recordID, fields: list.fields)
     let plain = operation(.update, base: "1000", fields: ["title": "Milk"])
     let outcomes = try await push([shared, plain, made], to: kinto)
@@ -71,7 +71,7 @@ struct KintoPushTests {
   }
 
   @Test("Operations of a group are rejected together, because Kinto can't apply them together")
-  func together() async throws {
+  func atomic() async throws {
     let kinto = ScriptedKinto { _ in .data(["title": "Milk"], at: 1001) }
     let group = SyncOperation.Group(id: "g", size: 2)
     var first = operation(.update, base: "1000", fields: ["title": "Milk"])
@@ -102,8 +102,8 @@ struct KintoPushTests {
   /// Promises: H-30, H-31
   @Test(
     "A stale base is a conflict, unless the record has the operation's own mark",
-    arguments: [SyncOperation.Kind.insert, .update])
-  func stale(_ kind: SyncOperation.Kind) async throws {
+    arguments: [ChangeKind.insert, .update])
+  func stale(_ kind: ChangeKind) async throws {
     let theirs: JSONValue = [
       "id": "t1", "last_modified": 2000, "title": "theirs", "_by_d2": "op1", "_by_d1": "op0",
     ]
@@ -124,7 +124,7 @@ struct KintoPushTests {
   @Test("An update or deletion of a missing record is a conflict without a record")
   func gone() async throws {
     let kinto = ScriptedKinto { _ in .error(404, 110) }
-    for kind in [SyncOperation.Kind.update, .delete] {
+    for kind in [ChangeKind.update, .delete] {
       let outcomes = try await push([operation(kind, base: "1000")], to: kinto)
       #expect(outcomes == [Outcome(operation: "op1", .conflict(current: nil))])
     }
@@ -133,7 +133,7 @@ struct KintoPushTests {
   @Test("An update or a deletion in a missing collection stays in doubt")
   func goneCollection() async throws {
     let kinto = ScriptedKinto { _ in .error(404, 111) }
-    for kind in [SyncOperation.Kind.update, .delete] {
+    for kind in [ChangeKind.update, .delete] {
       #expect(try await push([operation(kind, base: "1000")], to: kinto).isEmpty)
     }
   }
@@ -260,7 +260,7 @@ struct KintoPushTests {
       SyncOperation(id: "o\($0)", kind: .insert, record: RecordID(type: "Todo", id: "t\($0)"))
     }
     let response = try await remote.exchange(
-      SyncRequest(device: "d1", operations: operations, pulls: [.init(.space)]))
+      SyncRequest(device: "d1", operations: operations, pulls: [.init(.everything)]))
     #expect(response.outcomes.map(\.operation) == ["o0", "o1"])
     #expect(response.pages.isEmpty)
   }
@@ -285,7 +285,7 @@ struct KintoPushTests {
         id: "op2", kind: .update, record: RecordID(type: "Todo", id: "t2"), base: "1000", fields: ["n": 1]),
     ]
     let response = try await KintoRemote(kinto).exchange(
-      SyncRequest(device: "d1", operations: both, pulls: [.init(.space)]))
+      SyncRequest(device: "d1", operations: both, pulls: [.init(.everything)]))
     guard case .conflict(let current?) = response.outcomes[0].verdict else {
       Issue.record("\(response.outcomes)")
       return

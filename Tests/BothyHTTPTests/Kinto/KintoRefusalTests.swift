@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Requests that Kinto refuses as a whole", .timeLimit(.minutes(5)))
 struct KintoRefusalTests {
-  private let request = SyncRequest(device: "d1", pulls: [.init(.space)])
+  private let request = SyncRequest(device: "d1", pulls: [.init(.everything)])
 
   private func error(
     _ answer: ScriptedKinto.Answer, _ request: SyncRequest? = nil

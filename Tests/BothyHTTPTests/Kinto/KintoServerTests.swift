@@ -11,7 +11,7 @@ struct KintoServerTests {
   private let space = RealKinto.newSpace()
 
   private func devices(_ policy: MergePolicy) throws -> (KintoDevice, KintoDevice) {
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(policy)
     return (try KintoDevice("a", in: space, configuration), try KintoDevice("b", in: space, configuration))
   }
@@ -28,7 +28,7 @@ struct KintoServerTests {
   /// Promises: N-11
   @Test("Two devices exchange inserts, edits and deletions, and a third receives all")
   func exchange() async throws {
-    let (a, b) = try devices(.serverModifiedWins)
+    let (a, b) = try devices(.remoteWins)
     for number in 0..<60 { try a.insert(Card(id: "c\(number)", "card \(number)")) }
     let report = await a.store.sync()
     #expect(report.pushed == 60)
@@ -55,7 +55,7 @@ struct KintoServerTests {
   /// Promises: H-67
   @Test("Offline edits of different fields are both kept under fieldMerge on all devices")
   func merge() async throws {
-    let (a, b) = try devices(.fieldMerge)
+    let (a, b) = try devices(.fieldByField)
     try a.insert(Card(id: "c", "one"))
     try await settle(a, b)
     try a.update("c") {
@@ -75,7 +75,7 @@ struct KintoServerTests {
 
   @Test("The server's version wins by default, and the replaced content is reported")
   func serverWins() async throws {
-    let (a, b) = try devices(.serverModifiedWins)
+    let (a, b) = try devices(.remoteWins)
     try a.insert(Card(id: "c", "one"))
     try await settle(a, b)
     try a.update("c") { $0.title = "a" }
@@ -89,7 +89,7 @@ struct KintoServerTests {
 
   @Test("An edit conflicts with a deletion in both orders, and two deletions agree")
   func deletions() async throws {
-    let (a, b) = try devices(.clientWins)
+    let (a, b) = try devices(.localWins)
     for id in ["x", "y", "z"] { try a.insert(Card(id: id, "one")) }
     try await settle(a, b)
     try a.delete("x")
@@ -112,7 +112,7 @@ struct KintoServerTests {
     "A push with a lost response is recognised when it is repeated"
   )
   func lostAnswers() async throws {
-    let (a, b) = try devices(.clientWins)
+    let (a, b) = try devices(.localWins)
     func losingAnswers(_ body: () async throws -> Void) async throws {
       a.network.setScript { $0.method == .get ? .none : .lostAnswer }
       try await body()
@@ -151,7 +151,7 @@ struct KintoServerTests {
   @Test(
     "A repeated push with further edits keeps the changes of other devices")
   func editedOnBothSides() async throws {
-    let (a, b) = try devices(.fieldMerge)
+    let (a, b) = try devices(.fieldByField)
     try a.insert(Card(id: "c", "one"))
     try await settle(a, b)
     try a.update("c") {
@@ -183,14 +183,14 @@ struct KintoServerTests {
     "Records of every id are written, read, changed and deleted",
     arguments: [["x:nil", "a/b", "q?x=1&y", "Æ ø", "-_", "🏔"]])
   func ids(_ ids: [String]) async throws {
-    let (a, b) = try devices(.serverModifiedWins)
+    let (a, b) = try devices(.remoteWins)
     for id in ids { try a.insert(Card(id: id, id)) }
     try await settle(a, b)
     #expect(try Set(b.cards().map(\.id)) == Set(ids))
     for id in ids { try b.update(id) { $0.score += 1 } }
     try await settle(b, a)
     #expect(try a.cards().allSatisfy { $0.score == 1 && $0.title == $0.id })
-    let options = RequestOptions(fetchPolicy: .networkOnly)
+    let options = RequestOptions(readPolicy: .remote)
     for id in ids { #expect(try await a.store.fetch(Card.self, id: id, options: options)?.title == id) }
     for id in ids { try a.delete(id) }
     try await settle(a, b)
@@ -199,7 +199,7 @@ struct KintoServerTests {
 
   @Test(
     "A server without data is refused until adopted, then pending records are sent",
-    arguments: [MergePolicy.serverModifiedWins, .clientWins])
+    arguments: [MergePolicy.remoteWins, .localWins])
   func flushed(policy: MergePolicy) async throws {
     let (a, b) = try devices(policy)
     for number in 0..<5 { try a.insert(Card(id: "c\(number)", "one")) }
@@ -212,10 +212,10 @@ struct KintoServerTests {
     #expect(gone.status == 200)
     #expect(await b.store.sync().skipped?.name == "otherServer")
     #expect(try b.cards().count == 6)
-    let report = try await b.store.adoptServer()
+    let report = try await b.store.maintenance.adoptServer()
     #expect(Set(report.lost.map(\.id)) == ["c0", "c1", "c2", "c3", "c4"])
     #expect(report.overwritten.isEmpty)
-    try await a.store.adoptServer()
+    try await a.store.maintenance.adoptServer()
     try await settle(b, a)
     #expect(try Set(a.cards().map(\.id)) == ["new", "c1"])
     #expect(try a.card("c1")?.title == "edited offline")
@@ -254,14 +254,14 @@ struct KintoServerTests {
 
   @Test("A wrong password is unauthenticated or forbidden, and pending changes stay")
   func wrongUser() async throws {
-    let (a, _) = try devices(.serverModifiedWins)
+    let (a, _) = try devices(.remoteWins)
     try a.insert(Card(id: "c", "one"))
     try await settle(a)
     let stranger = KintoRemote(
       url: try #require(RealKinto.url), space: space, transport: platformTransport(),
       credentials: .basic(user: "stranger", password: "x"))
     let error = await #expect(throws: RemoteError.self) {
-      try await stranger.exchange(SyncRequest(device: "s", pulls: [.init(.space)]))
+      try await stranger.exchange(SyncRequest(device: "s", pulls: [.init(.everything)]))
     }
     #expect(error?.errorClass == .forbidden)
     let insert = SyncOperation(id: "o", kind: .insert, record: RecordID(type: "Card", id: "s"))

@@ -21,15 +21,15 @@ struct LostReplyScenario {
         let remote = BothyRemote(
           url: proxy.url, space: "hut", transport: platformTransport(compression: false),
           timeout: .seconds(20))
-        var configuration = SyncConfiguration.quiet
-        configuration.mergePolicies = MergePolicies(.fieldMerge)
+        var configuration = SyncOptions.quiet
+        configuration.mergePolicies = MergePolicies(.fieldByField)
         let store = try SyncedStore(
           at: nil, schema: Self.schema, remote: remote, configuration: configuration)
         try await store.store.write { try $0.insert(AnyRecord("Item", id: "counter", ["n": 0])) }
         try await store.caughtUp()
         let cuts = try await Self.cutEverywhere(store, proxy)
         #expect(cuts > 200, "a reply has that many bytes")
-        let digest = try await server.remote().digest(.space)
+        let digest = try await server.remote().digest(.everything)
         #expect(digest.count == cuts + 2)
         #expect(try digest.digest == store.digest().digest)
         let counter = try await server.remote().query(AnyQuery("Item")).first { $0.id.id == "counter" }

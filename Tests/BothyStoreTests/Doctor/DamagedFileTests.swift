@@ -12,7 +12,7 @@ struct DamagedFileTests {
   private func abandoned() throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let original = folder.appendingPathComponent("original.bothy").path
-    let store = try Store(at: original, schema: schema)
+    let store = try LocalStore(at: original, schema: schema)
     try store.write { transaction in
       for number in 0..<500 {
         try transaction.insert(
@@ -44,7 +44,7 @@ struct DamagedFileTests {
   func undamaged() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
-    let store = try Store(at: path, schema: schema)
+    let store = try LocalStore(at: path, schema: schema)
     #expect(try store.count(AnyQuery("Item")) == 500)
     try store.close()
   }
@@ -58,14 +58,15 @@ struct DamagedFileTests {
   /// Expects that this opening renames the file and names it in the error. The next one creates a new file and reports
   /// the old one.
   private func expectSetAside() throws {
-    let error = try #require(#expect(throws: StoreError.self) { _ = try Store(at: path, schema: schema) })
+    let error = try #require(
+      #expect(throws: StoreError.self) { _ = try LocalStore(at: path, schema: schema) })
     #expect(error.code == .corrupt)
     #expect(!FileManager.default.fileExists(atPath: path))
     let old = folder.appendingPathComponent(try #require(try kept().first)).path
     #expect(error.message.contains(old))
-    #expect(try !Store.diagnose(fileAt: old).isHealthy)
+    #expect(try !LocalStore.diagnose(fileAt: old).isHealthy)
     for _ in 0..<2 {
-      let store = try Store(at: path, schema: schema)
+      let store = try LocalStore(at: path, schema: schema)
       #expect(try store.count(AnyQuery("Item")) == 0)
       #expect(store.damagedFiles == [old])
       #expect(try store.diagnose().findings.contains { $0.message.contains(old) })
@@ -78,7 +79,7 @@ struct DamagedFileTests {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     try damage()
-    let store = try Store(at: path, schema: schema)
+    let store = try LocalStore(at: path, schema: schema)
     store.waitForFileCheck()
     try store.close()
     #expect(try kept().isEmpty, "this day's check was made")
@@ -90,7 +91,7 @@ struct DamagedFileTests {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     try damage()
-    let store = try Store(at: path, schema: schema)
+    let store = try LocalStore(at: path, schema: schema)
     let error = #expect(throws: StoreError.self) { _ = try store.fetch(AnyQuery("Item")) }
     #expect(error?.code == .corrupt)
     store.waitForFileCheck()
@@ -103,11 +104,11 @@ struct DamagedFileTests {
   func setAside() throws {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
-    let original = try Store(at: folder.appendingPathComponent("original.bothy").path, schema: schema)
+    let original = try LocalStore(at: folder.appendingPathComponent("original.bothy").path, schema: schema)
     try original.tamper("UPDATE bothy_meta SET value = '1000' WHERE key = 'checked'")
     try original.close()
     try damage()
-    let store = try Store(at: path, schema: schema)
+    let store = try LocalStore(at: path, schema: schema)
     store.waitForFileCheck()
     try store.close()
     try expectSetAside()
@@ -118,7 +119,7 @@ struct DamagedFileTests {
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     try abandoned()
     try Data().write(to: URL(fileURLWithPath: path + "-suspect"))
-    let store = try Store(at: path, schema: schema)
+    let store = try LocalStore(at: path, schema: schema)
     #expect(try store.count(AnyQuery("Item")) == 500)
     try store.close()
     #expect(!FileManager.default.fileExists(atPath: path + "-suspect"))
@@ -139,9 +140,9 @@ struct DamagedFileTests {
     default: bytes.replaceSubrange(0..<4096, with: Data(repeating: 0xA5, count: 4096))
     }
     try bytes.write(to: URL(fileURLWithPath: path))
-    let error = #expect(throws: StoreError.self) { _ = try Store(at: path, schema: schema) }
+    let error = #expect(throws: StoreError.self) { _ = try LocalStore(at: path, schema: schema) }
     #expect(error?.code == .corrupt && error?.message.contains("was set aside") == true, "\(error as Any)")
-    let store = try Store(at: path, schema: schema)
+    let store = try LocalStore(at: path, schema: schema)
     #expect(store.damagedFiles.count == 1)
     try store.write { _ = try $0.insert(AnyRecord("Item", id: "new", ["text": "x"])) }
     try store.close()
@@ -153,7 +154,7 @@ struct DamagedFileTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for bytes in [Data(repeating: 0, count: 8192), Data("a letter of some length".utf8)] {
       try bytes.write(to: URL(fileURLWithPath: path))
-      let error = #expect(throws: StoreError.self) { _ = try Store(at: path, schema: schema) }
+      let error = #expect(throws: StoreError.self) { _ = try LocalStore(at: path, schema: schema) }
       #expect(error?.code == .notADatabase)
       #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
     }
@@ -167,7 +168,7 @@ struct DamagedFileTests {
     try damage()
     var options = StoreOptions()
     options.damagedFile = .leave
-    let store = try Store(at: path, schema: schema, options: options)
+    let store = try LocalStore(at: path, schema: schema, options: options)
     #expect(try !store.diagnose().isHealthy)
     try store.close()
     #expect(FileManager.default.fileExists(atPath: path))

@@ -5,11 +5,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct DoctorTests {
   let folder: TemporaryFolder
-  let store: Store
+  let store: LocalStore
 
   init() throws {
     folder = try TemporaryFolder()
-    store = try Store(at: folder.database, schema: todoSchema)
+    store = try LocalStore(at: folder.database, schema: todoSchema)
     try store.write { transaction in
       for number in 0..<2000 {
         try transaction.insert(Todo("\(number)", "title \(number)", tags: ["t\(number % 7)"]))
@@ -31,7 +31,7 @@ struct DoctorTests {
   @Test("A sound store has no findings")
   func sound() throws {
     #expect(try store.diagnose().findings == [])
-    #expect(try Store.diagnose(fileAt: folder.database).findings == [])
+    #expect(try LocalStore.diagnose(fileAt: folder.database).findings == [])
   }
 
   @Test("A dropped index is found and rebuilt")
@@ -90,9 +90,9 @@ struct DoctorTests {
       try file.write(contentsOf: Data(repeating: 0xA5, count: 600))
     }
     try file.close()
-    let alone = try Store.diagnose(fileAt: folder.database)
+    let alone = try LocalStore.diagnose(fileAt: folder.database)
     #expect(alone.findings.contains { $0.severity == .error && $0.check == "file" })
-    let opened = try Store(at: folder.database, schema: todoSchema).diagnose()
+    let opened = try LocalStore(at: folder.database, schema: todoSchema).diagnose()
     #expect(opened.findings.contains { $0.severity == .error })
   }
 
@@ -106,11 +106,11 @@ struct DoctorTests {
     var options = StoreOptions()
     options.damagedFile = .leave
     let error = #expect(throws: StoreError.self) {
-      _ = try Store(at: folder.database, schema: todoSchema, options: options)
+      _ = try LocalStore(at: folder.database, schema: todoSchema, options: options)
     }
     #expect(error?.code == .corrupt)
     do {
-      #expect(try !Store.diagnose(fileAt: folder.database).isHealthy)
+      #expect(try !LocalStore.diagnose(fileAt: folder.database).isHealthy)
     } catch let error as StoreError {
       #expect(error.code == .corrupt)
     }

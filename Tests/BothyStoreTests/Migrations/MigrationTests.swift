@@ -12,8 +12,8 @@ struct MigrationTests {
     StoreSchema(version: version, types: [TypeSchema(type, fields: fields)])
   }
 
-  private func open(_ schema: StoreSchema, _ migrations: [Migration] = []) throws -> Store {
-    try Store(at: folder.database, schema: schema, migrations: migrations)
+  private func open(_ schema: StoreSchema, _ migrations: [Migration] = []) throws -> LocalStore {
+    try LocalStore(at: folder.database, schema: schema, migrations: migrations)
   }
 
   /// Creates a file with one note and closes it.
@@ -25,7 +25,7 @@ struct MigrationTests {
 
   private var bytes: Data { get throws { try Data(contentsOf: URL(fileURLWithPath: folder.database)) } }
 
-  private func note(_ store: Store, _ type: String = "Note") throws -> AnyRecord? {
+  private func note(_ store: LocalStore, _ type: String = "Note") throws -> AnyRecord? {
     try store.record(RecordID(type: type, id: "a"))
   }
 
@@ -142,14 +142,14 @@ struct MigrationTests {
     try store.close()
     before = try bytes
     expect(.newerFile) { _ = try open(schema(2, title)) }
-    expect(.newerFile) { _ = try Store(existing: folder.database) }
+    expect(.newerFile) { _ = try LocalStore(existing: folder.database) }
     #expect(try bytes == before)
   }
 
   @Test("An existing file opens with its own schema")
   func existing() throws {
     try seed(schema(7, title))
-    let store = try Store(existing: folder.database)
+    let store = try LocalStore(existing: folder.database)
     #expect(store.schema == schema(7, title))
     #expect(try note(store)?["title"] == "old")
   }

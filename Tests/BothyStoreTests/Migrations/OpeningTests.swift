@@ -12,49 +12,49 @@ struct OpeningTests {
   func notADatabase() throws {
     let text = Data(String(repeating: "Not a database. ", count: 100).utf8)
     try text.write(to: URL(fileURLWithPath: folder.database))
-    expect(.notADatabase) { _ = try Store(at: folder.database, schema: todoSchema) }
-    expect(.notADatabase) { _ = try Store(existing: folder.database) }
-    expect(.notADatabase) { _ = try Store.diagnose(fileAt: folder.database) }
+    expect(.notADatabase) { _ = try LocalStore(at: folder.database, schema: todoSchema) }
+    expect(.notADatabase) { _ = try LocalStore(existing: folder.database) }
+    expect(.notADatabase) { _ = try LocalStore.diagnose(fileAt: folder.database) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == text)
   }
 
   @Test("A database of another program is refused and unchanged")
   func foreign() throws {
-    let store = try Store(at: folder.database, schema: todoSchema)
+    let store = try LocalStore(at: folder.database, schema: todoSchema)
     try store.tamper("PRAGMA application_id = 7")
     try store.close()
     let before = try Data(contentsOf: URL(fileURLWithPath: folder.database))
-    expect(.notADatabase) { _ = try Store(at: folder.database, schema: todoSchema) }
+    expect(.notADatabase) { _ = try LocalStore(at: folder.database, schema: todoSchema) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == before)
   }
 
   @Test("An empty file becomes a store")
   func emptyFile() throws {
     #expect(FileManager.default.createFile(atPath: folder.database, contents: Data()))
-    let store = try Store(at: folder.database, schema: todoSchema)
+    let store = try LocalStore(at: folder.database, schema: todoSchema)
     try store.write { try $0.insert(Todo("a")) }
     #expect(try store.fetch(Todo.self, id: "a") != nil)
   }
 
   @Test("The error names a missing folder or a misplaced file or folder")
   func places() throws {
-    expect(.cannotOpen) { _ = try Store(at: folder.path + "/none/x.db", schema: todoSchema) }
-    expect(.cannotOpen) { _ = try Store(at: "/dev/null/x.db", schema: todoSchema) }
-    expect(.cannotOpen) { _ = try Store(at: folder.path, schema: todoSchema) }
-    expect(.cannotOpen) { _ = try Store(existing: folder.database) }
-    expect(.cannotOpen) { _ = try Store.diagnose(fileAt: folder.database) }
+    expect(.cannotOpen) { _ = try LocalStore(at: folder.path + "/none/x.db", schema: todoSchema) }
+    expect(.cannotOpen) { _ = try LocalStore(at: "/dev/null/x.db", schema: todoSchema) }
+    expect(.cannotOpen) { _ = try LocalStore(at: folder.path, schema: todoSchema) }
+    expect(.cannotOpen) { _ = try LocalStore(existing: folder.database) }
+    expect(.cannotOpen) { _ = try LocalStore.diagnose(fileAt: folder.database) }
   }
 
   @Test("A folder without write permission is refused")
   func readOnlyFolder() throws {
     // No process can create a file in /proc, not even root.
     let path = FileManager.default.fileExists(atPath: "/proc/self") ? "/proc/x.db" : "/System/x.db"
-    expect(.cannotOpen) { _ = try Store(at: path, schema: todoSchema) }
+    expect(.cannotOpen) { _ = try LocalStore(at: path, schema: todoSchema) }
   }
 
   @Test("A store in memory is private and deleted on release")
   func inMemory() throws {
-    let (one, two) = (try Store(inMemory: todoSchema), try Store(inMemory: todoSchema))
+    let (one, two) = (try LocalStore(inMemory: todoSchema), try LocalStore(inMemory: todoSchema))
     try one.write { try $0.insert(Todo("a")) }
     #expect(one.path == ":memory:")
     #expect(try one.fetch(Todo.self, id: "a") != nil)
@@ -63,20 +63,21 @@ struct OpeningTests {
 
   @Test("Written records exist when the file is opened again")
   func durable() throws {
-    let store = try Store(at: folder.database, schema: todoSchema)
+    let store = try LocalStore(at: folder.database, schema: todoSchema)
     try store.write { try $0.insert(Todo("a", "kept")) }
     try store.close()
-    #expect(try Store(at: folder.database, schema: todoSchema).fetch(Todo.self, id: "a")?.title == "kept")
+    #expect(
+      try LocalStore(at: folder.database, schema: todoSchema).fetch(Todo.self, id: "a")?.title == "kept")
   }
 
   /// Promises: S-8
   @Test("A file of a later format is refused with a typed error and unchanged")
   func laterFormat() throws {
-    let store = try Store(at: folder.database, schema: todoSchema)
+    let store = try LocalStore(at: folder.database, schema: todoSchema)
     try store.tamper("PRAGMA user_version = 99")
     try store.close()
     let before = try Data(contentsOf: URL(fileURLWithPath: folder.database))
-    expect(.newerFile) { _ = try Store(at: folder.database, schema: todoSchema) }
+    expect(.newerFile) { _ = try LocalStore(at: folder.database, schema: todoSchema) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: folder.database)) == before)
   }
 }

@@ -11,7 +11,7 @@ import Testing
 
   @Test("Events arrive in the order of the commits, from any thread")
   func order() async throws {
-    let store = try Store(inMemory: todoSchema)
+    let store = try LocalStore(inMemory: todoSchema)
     let events = store.events
     let counter = Counter()
     let (threads, writes) = (4, 500)

@@ -3,9 +3,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct ObservationTests {
-  let store: Store
+  let store: LocalStore
 
-  init() throws { store = try Store(inMemory: todoSchema) }
+  init() throws { store = try LocalStore(inMemory: todoSchema) }
 
   @Test("The present value comes first, then one after each commit that changed it")
   func values() async throws {
@@ -121,10 +121,10 @@ struct ObservationTests {
 
   @Test("An observation keeps the store open, and the last one closes it")
   func lifetime() async throws {
-    weak var released: Store?
-    var iterator: QueryObservation<Todo?>.AsyncIterator?
+    weak var released: LocalStore?
+    var iterator: LiveValues<Todo?>.AsyncIterator?
     do {
-      let store = try Store(inMemory: todoSchema)
+      let store = try LocalStore(inMemory: todoSchema)
       released = store
       iterator = store.values(of: Todo.self, id: "a").makeAsyncIterator()
     }
@@ -163,7 +163,8 @@ struct ObservationTests {
 
   @Test("A hundred observers make a write less than ten times as slow") func cost() async throws {
     let folder = try TemporaryFolder()
-    let store = try Store(at: folder.database, schema: todoSchema, options: StoreOptions(durability: .normal))
+    let store = try LocalStore(
+      at: folder.database, schema: todoSchema, options: StoreOptions(durability: .normal))
     func write(_ name: String) throws -> Duration {
       let times = try (0..<50).map { number in
         try ContinuousClock().measure { try store.write { try $0.insert(Todo("\(name)\(number)")) } }

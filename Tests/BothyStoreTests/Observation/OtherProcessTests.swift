@@ -10,8 +10,8 @@ struct OtherProcessTests {
 
   private var signals: String { folder.database + "-signals" }
 
-  private func open(_ options: StoreOptions = StoreOptions(durability: .normal)) throws -> Store {
-    try Store(at: folder.database, schema: todoSchema, options: options)
+  private func open(_ options: StoreOptions = StoreOptions(durability: .normal)) throws -> LocalStore {
+    try LocalStore(at: folder.database, schema: todoSchema, options: options)
   }
 
   @Test("Stores on one file see each other's commits")

@@ -3,10 +3,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct QueryObservationTests {
-  let store: Store
+  let store: LocalStore
   let open = AnyQuery("Todo", where: .compare(field: "done", .equal, false), order: [SortKey("title")])
 
-  init() throws { store = try Store(inMemory: todoSchema) }
+  init() throws { store = try LocalStore(inMemory: todoSchema) }
 
   @Test("A query delivers its records when they change, not when others do")
   func records() async throws {

@@ -6,8 +6,8 @@ import Testing
 struct StoreQueryModelTests {
   @Test("A model follows its observation while it runs")
   func follows() async throws {
-    let store = try Store(inMemory: todoSchema)
-    let model = StoreQueryModel(store.values(of: Todo.self, id: "a"))
+    let store = try LocalStore(inMemory: todoSchema)
+    let model = LiveModel(store.values(of: Todo.self, id: "a"))
     #expect(model.value == nil)
     let run = Task { await model.run() }
     try await until { model.value != nil }
@@ -20,8 +20,8 @@ struct StoreQueryModelTests {
 
   @Test("A model keeps the error that ended its observation")
   func fails() async throws {
-    let store = try Store(inMemory: todoSchema)
-    let model = StoreQueryModel(store.values(of: RecordID(type: "Nothing", id: "a")))
+    let store = try LocalStore(inMemory: todoSchema)
+    let model = LiveModel(store.values(of: RecordID(type: "Nothing", id: "a")))
     await model.run()
     #expect((model.error as? StoreError)?.code == .unknownType)
   }

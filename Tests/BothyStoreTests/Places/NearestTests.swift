@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Records by their places", .timeLimit(.minutes(5)))
 struct NearestTests {
-  private func store(_ places: RandomPlaces, _ records: [AnyRecord]) throws -> Store {
-    let store = try Store(inMemory: StoreSchema(types: [places.type]))
+  private func store(_ places: RandomPlaces, _ records: [AnyRecord]) throws -> LocalStore {
+    let store = try LocalStore(inMemory: StoreSchema(types: [places.type]))
     try store.write { transaction in for record in records { try transaction.insert(record) } }
     return store
   }

@@ -6,7 +6,7 @@ struct PlaceIndexTests {
   @Test("An index follows every insert, update, deletion and change from a server", arguments: 0..<10)
   func writes(seed: UInt64) throws {
     var places = RandomPlaces(seed: seed)
-    let store = try Store(inMemory: StoreSchema(types: [places.type]))
+    let store = try LocalStore(inMemory: StoreSchema(types: [places.type]))
     for _ in 0..<30 {
       try store.write { transaction in
         for _ in 0..<20 {
@@ -42,7 +42,7 @@ struct PlaceIndexTests {
   func rollback() throws {
     struct Stop: Error {}
     var places = RandomPlaces(seed: 5)
-    let store = try Store(inMemory: StoreSchema(types: [places.type]))
+    let store = try LocalStore(inMemory: StoreSchema(types: [places.type]))
     try store.write { transaction in for id in 0..<50 { try transaction.insert(places.record(id)) } }
     #expect(throws: Stop.self) {
       try store.write { transaction in
@@ -67,7 +67,7 @@ struct PlaceIndexTests {
     ])
   func repair(fault: String, check: String, phrase: String) throws {
     var places = RandomPlaces(seed: 6)
-    let store = try Store(inMemory: StoreSchema(types: [places.type]))
+    let store = try LocalStore(inMemory: StoreSchema(types: [places.type]))
     try store.write { transaction in for id in 0..<400 { try transaction.insert(places.record(id)) } }
     #expect(try store.diagnose().findings == [])
     try store.tamper(fault)
@@ -87,12 +87,12 @@ struct PlaceIndexTests {
     let folder = try TemporaryFolder()
     let here = Coordinate(latitude: 47, longitude: 179.9)
     let near = Condition.near(field: "at", centre: here, metres: 10)
-    func open(_ version: Int, _ type: TypeSchema?, _ steps: Migration.Step...) throws -> Store {
-      try Store(
+    func open(_ version: Int, _ type: TypeSchema?, _ steps: Migration.Step...) throws -> LocalStore {
+      try LocalStore(
         at: folder.database, schema: StoreSchema(version: version, types: type.map { [$0] } ?? []),
         migrations: steps.map { Migration(to: version, $0) })
     }
-    func indexes(_ store: Store) throws -> Int64 {
+    func indexes(_ store: LocalStore) throws -> Int64 {
       try store.count("SELECT count(*) FROM sqlite_master WHERE name LIKE 'bothy\\_geo%' ESCAPE '\\'")
     }
     func at(_ name: String, indexed: Bool) -> FieldSchema {
@@ -132,7 +132,7 @@ struct PlaceIndexTests {
     func place(_ name: String) -> FieldSchema {
       FieldSchema(name, .coordinate, optional: true, indexed: true)
     }
-    let store = try Store(
+    let store = try LocalStore(
       inMemory: StoreSchema(types: [
         TypeSchema("A", fields: [place("b"), place("b_node"), place("b_insert"), place("b_parent")]),
         TypeSchema("A_b", fields: [place("node"), place("c")]), TypeSchema("A_b_node", fields: [place("c")]),
@@ -147,7 +147,7 @@ struct PlaceIndexTests {
   @Test("Observed queries by distance deliver nearby changes and skip distant ones")
   func live() async throws {
     let places = RandomPlaces(seed: 8)
-    let store = try Store(inMemory: StoreSchema(types: [places.type]))
+    let store = try LocalStore(inMemory: StoreSchema(types: [places.type]))
     @Sendable func at(_ longitude: Double) -> FieldValue {
       .coordinate(Coordinate(latitude: 0, longitude: longitude))
     }

@@ -21,19 +21,19 @@ import Testing
     "usa", "u s a", "mail", "e-mail", "\"office\"", "a OR b", "NOT", "route*",
   ]
 
-  private func filled(_ store: Store) throws {
+  private func filled(_ store: LocalStore) throws {
     try store.write { transaction in
       for (id, text) in Self.texts { try transaction.insert(Todo(id, text)) }
     }
   }
 
-  private func answer(_ store: Store, _ text: String) throws -> [String] {
+  private func answer(_ store: LocalStore, _ text: String) throws -> [String] {
     try store.fetch(AnyQuery("Todo", where: .matches(text))).map(\.id)
   }
 
   @Test("A search finds equal records on a device, by the reference and in documents", arguments: searches)
   func agreement(search: String) throws {
-    let store = try Store(inMemory: todoSchema)
+    let store = try LocalStore(inMemory: todoSchema)
     try filled(store)
     let records = try store.fetch(AnyQuery("Todo"))
     let expected = try AnyQuery("Todo", where: .matches(search)).evaluate(
@@ -61,13 +61,13 @@ import Testing
       ("\u{FB01}nal", ["final", "ligature"]), ("café", ["café"]), ("fluß", ["straße"]),
     ])
   func found(search: String, ids: [String]) throws {
-    let store = try Store(inMemory: todoSchema)
+    let store = try LocalStore(inMemory: todoSchema)
     try filled(store)
     #expect(try answer(store, search) == ids)
   }
 
   /// Recreates the indexes in the form of the first format.
-  private func makeOld(_ store: Store) throws {
+  private func makeOld(_ store: LocalStore) throws {
     try store.tamper("DROP INDEX bothy_index_Todo__container")
     for event in ["insert", "update", "delete"] { try store.tamper("DROP TRIGGER bothy_fts_Todo_\(event)") }
     try store.tamper("DROP TABLE bothy_fts_Todo")
@@ -89,7 +89,7 @@ import Testing
   @Test("Opening a file of the first format rebuilds its text index")
   func upgraded() throws {
     let folder = try TemporaryFolder()
-    var store = try Store(at: folder.database, schema: todoSchema)
+    var store = try LocalStore(at: folder.database, schema: todoSchema)
     try filled(store)
     try makeOld(store)
     #expect(try answer(store, "strasse") == ["strasse"])
@@ -97,7 +97,7 @@ import Testing
       try store.tamper("ALTER TABLE Todo DROP COLUMN \(column)")
     }
     try store.close()
-    store = try Store(at: folder.database, schema: todoSchema)
+    store = try LocalStore(at: folder.database, schema: todoSchema)
     #expect(try answer(store, "strasse") == ["strasse", "straße"])
     #expect(try store.count("PRAGMA user_version") == 3)
     #expect(try store.diagnose().isHealthy)
@@ -106,7 +106,7 @@ import Testing
 
   @Test("A change of another column doesn't touch the text index")
   func columns() throws {
-    let store = try Store(inMemory: todoSchema)
+    let store = try LocalStore(inMemory: todoSchema)
     try filled(store)
     func changes(_ sql: String) throws -> Int64 {
       try store.write { transaction in

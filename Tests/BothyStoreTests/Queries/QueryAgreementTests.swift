@@ -7,7 +7,7 @@ import Testing
   func agreement(seed: UInt64) throws {
     var world = RandomQueries(seed: seed)
     let records = world.records(40)
-    let store = try Store(inMemory: StoreSchema(types: [world.type]))
+    let store = try LocalStore(inMemory: StoreSchema(types: [world.type]))
     try fill(store, records)
     for round in 0..<40 {
       let query = world.query()
@@ -54,7 +54,7 @@ import Testing
   func pages(seed: UInt64) async throws {
     var world = RandomQueries(seed: seed)
     let records = world.records(60)
-    let store = try Store(inMemory: StoreSchema(types: [world.type]))
+    let store = try LocalStore(inMemory: StoreSchema(types: [world.type]))
     try fill(store, records)
     for _ in 0..<10 {
       var query = world.query()
@@ -69,7 +69,7 @@ import Testing
   }
 
   /// Writes rows as a server sends them, so that containers and versions vary.
-  private func fill(_ store: Store, _ records: [AnyRecord]) throws {
+  private func fill(_ store: LocalStore, _ records: [AnyRecord]) throws {
     try store.write { transaction in
       let table = try transaction.catalog.table("Item")
       let create = """
@@ -111,7 +111,7 @@ import Testing
     return writer.string
   }
 
-  private func documents(_ store: Store, _ query: AnyQuery, _ type: TypeSchema) throws -> [String] {
+  private func documents(_ store: LocalStore, _ query: AnyQuery, _ type: TypeSchema) throws -> [String] {
     let tail = try QueryCompiler(type, DocumentColumns()).tail(query)
     return try store.read { transaction in
       let select = try PreparedStatement(

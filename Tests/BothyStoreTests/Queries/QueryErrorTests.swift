@@ -2,7 +2,7 @@ import BothyStore
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct QueryErrorTests {
-  let store: Store
+  let store: LocalStore
   let type = TypeSchema(
     "Spot",
     fields: [
@@ -12,7 +12,7 @@ import Testing
     ])
 
   init() throws {
-    store = try Store(inMemory: StoreSchema(types: [type]))
+    store = try LocalStore(inMemory: StoreSchema(types: [type]))
     try store.write { try $0.insert(AnyRecord("Spot", id: "1", ["name": "one"])) }
   }
 
@@ -71,7 +71,7 @@ import Testing
     let nowhere = Coordinate(latitude: latitude, longitude: 0)
     let id = RecordID(type: "Spot", id: "1")
     expect(.invalidValue) { try store.write { _ = try $0.update(id, fields: ["at": .coordinate(nowhere)]) } }
-    let errands = try Store(inMemory: StoreSchema(Errand.self))
+    let errands = try LocalStore(inMemory: StoreSchema(Errand.self))
     expect(.invalidValue) { try errands.write { try $0.insert(Errand("1", "x", place: nowhere)) } }
     try errands.write { try $0.insert(Errand("1", "x", place: Coordinate(latitude: 90, longitude: -180))) }
     expect(.invalidValue) {
@@ -99,7 +99,7 @@ import Testing
       "'; DROP TABLE Spot; --", "\" OR 1=1 --", "%", "_", "*", "NEAR(a b)", "name:x", "\"", "^a", "a\u{0}b",
       "{}[]()",
     ]
-    let store = try Store(
+    let store = try LocalStore(
       inMemory: StoreSchema(types: [TypeSchema("Spot", fields: [FieldSchema("name", .text, fullText: true)])])
     )
     for text in hostile {

@@ -10,7 +10,7 @@ import Testing
     ])
 
   private func plan(_ query: AnyQuery) throws -> String {
-    let store = try Store(inMemory: StoreSchema(types: [Self.type]))
+    let store = try LocalStore(inMemory: StoreSchema(types: [Self.type]))
     let tail = try QueryCompiler(Self.type, TableColumns(Self.type)).tail(query)
     return try store.read { transaction in
       let select = try PreparedStatement(
@@ -46,7 +46,7 @@ import Testing
 
   @Test("A tree has its own container, those below it and no neighbour")
   func members() throws {
-    let store = try Store(inMemory: StoreSchema(types: [Self.type]))
+    let store = try LocalStore(inMemory: StoreSchema(types: [Self.type]))
     let containers = [
       "Item", "Item/a", "Items", "trips", "trips/alps", "trips/alps/day", "trips/alps-2", "trips0", "",
     ]

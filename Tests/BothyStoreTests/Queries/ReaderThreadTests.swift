@@ -12,7 +12,7 @@ struct ReaderThreadTests {
     "Blocking reads never keep asynchronous reads from returning their reader",
     .timeLimit(.minutes(5)), arguments: [1, 2])
   func sideBySide(readers: Int) async throws {
-    let store = try Store(
+    let store = try LocalStore(
       at: folder.database, schema: todoSchema,
       options: StoreOptions(durability: .normal, processes: .single, readers: readers))
     try await store.write { try $0.insert(Todo("a", "here")) }
@@ -37,13 +37,13 @@ struct ReaderThreadTests {
     try store.close()
   }
 
-  private static func waiting(_ store: Store) throws -> Todo? {
+  private static func waiting(_ store: LocalStore) throws -> Todo? {
     try store.read { try $0.fetch(Todo.self, id: "a") }
   }
 
   @Test("A read of a cancelled task doesn't begin")
   func cancelled() async throws {
-    let store = try Store(inMemory: todoSchema)
+    let store = try LocalStore(inMemory: todoSchema)
     let task = Task {
       while !Task.isCancelled { await Task.yield() }
       return try await store.read { try $0.fetch(Todo.self, id: "a") }

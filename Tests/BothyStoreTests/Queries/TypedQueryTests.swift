@@ -75,11 +75,11 @@ struct Note: Entity {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct TypedQueryTests {
-  let store: Store
+  let store: LocalStore
   let noon = Date(timeIntervalSince1970: 1_800_000_000)
 
   init() throws {
-    store = try Store(inMemory: StoreSchema(Errand.self, Note.self))
+    store = try LocalStore(inMemory: StoreSchema(Errand.self, Note.self))
     try store.write { transaction in
       try transaction.insert(Errand("1", "Buy milk", due: noon))
       try transaction.insert(Errand("2", "Sell bread", done: true, after: ["1"]))

@@ -36,7 +36,7 @@ import Testing
 
   @Test("A write of a number that isn't finite is refused and names the field", arguments: numbers)
   func refused(number: Double) throws {
-    let store = try Store(inMemory: StoreSchema(Price.self))
+    let store = try LocalStore(inMemory: StoreSchema(Price.self))
     try store.write { try $0.insert(Price("a", 1)) }
     for write in [
       { try $0.insert(Price("b", number)) }, { try $0.insert(Price("b", 1, rate: number)) },
@@ -77,7 +77,7 @@ import Testing
 
   @Test("A write of a date beyond all milliseconds is refused", arguments: numbers + [1e300])
   func dates(seconds: Double) throws {
-    let store = try Store(inMemory: StoreSchema(Visit.self))
+    let store = try LocalStore(inMemory: StoreSchema(Visit.self))
     try store.write { try $0.insert(Visit(id: "a", left: 2)) }
     for visit in [Visit(id: "b", at: seconds), Visit(id: "b", left: seconds)] {
       let error = #expect(throws: StoreError.self) { try store.write { try $0.insert(visit) } }
@@ -90,7 +90,7 @@ import Testing
 
   @Test("A query that compares with a number that isn't finite is refused", arguments: numbers)
   func compared(number: Double) throws {
-    let store = try Store(inMemory: StoreSchema(Price.self))
+    let store = try LocalStore(inMemory: StoreSchema(Price.self))
     expect(.invalidQuery) {
       _ = try store.count(AnyQuery("Price", where: .compare(field: "amount", .less, .double(number))))
     }
@@ -102,6 +102,6 @@ import Testing
   @Test("A schema with a default that isn't finite is refused")
   func declared() throws {
     let type = TypeSchema("Price", fields: [FieldSchema("amount", .double, default: .double(.infinity))])
-    expect(.invalidSchema) { _ = try Store(inMemory: StoreSchema(types: [type])) }
+    expect(.invalidSchema) { _ = try LocalStore(inMemory: StoreSchema(types: [type])) }
   }
 }

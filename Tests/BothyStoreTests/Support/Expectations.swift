@@ -9,7 +9,7 @@ func expect(
   #expect(error?.code == code, "\(String(reflecting: error))", sourceLocation: sourceLocation)
 }
 
-extension Store {
+extension LocalStore {
   /// Runs SQL without the store's knowledge.
   func tamper(_ sql: String) throws {
     try write { try PreparedStatement(sql, in: $0.database).run() }

@@ -8,7 +8,7 @@ struct ClosingTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  private static func use(_ store: Store, _ number: Int) throws {
+  private static func use(_ store: LocalStore, _ number: Int) throws {
     switch number {
     case 0: _ = try store.read { try $0.fetch(Todo.self, id: "a") }
     case 1: _ = try store.fetch(Todo.self, id: "a")
@@ -20,7 +20,7 @@ struct ClosingTests {
   @Test("Calls during the closing of a store are finished or refused")
   func races() async throws {
     for round in 0..<40 {
-      let store = try Store(at: folder.path + "/\(round).bothy", schema: todoSchema)
+      let store = try LocalStore(at: folder.path + "/\(round).bothy", schema: todoSchema)
       try await store.write { try $0.insert(Todo("a", "first")) }
       let observed = Task { for try await _ in store.values(of: Todo.self, id: "a") {} }
       let users = (0..<4).map { number in
@@ -41,7 +41,7 @@ struct ClosingTests {
         #expect(error is StoreError, "\(error)")
       }
       _ = await observed.result
-      let again = try Store(at: folder.path + "/\(round).bothy", schema: todoSchema)
+      let again = try LocalStore(at: folder.path + "/\(round).bothy", schema: todoSchema)
       #expect(try await again.fetch(Todo.self, id: "a") != nil)
       try again.close()
     }
@@ -50,7 +50,7 @@ struct ClosingTests {
   @Test("After closing every call is refused, and closing again does nothing")
   func afterwards() async throws {
     for store in [
-      try Store(at: folder.database, schema: todoSchema), try Store(inMemory: todoSchema),
+      try LocalStore(at: folder.database, schema: todoSchema), try LocalStore(inMemory: todoSchema),
     ] {
       try store.close()
       try store.close()

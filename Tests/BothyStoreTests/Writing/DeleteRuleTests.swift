@@ -4,8 +4,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct DeleteRuleTests {
   /// Creates a store of two types: Node with a reference and a list of references to Node under `rule`, and Leaf.
-  private func store(_ rule: FieldKind.DeleteRule) throws -> Store {
-    try Store(
+  private func store(_ rule: FieldKind.DeleteRule) throws -> LocalStore {
+    try LocalStore(
       inMemory: StoreSchema(types: [
         TypeSchema(
           "Node",
@@ -16,7 +16,9 @@ struct DeleteRuleTests {
       ]))
   }
 
-  private func insert(_ nodes: [(id: String, parent: String?, friends: [String])], into store: Store) throws {
+  private func insert(_ nodes: [(id: String, parent: String?, friends: [String])], into store: LocalStore)
+    throws
+  {
     try store.write { transaction in
       for node in nodes {
         let parent = node.parent.map { FieldValue.text($0) } ?? .null
@@ -26,15 +28,15 @@ struct DeleteRuleTests {
     }
   }
 
-  private func delete(_ id: String, from store: Store) throws {
+  private func delete(_ id: String, from store: LocalStore) throws {
     try store.write { _ = try $0.delete(RecordID(type: "Node", id: id)) }
   }
 
-  private func node(_ id: String, in store: Store) throws -> AnyRecord? {
+  private func node(_ id: String, in store: LocalStore) throws -> AnyRecord? {
     try store.record(RecordID(type: "Node", id: id))
   }
 
-  private func nodeCount(_ store: Store) throws -> Int64 { try store.count("SELECT count(*) FROM Node") }
+  private func nodeCount(_ store: LocalStore) throws -> Int64 { try store.count("SELECT count(*) FROM Node") }
 
   @Test("Cascade deletes records that refer by a field or a list, at any depth")
   func cascade() throws {
@@ -97,7 +99,7 @@ struct DeleteRuleTests {
 
   @Test("A denial deep in a cascade changes nothing")
   func mixed() throws {
-    let store = try Store(
+    let store = try LocalStore(
       inMemory: StoreSchema(types: [
         TypeSchema("A", fields: []),
         TypeSchema("B", fields: [FieldSchema("a", .reference(to: "A", onDelete: .cascade))]),
@@ -114,7 +116,7 @@ struct DeleteRuleTests {
 
   @Test("A record of another type with an equal id isn't the target")
   func sameIDs() throws {
-    let store = try Store(
+    let store = try LocalStore(
       inMemory: StoreSchema(types: [
         TypeSchema("A", fields: []), TypeSchema("B", fields: []),
         TypeSchema("C", fields: [FieldSchema("list", .references(to: "A", onDelete: .cascade))]),

@@ -7,9 +7,9 @@ import Testing
 
   init() throws { folder = try TemporaryFolder() }
 
-  private func store(inMemory: Bool) throws -> Store {
+  private func store(inMemory: Bool) throws -> LocalStore {
     let store =
-      try inMemory ? Store(inMemory: todoSchema) : Store(at: folder.database, schema: todoSchema)
+      try inMemory ? LocalStore(inMemory: todoSchema) : LocalStore(at: folder.database, schema: todoSchema)
     try store.write { try $0.insert(Todo("a", "first")) }
     return store
   }
@@ -17,7 +17,7 @@ import Testing
   private let one = RecordID(type: "Todo", id: "a")
 
   /// Returns the number of records that each way to read finds, inside the caller's transaction.
-  private func found(_ store: Store) throws -> [Int] {
+  private func found(_ store: LocalStore) throws -> [Int] {
     [
       try store.fetch(RecordQuery<Todo>()).count, try store.fetch(AnyQuery("Todo")).count,
       try store.count(RecordQuery<Todo>()), try store.read { try $0.count(RecordQuery<Todo>()) },
@@ -78,7 +78,7 @@ import Testing
 
   @Test("Two stores can read inside one another's transactions")
   func two() throws {
-    let (first, second) = (try store(inMemory: true), try Store(inMemory: todoSchema))
+    let (first, second) = (try store(inMemory: true), try LocalStore(inMemory: todoSchema))
     try first.write { _ in
       try second.write { transaction in
         try transaction.insert(Todo("x"))

@@ -4,11 +4,11 @@ import Testing
 /// A transaction that SQLite ends by itself because the disk is full.
 @Suite(.timeLimit(.minutes(5))) struct RolledBackTests {
   private let folder: TemporaryFolder
-  private let store: Store
+  private let store: LocalStore
 
   init() throws {
     folder = try TemporaryFolder()
-    store = try Store(at: folder.database, schema: todoSchema)
+    store = try LocalStore(at: folder.database, schema: todoSchema)
     // SQLite treats the limit of pages as a full disk.
     try store.tamper("PRAGMA max_page_count = \(store.count("PRAGMA page_count") + 2)")
   }

@@ -8,7 +8,7 @@ import Testing
       values: [.text("note"), .bool(false), .null, .null, .list(tags)], version: version)
   }
 
-  private func links(_ store: Store) throws -> [String] {
+  private func links(_ store: LocalStore) throws -> [String] {
     try store.read { transaction in
       let select = try PreparedStatement(
         "SELECT target FROM bothy_link ORDER BY target", in: transaction.database)
@@ -21,7 +21,7 @@ import Testing
 
   @Test("An older version changes neither a newer row nor its indexed references")
   func older() throws {
-    let store = try Store(inMemory: todoSchema)
+    let store = try LocalStore(inMemory: todoSchema)
     try store.write(origin: .remote) { transaction in
       let table = try transaction.catalog.table("Todo")
       try transaction.put(table, id: "a", row(["new"], version: "7"))
@@ -34,7 +34,7 @@ import Testing
 
   @Test("A newer version replaces the indexed references of an older row")
   func newer() throws {
-    let store = try Store(inMemory: todoSchema)
+    let store = try LocalStore(inMemory: todoSchema)
     try store.write(origin: .remote) { transaction in
       let table = try transaction.catalog.table("Todo")
       try transaction.put(table, id: "a", row(["old", "both"], version: "6"))
@@ -46,7 +46,7 @@ import Testing
 
   @Test("An older version of a newer row sends no event")
   func events() async throws {
-    let store = try Store(inMemory: todoSchema)
+    let store = try LocalStore(inMemory: todoSchema)
     var events = store.events.makeAsyncIterator()
     for (tags, version) in [(["new"], "7"), (["old"], "6"), (["last"], "8")] {
       try await store.write(origin: .remote) { [row = row(tags, version: version)] transaction in

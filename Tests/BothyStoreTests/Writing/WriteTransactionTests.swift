@@ -3,9 +3,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct WriteTransactionTests {
-  let store: Store
+  let store: LocalStore
 
-  init() throws { store = try Store(inMemory: todoSchema) }
+  init() throws { store = try LocalStore(inMemory: todoSchema) }
 
   struct Refusal: Error {}
 
@@ -89,7 +89,7 @@ struct WriteTransactionTests {
     let schema = StoreSchema(types: [
       TypeSchema("User", fields: [FieldSchema("mail", .text, optional: true, unique: true)])
     ])
-    let store = try Store(inMemory: schema)
+    let store = try LocalStore(inMemory: schema)
     try store.write { transaction in
       try transaction.insert(AnyRecord("User", id: "a", ["mail": "x"]))
       try transaction.insert(AnyRecord("User", id: "b"))
@@ -115,7 +115,7 @@ struct WriteTransactionTests {
           FieldSchema("items", .references(to: "Item", onDelete: .deny)),
         ], synced: false), TypeSchema("Item", fields: []),
     ])
-    let store = try Store(inMemory: schema)
+    let store = try LocalStore(inMemory: schema)
     try store.write { transaction in
       try transaction.insert(AnyRecord("Item", id: "i"))
       try transaction.insert(AnyRecord("List", id: "a", ["name": "a", "items": .list(["i"])]))

@@ -45,7 +45,7 @@ struct AccountDevice {
   func served() async throws -> [String: String] {
     try await authority.ledger.read(space: "hut") { ledger in
       var titles: [String: String] = [:]
-      try ledger.forEachRecord(in: .space) { entry in
+      try ledger.forEachRecord(in: .everything) { entry in
         guard let title = try entry.record.fields.members()["title"]?.stringValue else { return }
         titles[title] = entry.record.owner
       }
@@ -118,7 +118,7 @@ struct AccountTests {
     #expect(try account.store.pendingCounts().total == 1)
     #expect(try await device.served().isEmpty)
     let direct = await #expect(throws: SyncError.self) {
-      try await account.store.save(Note(id: "a2", "a2"), options: RequestOptions(savePolicy: .networkOnly))
+      try await account.store.save(Note(id: "a2", "a2"), options: RequestOptions(writePolicy: .remote))
     }
     #expect(direct?.code == .rejected)
     #expect(try await device.served().isEmpty)
@@ -174,7 +174,8 @@ struct AccountTests {
       try transaction.insert(Note(id: "new", "new", note: "déjà \"vu\"\n"))
       try transaction.update(Note.self, id: "kept") { $0.score += 1 }
     }
-    try await first.account.store.save(Note(id: "draft", "draft"), options: RequestOptions(isDraft: true))
+    try await first.account.store.save(
+      Note(id: "draft", "draft"), options: RequestOptions(writePolicy: .draft))
     #expect(try await first.account.signOut(.export(to: path)) == 4)
     #expect(!FileManager.default.fileExists(atPath: device.folder.file(of: ann)))
     let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -193,7 +194,7 @@ struct AccountTests {
     #expect(kept.map(\.id.id).sorted() == ["kept", "new"])
     #expect(scores.contains(.int(2)))
     #expect(try await back.account.store.store.fetch(Note.self, id: "new")?.note == "déjà \"vu\"\n")
-    #expect(try back.account.store.outbox().map(\.record.id) == ["draft"])
+    #expect(try back.account.store.outboxEntries().map(\.record.id) == ["draft"])
     #expect(try back.account.store.diagnose().findings.isEmpty)
   }
 
@@ -255,7 +256,7 @@ struct AccountTests {
     "A sign-out lets a running request finish, and each caller receives one result")
   func duringSync() async throws {
     let device = try AccountDevice()
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.batchSize = 1
     let folder = AccountFolder(
       at: device.folder.path, schema: .notes, configuration: configuration,

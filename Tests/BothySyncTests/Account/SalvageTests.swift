@@ -180,7 +180,7 @@ import Testing
     let store = try await filled()
     try await store.store.write { try $0.update(Note.self, id: "r1000") { $0.note = "counted" } }
     for number in 0..<60 {
-      try await store.write(.together) { transaction in
+      try await store.write(.atomic) { transaction in
         try transaction.insert(Note(id: "sale" + String(1000 + number), "sale"))
         try transaction.update(Note.self, id: "r1000") { $0.title = "total \(number)" }
       }
@@ -191,7 +191,7 @@ import Testing
     #expect(report.lost.isEmpty && !report.isComplete)
     let again = try open()
     #expect(await again.sync().failures.isEmpty)
-    #expect(try again.outbox().isEmpty)
+    #expect(try again.outboxEntries().isEmpty)
     let titles = try await titles()
     #expect(titles["r1000"] == "total 59")
     #expect(titles.count == 360)

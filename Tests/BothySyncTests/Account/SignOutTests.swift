@@ -40,7 +40,7 @@ struct SignOutTests {
     func titles() async throws -> [String] {
       try await authority.ledger.read(space: "test") { ledger in
         var titles: [String] = []
-        try ledger.forEachRecord(in: .space) {
+        try ledger.forEachRecord(in: .everything) {
           titles.append(try $0.record.fields.members()["title"]?.stringValue ?? "")
         }
         return titles.sorted()
@@ -127,7 +127,7 @@ struct SignOutTests {
     try await second.signOut(exports ? .export(to: test.folder.path + "/p.json") : .discard)
     faulty.isOffline = false
     #expect(await first.sync().skipped == .signedOut)
-    _ = try? await first.save(Note(id: "x", "x"), options: RequestOptions(savePolicy: .networkThenCache))
+    _ = try? await first.save(Note(id: "x", "x"), options: RequestOptions(writePolicy: .remoteThenLocal))
     #expect(try await test.titles() == [])
     // A new file in the same place belongs to the next user.
     let next = try test.open(as: "bob", processes: .many)
@@ -194,7 +194,7 @@ struct SignOutTests {
     let test = try Case()
     let store = try test.open()
     for number in 0..<3 {
-      try await store.write(.together) { transaction in
+      try await store.write(.atomic) { transaction in
         try transaction.insert(Note(id: "N\(number)", "n\(number)"))
         if try transaction.exists(RecordID(type: "Note", id: "R")) {
           try transaction.update(Note.self, id: "R") { $0.title = "r\(number)" }

@@ -25,7 +25,7 @@ struct AuthorityTests {
     SyncRequest(device: "d1", operations: operations, oldestOpen: oldestOpen)
   }
 
-  private func pull(_ cursor: String?, _ scope: PullScope = .space, limit: Int = 1000) -> SyncRequest {
+  private func pull(_ cursor: String?, _ scope: SyncScope = .everything, limit: Int = 1000) -> SyncRequest {
     SyncRequest(device: "d2", pulls: [.init(scope, cursor: cursor)], limit: limit)
   }
 
@@ -115,7 +115,8 @@ struct AuthorityTests {
     func cursor() async throws -> String {
       try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first).cursor
     }
-    func isReset(_ cursor: String, _ principal: Principal, _ scope: PullScope = .space) async throws -> Bool?
+    func isReset(_ cursor: String, _ principal: Principal, _ scope: SyncScope = .everything) async throws
+      -> Bool?
     {
       try await authority.sync(space: "s", principal: principal, pull(cursor, scope)).pages.first?.reset
     }
@@ -124,7 +125,7 @@ struct AuthorityTests {
     let new = try await cursor()
     #expect(try await isReset(new, ann) == false)
     #expect(try await isReset(new, Principal("bob")) == true)
-    #expect(try await isReset(new, ann, PullScope(container: "Note")) == true)
+    #expect(try await isReset(new, ann, SyncScope(container: "Note")) == true)
     try await ledger.compact(space: "s", upTo: 2)
     #expect(try await isReset(old, ann) == true)
     #expect(try await isReset(new, ann) == false)
@@ -157,12 +158,12 @@ struct AuthorityTests {
     let start = try #require(try await authority.sync(space: "s", principal: ann, pull(nil)).pages.first)
       .cursor
     var request = push([insert("T1")])
-    request.pulls = [.init(.space, cursor: start)]
+    request.pulls = [.init(.everything, cursor: start)]
     for _ in 0..<2 {
       let page = try #require(try await authority.sync(space: "s", principal: ann, request).pages.first)
       #expect(page.changes.isEmpty)
     }
-    request.pulls = [.init(.space)]
+    request.pulls = [.init(.everything)]
     #expect(try await authority.sync(space: "s", principal: ann, request).pages.first?.changes.count == 1)
   }
 
@@ -172,16 +173,16 @@ struct AuthorityTests {
     let paths = ["trips", "trips/oslo", "trips/oslo/day1", "tripsy", "trips-old", "other"]
     _ = try await authority.sync(
       space: "s", principal: ann, push(paths.map { insert($0, in: $0) }))
-    func found(_ scope: PullScope) async throws -> [String] {
+    func found(_ scope: SyncScope) async throws -> [String] {
       try #require(try await authority.sync(space: "s", principal: ann, pull(nil, scope)).pages.first)
         .changes.map(\.id.id)
     }
-    #expect(try await found(PullScope(container: "trips")) == ["trips"])
+    #expect(try await found(SyncScope(container: "trips")) == ["trips"])
     #expect(
-      try await found(PullScope(container: "trips", includesChildren: true)) == [
+      try await found(SyncScope(container: "trips", includesChildren: true)) == [
         "trips", "trips/oslo", "trips/oslo/day1",
       ])
-    #expect(try await found(.space) == paths)
+    #expect(try await found(.everything) == paths)
   }
 
   /// Promises: C-9
@@ -213,7 +214,7 @@ struct AuthorityTests {
     var nameless = ok
     nameless.operations = [insert("T1", operation: "")]
     var cursor = ok
-    cursor.pulls = [.init(.space, cursor: "nonsense")]
+    cursor.pulls = [.init(.everything, cursor: "nonsense")]
     #expect(await code(tooMany, authority) == .tooManyOperations)
     #expect(await code(twice, authority) == .badRequest)
     #expect(await code(nameless, authority) == .badRequest)

@@ -41,7 +41,7 @@ struct BoundTests {
   @Test("A request to pull from more than 64 places is rejected")
   func pulls() async throws {
     let (authority, _) = try await authority(rules(), records: 1)
-    let pull = SyncRequest.Pull(.space)
+    let pull = SyncRequest.Pull(.everything)
     let fits = SyncRequest(device: "d", pulls: Array(repeating: pull, count: 64))
     #expect(try await authority.sync(space: "s", principal: ann, fits).pages.count == 64)
     let tooMany = SyncRequest(device: "d", pulls: Array(repeating: pull, count: 65))
@@ -53,7 +53,7 @@ struct BoundTests {
   @Test("All pages of a response together have bounded bytes, and cursors bring the rest")
   func pages() async throws {
     let (authority, _) = try await authority(rules(), records: 60, containers: 6)
-    var open = (0..<6).map { SyncRequest.Pull(PullScope(container: "c\($0)")) }
+    var open = (0..<6).map { SyncRequest.Pull(SyncScope(container: "c\($0)")) }
     var found: [RecordID] = []
     for _ in 0..<60 where !open.isEmpty {
       let answer = try await authority.sync(
@@ -73,7 +73,7 @@ struct BoundTests {
     for more in [true, true, false] {
       let page = try #require(
         try await authority.sync(
-          space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.space, cursor: cursor)])
+          space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor)])
         ).pages.first)
       #expect(page.changes.count == 1 && page.more == more)
       cursor = page.cursor
@@ -138,7 +138,7 @@ struct BoundTests {
           return LedgerRecord(position: Int64(number), record: record)
         })
     }
-    let tree = PullScope(container: "a", includesChildren: true)
+    let tree = SyncScope(container: "a", includesChildren: true)
     let expected = (1...20_000).filter { $0 % 500 < 2 }.map(Int64.init)
     for limit in [1, 7, 1000] {
       var found: [Int64] = []
@@ -161,8 +161,8 @@ struct BoundTests {
       try writer.put(AnyRecord("Note", id: "n\(number)", ["title": "t"], container: "c\(number)"))
     }
     #expect(await writer.store.sync().pushed == 150)
-    var configuration = SyncConfiguration.quiet
-    configuration.pullScopes = (0..<150).map { PullScope(container: "c\($0)") }
+    var configuration = SyncOptions.quiet
+    configuration.pullScopes = (0..<150).map { SyncScope(container: "c\($0)") }
     let reader = try world.addDevice(schema: .notes, configuration: configuration)
     let report = await reader.store.sync()
     #expect(report.pulled == 150 && report.skipped == nil)
@@ -220,7 +220,7 @@ struct BoundTests {
           }
         }
         _ = try? await authority.sync(
-          space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.space)], limit: 10))
+          space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.everything)], limit: 10))
         try? await ledger.check()
         for await code in tasks { #expect(code == .tooExpensive) }
       }

@@ -16,7 +16,7 @@ struct JudgementTests {
   }
 
   private static func operation(
-    _ kind: BothySync.SyncOperation.Kind, base: String? = nil,
+    _ kind: BothySync.ChangeKind, base: String? = nil,
     _ fields: [String: JSONValue] = ["title": "new"]
   ) -> BothySync.SyncOperation {
     SyncOperation(

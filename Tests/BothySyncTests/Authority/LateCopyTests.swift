@@ -108,7 +108,7 @@ struct LateCopyTests {
   @Test("A cursor at the first position receives the records that left a scope")
   func departure() async throws {
     let authority = try authority()
-    let inbox = PullScope(container: "inbox")
+    let inbox = SyncScope(container: "inbox")
     func pull(_ cursor: String?) async throws -> SyncResponse.Page {
       let request = SyncRequest(device: "d2", pulls: [.init(inbox, cursor: cursor)])
       return try #require(try await authority.sync(space: "s", principal: ann, request).pages.first)
@@ -128,11 +128,11 @@ struct LateCopyTests {
     let authority = try authority(SharingRuleTests.rules())
     let bob = Principal("bob")
     func pull(_ cursor: String?) async throws -> SyncResponse.Page {
-      let request = SyncRequest(device: "d2", pulls: [.init(.space, cursor: cursor)])
+      let request = SyncRequest(device: "d2", pulls: [.init(.everything, cursor: cursor)])
       return try #require(try await authority.sync(space: "s", principal: bob, request).pages.first)
     }
     let empty = try await pull(nil)
-    let names = Sharing(principals: ["bob"])
+    let names = Audience(principals: ["bob"])
     var made = insert("T1", operation: "a")
     made.sharing = SharingChange(add: names)
     #expect(try await send([made], authority) == ["applied 1"])

@@ -31,20 +31,20 @@ struct SharingRuleTests {
     }
   }
 
-  private func insert(_ id: String, sharing: Sharing = .nobody) -> Change {
+  private func insert(_ id: String, sharing: Audience = .nobody) -> Change {
     Change(
       id: "o", kind: .insert, record: .note(id), fields: ["title": "t"], sharing: SharingChange(add: sharing))
   }
 
   private func share(
-    _ id: String, base: String, add: Sharing = .nobody, remove: Sharing = .nobody
+    _ id: String, base: String, add: Audience = .nobody, remove: Audience = .nobody
   ) -> Change {
     Change(
       id: "o", kind: .update, record: .note(id), base: base, sharing: SharingChange(add: add, remove: remove))
   }
 
   private func list(_ members: [String], id: String = "L1", base: String? = nil) -> Change {
-    let list = PrincipalList(id: id, name: "friends", members: members)
+    let list = UserList(id: id, name: "friends", members: members)
     return Change(
       id: "o", kind: base == nil ? .insert : .update, record: list.recordID, base: base, fields: list.fields)
   }
@@ -52,7 +52,7 @@ struct SharingRuleTests {
   private func pull(_ name: String, _ cursor: String? = nil, limit: Int = 1000) async throws
     -> SyncResponse.Page
   {
-    let request = SyncRequest(device: name, pulls: [.init(.space, cursor: cursor)], limit: limit)
+    let request = SyncRequest(device: name, pulls: [.init(.everything, cursor: cursor)], limit: limit)
     let response = try await authority.sync(space: "s", principal: Principal(name), request)
     return try #require(response.pages.first)
   }
@@ -71,7 +71,7 @@ struct SharingRuleTests {
       #expect(
         try await authority.count(space: "s", principal: principal, AnyQuery("Note")) == expected.count)
       #expect(
-        try await authority.digest(space: "s", principal: principal, .space).count == expected.count)
+        try await authority.digest(space: "s", principal: principal, .everything).count == expected.count)
       let one = try await authority.record(space: "s", principal: principal, .note("T1"))
       #expect((one != nil) == expected.contains("T1"))
     }
@@ -126,7 +126,7 @@ struct SharingRuleTests {
   @Test("A user who loses one of two ways to see a record keeps it")
   func twoWays() async throws {
     let list = try await push("ann", list(["bob"]))
-    try await push("ann", insert("T1", sharing: Sharing(principals: ["bob"], lists: ["L1"])))
+    try await push("ann", insert("T1", sharing: Audience(principals: ["bob"], lists: ["L1"])))
     let before = try await pull("bob")
     try await push("ann", self.list([], base: list))
     let after = try await pull("bob", before.cursor)
@@ -174,14 +174,14 @@ struct SharingRuleTests {
     for name in ["bob", "cid"] {
       #expect(
         try await authority.record(
-          space: "s", principal: Principal(name), PrincipalList(id: "L1", name: "").recordID) == nil)
+          space: "s", principal: Principal(name), UserList(id: "L1", name: "").recordID) == nil)
       #expect(try await push(name, list([name], base: version)) == "forbidden")
       #expect(try await push(name, insert("T-\(name)", sharing: .lists("L1"))) == "unknownList")
     }
     #expect(try await push(nil, list(["bob"], id: "L2")) == "forbidden")
     #expect(try await push("ann", insert("T9", sharing: .lists("none"))) == "unknownList")
     let delete = Change(
-      id: "o", kind: .delete, record: PrincipalList(id: "L1", name: "").recordID, base: version)
+      id: "o", kind: .delete, record: UserList(id: "L1", name: "").recordID, base: version)
     try await push("ann", delete)
     #expect(try await push("cid", list(["cid"])) == "forbidden")
   }
@@ -215,7 +215,7 @@ struct SharingRuleTests {
     let list = try await push("ann", list(["bob"]))
     try await push("ann", insert("T1", sharing: .lists("L1")))
     func validator(_ name: String) async throws -> String {
-      try await authority.validator(space: "s", principal: Principal(name), PullScope(container: "Note"))
+      try await authority.validator(space: "s", principal: Principal(name), SyncScope(container: "Note"))
     }
     let before = try await validator("bob")
     try await push("ann", self.list([], base: list))
@@ -226,7 +226,7 @@ struct SharingRuleTests {
   func hiddenContainers() async throws {
     func validator(_ container: String) async throws -> String {
       try await authority.validator(
-        space: "s", principal: Principal("cid"), PullScope(container: container))
+        space: "s", principal: Principal("cid"), SyncScope(container: container))
     }
     for id in ["T1", "T2"] {
       try await push("ann", insert(id, sharing: .principals("bob")))

@@ -21,10 +21,10 @@ struct UpkeepTests {
 
   /// Acknowledges what the device pulled, as a server does.
   private func acknowledge(_ world: SimulatedWorld, _ device: String) async throws {
-    let first = SyncRequest(device: device, pulls: [.init(.space)])
+    let first = SyncRequest(device: device, pulls: [.init(.everything)])
     let page = try #require(
       try await world.authority.sync(space: "test", principal: Principal("tester"), first).pages.first)
-    let request = SyncRequest(device: device, pulls: [.init(.space, cursor: page.cursor)])
+    let request = SyncRequest(device: device, pulls: [.init(.everything, cursor: page.cursor)])
     try await world.authority.acknowledge(space: "test", request)
   }
 
@@ -107,7 +107,7 @@ struct UpkeepTests {
     world.time.advance(by: 100 * day)
     #expect(try await world.authority.upkeep(space: "test", terms).floor != nil)
     #expect(try await tombstones(world) == 0)
-    #expect(await away.store.sync().rebased == [.space])
+    #expect(await away.store.sync().rebased == [.everything])
     #expect(try await away.store.store.fetch(Note.self, id: "a") == nil)
     #expect(await here.store.sync().skipped == nil)
     #expect(try await here.store.store.fetch(Note.self, id: "b")?.note == "written away")
@@ -122,7 +122,8 @@ struct UpkeepTests {
     #expect(try await world.ledger.acknowledged(space: "test", since: 0) == 2)
     try await world.ledger.startEpoch(space: "test")
     #expect(try await world.ledger.acknowledged(space: "test", since: 0) == nil)
-    let odd = SyncRequest(device: "a", pulls: [.init(.space, cursor: "x.7.y"), .init(.space, cursor: "odd")])
+    let odd = SyncRequest(
+      device: "a", pulls: [.init(.everything, cursor: "x.7.y"), .init(.everything, cursor: "odd")])
     try await world.authority.acknowledge(space: "test", odd)
     #expect(try await world.ledger.acknowledged(space: "test", since: 0) == nil)
   }
@@ -167,7 +168,7 @@ struct UpkeepTests {
       if case .applied = verdict { return }
       Issue.record("\(verdict)")
     }
-    let list = PrincipalList(id: "L", name: "friends", members: ["bob"])
+    let list = UserList(id: "L", name: "friends", members: ["bob"])
     try await perform(SyncOperation(id: "1", kind: .insert, record: list.recordID, fields: list.fields))
     let fields = try await note(in: world)
     try await perform(
@@ -185,8 +186,8 @@ struct UpkeepTests {
     #expect(copied.owner == "ann" && copied.sharing == .lists("L"))
     #expect(try await world.authority.record(space: "copy", principal: Principal("cid"), .note("n")) == nil)
     let (first, second) = (
-      try await world.authority.digest(space: "test", principal: ann, .space),
-      try await world.authority.digest(space: "copy", principal: ann, .space)
+      try await world.authority.digest(space: "test", principal: ann, .everything),
+      try await world.authority.digest(space: "copy", principal: ann, .everything)
     )
     #expect(first.digest == second.digest && first.count == second.count)
     #expect(try await world.authority.restore(records, into: "copy").unchanged == 2)

@@ -71,7 +71,7 @@ struct BlobRecordStories {
     let report = await pair.a.store.sync()
     #expect(report.skipped == nil)
     #expect(try await pair.server("1")?["image"]?["sha256"]?.stringValue == second.sha256)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
   }
 
   @Test("A copied record needs one request about its blob, and no bytes or upload")
@@ -100,7 +100,7 @@ struct BlobRecordStories {
   func draft() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.store.blobs.put(picture())
-    try await pair.a.store.save(Snap("1", "draft", blob), options: RequestOptions(isDraft: true))
+    try await pair.a.store.save(Snap("1", "draft", blob), options: RequestOptions(writePolicy: .draft))
     await pair.a.store.sync()
     #expect(pair.a.remote.blobRequests.isEmpty)
     try await pair.a.store.blobs.evict(toFit: 0)

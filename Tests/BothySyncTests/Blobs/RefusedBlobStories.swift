@@ -51,11 +51,11 @@ struct RefusedBlobStories {
     let report = await pair.a.store.sync()
     #expect(report.failures.map(\.code) == ["blobsUnsupported"])
     #expect(report.pushed == 1)
-    #expect(try pair.a.store.state(of: one).name == "refused")
+    #expect(try pair.a.store.state(of: one).name == "rejected")
     #expect(try await pair.a.store.blobs.data(for: blob) == picture())
     let error = await #expect(throws: SyncError.self) {
       let other = try await pair.b.store.blobs.put(picture(3))
-      try await pair.b.store.save(Snap("2", "t", other), options: .init(savePolicy: .networkThenCache))
+      try await pair.b.store.save(Snap("2", "t", other), options: .init(writePolicy: .remoteThenLocal))
     }
     #expect(error?.rejection?.code == "blobsUnsupported")
     #expect(try pair.b.snap("2") == nil)
@@ -68,7 +68,7 @@ struct RefusedBlobStories {
     let pair = try SnapPair(blobs: nil) { $0.rejectionPolicy = .quarantine(after: 2) }
     try await pair.a.snap("1", picture())
     await pair.a.store.sync()
-    #expect(try pair.a.store.state(of: one).name == "refused")
+    #expect(try pair.a.store.state(of: one).name == "rejected")
     await pair.a.store.sync()
     #expect(try pair.a.store.state(of: one).name == "quarantined")
   }
@@ -107,7 +107,7 @@ struct RefusedBlobStories {
     var pushed = 0
     for _ in 0..<2 { pushed += await pair.a.store.sync().pushed }
     #expect(pushed == 3)
-    #expect(try pair.a.store.outbox().map(\.record) == [one])
+    #expect(try pair.a.store.outboxEntries().map(\.record) == [one])
   }
 
   @Test("Bytes damaged here are never uploaded, and their record waits for new bytes")

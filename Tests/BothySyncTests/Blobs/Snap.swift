@@ -49,9 +49,9 @@ struct SnapPair {
   let a: SimulatedDevice
   let b: SimulatedDevice
 
-  init(blobs: BlobLimits? = BlobLimits(), _ configure: (inout SyncConfiguration) -> Void = { _ in }) throws {
+  init(blobs: BlobLimits? = BlobLimits(), _ configure: (inout SyncOptions) -> Void = { _ in }) throws {
     world = try SimulatedWorld(blobs: blobs)
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.blobs.partSize = 10
     configure(&configuration)
     a = try world.addDevice("a", schema: .snaps, configuration: configuration)

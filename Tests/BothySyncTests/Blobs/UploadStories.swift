@@ -181,7 +181,7 @@ struct UploadStories {
   }
 
   @Test("Two devices that upload one blob finish each other's work")
-  func together() async throws {
+  func atomic() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
     try await pair.b.snap("2", picture())
@@ -242,10 +242,10 @@ struct UploadStories {
   @Test("An online save uploads its blob first, and offline it waits like others")
   func onlineSave() async throws {
     let pair = try SnapPair()
-    let online = RequestOptions(savePolicy: .networkThenCache)
+    let online = RequestOptions(writePolicy: .remoteThenLocal)
     let blob = try await pair.a.store.blobs.put(picture())
     let receipt = try await pair.a.store.save(Snap("1", "t", blob), options: online)
-    guard case .accepted = receipt.state else {
+    guard case .accepted = receipt.known else {
       Issue.record("\(receipt.state)")
       return
     }

@@ -6,7 +6,7 @@ import Testing
 /// Containers as paths: the pulls, pending work and digests of a container and those below it.
 @Suite("Containers", .timeLimit(.minutes(5)))
 struct ContainerTests {
-  private let scope = PullScope(container: "trips/oslo", includesChildren: true)
+  private let scope = SyncScope(container: "trips/oslo", includesChildren: true)
 
   /// Returns two devices that hold a tree of notes, in which each id is its container.
   private func tree() async throws -> Pair {
@@ -27,15 +27,15 @@ struct ContainerTests {
     let store = pair.a.store
     await store.sync(.pull, container: "trips/oslo")
     #expect(try pair.a.noteIDs() == ["trips/oslo", "trips/oslo/day1"])
-    #expect(try store.digest(scope) == store.digest(.space).renamed(scope))
-    #expect(try await store.remoteDigest(scope).digest == store.digest(scope).digest)
+    #expect(try store.digest(scope) == store.digest(.everything).renamed(scope))
+    #expect(try await store.maintenance.remoteDigest(scope).digest == store.digest(scope).digest)
     await pair.b.store.sync()
     let query = AnyQuery("Note", container: "trips/oslo", includesChildren: true)
-    for policy in [FetchPolicy.networkOnly, .cacheOnly, .syncThenCache] {
-      let found = try await store.fetchResult(query, options: RequestOptions(fetchPolicy: policy))
+    for policy in [ReadPolicy.remote, .local, .syncThenLocal] {
+      let found = try await store.fetchResult(query, options: RequestOptions(readPolicy: policy))
       #expect(found.records.map(\.id).sorted() == ["trips/oslo", "trips/oslo/day1"], "\(policy)")
     }
-    #expect(try await store.count(query, options: RequestOptions(fetchPolicy: .networkOnly)) == 2)
+    #expect(try await store.count(query, options: RequestOptions(readPolicy: .remote)) == 2)
   }
 
   /// Promises: N-19, N-20, R12
@@ -47,7 +47,7 @@ struct ContainerTests {
     try pair.b.retitle("trips/oslo/day1", "edited")
     try pair.b.remove("trips/rome")
     try pair.b.change { try $0.insert(Note(id: "new", "n"), in: "trips/paris") }
-    try await store.save(Note(id: "draft", "d"), in: "drafts", options: RequestOptions(isDraft: true))
+    try await store.save(Note(id: "draft", "d"), in: "drafts", options: RequestOptions(writePolicy: .draft))
     try pair.b.change { _ = try $0.move(.note("Note"), to: "trips/bonn") }
     #expect(
       try store.containersNeedingSync() == ["trips/bonn", "trips/oslo/day1", "trips/paris", "trips/rome"])
@@ -144,7 +144,7 @@ struct ContainerTests {
     #expect(atOnce.count == 4)
     latch.open()
     for sync in syncs { #expect(await sync.value.skipped == nil) }
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(pair.a.operations.count == 20)
     #expect(try pair.a.noteIDs().count == 26)
     await store.sync()
@@ -153,7 +153,7 @@ struct ContainerTests {
 }
 
 extension ScopeDigest {
-  fileprivate func renamed(_ scope: PullScope) -> ScopeDigest {
+  fileprivate func renamed(_ scope: SyncScope) -> ScopeDigest {
     var digest = self
     digest.scope = scope
     return digest

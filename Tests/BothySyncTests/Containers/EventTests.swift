@@ -6,8 +6,9 @@ import Testing
 /// The events of each commit, with the record, its change and its author.
 @Suite("Events", .timeLimit(.minutes(5)))
 struct EventTests {
-  private func event(_ id: String, _ kind: RecordEvent.Kind, by source: RecordEvent.Source) -> RecordEvent {
-    RecordEvent(.note(id), kind, by: source)
+  private func event(_ id: String, _ kind: RecordChange.Kind, by source: RecordChange.Source) -> RecordChange
+  {
+    RecordChange(.note(id), kind, by: source)
   }
 
   /// Promises: N-60

@@ -6,13 +6,13 @@ import Testing
 /// Subscriptions to fewer or other containers than before.
 @Suite("Following", .timeLimit(.minutes(5)))
 struct FollowingTests {
-  private let oslo = PullScope(container: "trips/oslo", includesChildren: true)
-  private let rome = PullScope(container: "trips/rome", includesChildren: true)
+  private let oslo = SyncScope(container: "trips/oslo", includesChildren: true)
+  private let rome = SyncScope(container: "trips/rome", includesChildren: true)
 
   /// Returns a pair: `a` follows all trips, and the server has two notes in each of two.
   private func pair() async throws -> Pair {
     let pair = try Pair()
-    try pair.a.restart(configuration: .following([PullScope(container: "trips", includesChildren: true)]))
+    try pair.a.restart(configuration: .following([SyncScope(container: "trips", includesChildren: true)]))
     try pair.b.change { transaction in
       for id in ["O1", "O2"] { try transaction.insert(Note(id: id, "n"), in: "trips/oslo") }
       for id in ["R1", "R2"] { try transaction.insert(Note(id: id, "n"), in: "trips/rome/day1") }

@@ -37,18 +37,18 @@ struct HistoryTests {
     await ann.store.sync()
     try ann.remove("T1")
     await ann.store.sync()
-    let all = try await ann.store.history(of: .note("T1"))
+    let all = try await ann.store.maintenance.history(of: .note("T1"))
     #expect(all.entries.map(\.kind) == [.delete, .update, .update, .insert])
     #expect(all.entries.map(\.principal) == ["ann", "bob", "bob", "ann"])
     #expect(all.entries.map { $0.time - start } == [2000, 2000, 1000, 0])
     #expect(all.entries.map(\.fields) == [[], [], ["note", "title"], ["note", "score", "title"]])
     #expect(all.entries[1].movedFrom == "trips/oslo/day1" && all.entries[1].container == "trips/rome")
     #expect(all.next == nil)
-    let oslo = PullScope(container: "trips/oslo", includesChildren: true)
-    #expect(try await bob.store.history(of: oslo).entries.map(\.kind) == [.update, .insert])
-    let trips = PullScope(container: "trips", includesChildren: true)
-    #expect(try await bob.store.history(of: trips).entries == all.entries)
-    #expect(try await bob.store.history().entries.count == 5)
+    let oslo = SyncScope(container: "trips/oslo", includesChildren: true)
+    #expect(try await bob.store.maintenance.history(of: oslo).entries.map(\.kind) == [.update, .insert])
+    let trips = SyncScope(container: "trips", includesChildren: true)
+    #expect(try await bob.store.maintenance.history(of: trips).entries == all.entries)
+    #expect(try await bob.store.maintenance.history().entries.count == 5)
   }
 
   @Test("History is paged, newest first")
@@ -60,7 +60,7 @@ struct HistoryTests {
     var ids: [String] = []
     var before: Int64?
     repeat {
-      let page = try await ann.store.history(before: before, limit: 3)
+      let page = try await ann.store.maintenance.history(before: before, limit: 3)
       #expect(page.entries.count <= 3)
       ids += page.entries.map(\.record.id)
       before = page.next
@@ -76,11 +76,11 @@ struct HistoryTests {
     defer { withExtendedLifetime(world) {} }
     try ann.insert("T1", "secret")
     await ann.store.sync()
-    #expect(try await ann.store.history().entries.count == 1)
-    #expect(try await bob.store.history().entries.isEmpty)
+    #expect(try await ann.store.maintenance.history().entries.count == 1)
+    #expect(try await bob.store.maintenance.history().entries.isEmpty)
     try ann.remove("T1")
     await ann.store.sync()
-    #expect(try await bob.store.history().entries.isEmpty)
+    #expect(try await bob.store.maintenance.history().entries.isEmpty)
   }
 
   @Test("History keeps at least the given number of changes, and few more", arguments: [0, 100])

@@ -51,7 +51,7 @@ struct LiveChangeTests {
     "A live change leaves pending work alone, and the next sync merges it",
     arguments: [false, true])
   func pending(isDeleted: Bool) async throws {
-    let pair = try await Pair.sharing(policy: .fieldMerge)
+    let pair = try await Pair.sharing(policy: .fieldByField)
     try pair.a.edit { $0.note = "mine" }
     if isDeleted { try pair.b.remove() } else { try pair.b.retitle("theirs") }
     await pair.b.store.sync()
@@ -87,7 +87,7 @@ struct LiveChangeTests {
   func unfollowed() async throws {
     for storesAll in [false, true] {
       let pair = try await Pair.sharing()
-      var configuration = SyncConfiguration.following([PullScope(container: "trips/oslo")])
+      var configuration = SyncOptions.following([SyncScope(container: "trips/oslo")])
       configuration.storesUnfollowedChanges = storesAll
       try pair.a.restart(configuration: configuration)
       #expect(try pair.a.noteIDs().isEmpty)
@@ -101,7 +101,7 @@ struct LiveChangeTests {
     let pair = try await Pair.sharing()
     try pair.b.change { try $0.insert(Note(id: "O1", "n"), in: "trips/oslo") }
     await pair.b.store.sync()
-    try pair.a.restart(configuration: .following([PullScope(container: "trips/oslo")]))
+    try pair.a.restart(configuration: .following([SyncScope(container: "trips/oslo")]))
     await pair.a.store.sync()
     #expect(try pair.a.noteIDs() == ["O1"])
     try await pair.b.store.move(.note("O1"), to: "trips/rome")

@@ -6,12 +6,11 @@ import Testing
 /// Records that change their container, seen from devices that follow one of them.
 @Suite("Moving between containers", .timeLimit(.minutes(5)))
 struct MoveTests {
-  private let oslo = PullScope(container: "trips/oslo", includesChildren: true)
-  private let rome = PullScope(container: "trips/rome", includesChildren: true)
+  private let oslo = SyncScope(container: "trips/oslo", includesChildren: true)
+  private let rome = SyncScope(container: "trips/rome", includesChildren: true)
 
   /// Returns a pair: `a` moves records, and `b` follows only Oslo.
-  private func pair(policy: MergePolicy = .serverModifiedWins, _ ids: [String] = ["T1"]) async throws -> Pair
-  {
+  private func pair(policy: MergePolicy = .remoteWins, _ ids: [String] = ["T1"]) async throws -> Pair {
     let pair = try Pair(policy: policy) { $0.pageSize = 3 }
     let osloOnly = oslo
     try pair.b.restart(configuration: .following([osloOnly], policy))
@@ -46,9 +45,9 @@ struct MoveTests {
     await pair.b.store.sync()
     #expect(try pair.b.record("Note", "T1")?.container == "trips/oslo/day1")
     for device in [pair.a, pair.b] {
-      let digest = try await device.store.remoteDigest(oslo)
+      let digest = try await device.store.maintenance.remoteDigest(oslo)
       #expect(try device.store.digest(oslo).digest == digest.digest)
-      #expect(try device.store.outbox().isEmpty)
+      #expect(try device.store.outboxEntries().isEmpty)
     }
   }
 
@@ -81,22 +80,22 @@ struct MoveTests {
   /// Promises: N-7
   @Test("A departed record with an unsent edit stays until the edit is sent")
   func pendingEdit() async throws {
-    let pair = try await pair(policy: .fieldMerge)
+    let pair = try await pair(policy: .fieldByField)
     try pair.b.edit { $0.note = "mine" }
     try await move(pair)
     await pair.b.store.sync(.pull)
     #expect(try pair.b.note()?.note == "mine")
-    #expect(try pair.b.store.outbox().first?.isLeaving == true)
+    #expect(try pair.b.store.outboxEntries().first?.isLeaving == true)
     await pair.b.store.sync()
     #expect(try pair.b.note() == nil)
-    #expect(try pair.b.store.outbox().isEmpty)
+    #expect(try pair.b.store.outboxEntries().isEmpty)
     #expect(try await pair.server("T1")?["note"] == "mine")
     #expect(try await container(pair) == "trips/rome")
   }
 
   @Test("A departed record with a pending edit stays if it returns before the push")
   func pendingAndBack() async throws {
-    let pair = try await pair(policy: .fieldMerge)
+    let pair = try await pair(policy: .fieldByField)
     try pair.b.edit { $0.note = "mine" }
     try await move(pair)
     await pair.b.store.sync(.pull)
@@ -118,7 +117,7 @@ struct MoveTests {
     #expect(try pair.a.record("Note", "T1")?.container == "trips/rome")
   }
 
-  @Test("A move and an edit by another device both apply", arguments: [MergePolicy.fieldMerge, .clientWins])
+  @Test("A move and an edit by another device both apply", arguments: [MergePolicy.fieldByField, .localWins])
   func moveAndEdit(policy: MergePolicy) async throws {
     let pair = try await Pair.sharing(policy: policy)
     try pair.b.retitle("theirs")
@@ -165,10 +164,10 @@ struct MoveTests {
     }
   }
 
-  @Test("A move under `.networkThenCache` reaches the server first")
+  @Test("A move under `.remoteThenLocal` reaches the server first")
   func networkFirst() async throws {
     let pair = try await Pair.sharing()
-    let options = RequestOptions(savePolicy: .networkThenCache)
+    let options = RequestOptions(writePolicy: .remoteThenLocal)
     try await pair.a.store.move(.note(), to: "trips/rome", options: options)
     #expect(try await container(pair) == "trips/rome")
     #expect(try pair.a.record("Note", "T1")?.container == "trips/rome")
@@ -179,12 +178,12 @@ struct MoveTests {
   }
 }
 
-extension SyncConfiguration {
+extension SyncOptions {
   /// Returns a configuration that follows only these scopes.
-  static func following(_ scopes: [PullScope], _ policy: MergePolicy = .serverModifiedWins)
-    -> SyncConfiguration
+  static func following(_ scopes: [SyncScope], _ policy: MergePolicy = .remoteWins)
+    -> SyncOptions
   {
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.pullScopes = scopes
     configuration.mergePolicies = MergePolicies(policy)
     configuration.pageSize = 3

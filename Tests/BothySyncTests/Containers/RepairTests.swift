@@ -25,7 +25,7 @@ struct RepairTests {
   @Test("Without differences, a repair costs one request after the pull")
   func equal() async throws {
     let pair = try await pair(3)
-    let reports = try await pair.a.store.repair()
+    let reports = try await pair.a.store.maintenance.repair()
     #expect(reports.map(\.isEqual) == [true])
     #expect(reports.first?.requests == 2 && pair.a.remote.reads == 1)
     #expect(reports.first?.repaired == [])
@@ -35,7 +35,7 @@ struct RepairTests {
   func narrowed() async throws {
     let pair = try await pair(600)
     try damage(pair, "T1234", "wrong")
-    let report = try #require(try await pair.a.store.repair().first)
+    let report = try #require(try await pair.a.store.maintenance.repair().first)
     #expect(report.repaired == [.note("T1234")])
     #expect(report.isEqual)
     #expect(report.compared < 20)
@@ -57,7 +57,7 @@ struct RepairTests {
       try transaction.put(table, id: "ghost", row)
     }
     try pair.a.insert("new", "mine too")
-    let report = try #require(try await pair.a.store.repair().first)
+    let report = try #require(try await pair.a.store.maintenance.repair().first)
     #expect(Set(report.repaired) == [.note("T1002"), .note("T1003"), .note("ghost")])
     #expect(report.kept.isEmpty && report.isEqual)
     #expect(try pair.a.title("T1001") == "mine")
@@ -69,10 +69,10 @@ struct RepairTests {
   @Test(
     "A record with a wrong base keeps its pending change, which is then merged")
   func pendingBase() async throws {
-    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
+    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldByField)
     try damage(pair, "T1", "wrong")
     try pair.a.edit { $0.note = "mine" }
-    let report = try #require(try await pair.a.store.repair().first)
+    let report = try #require(try await pair.a.store.maintenance.repair().first)
     #expect(report.repaired.isEmpty)
     #expect(try pair.a.isPending() && pair.a.note()?.note == "mine")
     await pair.a.store.sync()
@@ -87,7 +87,7 @@ struct RepairTests {
       let table = try transaction.catalog.table("Note")
       for number in 0..<1500 { try transaction.evict(table, id: "T\(1000 + number)") }
     }
-    let report = try #require(try await pair.a.store.repair().first)
+    let report = try #require(try await pair.a.store.maintenance.repair().first)
     #expect(report.isEqual && report.compared == 0)
     #expect(try pair.a.noteIDs().count == 1500)
     #expect(try await pair.isEven())
@@ -96,12 +96,12 @@ struct RepairTests {
   @Test("Only the followed part of a scope is compared")
   func scopes() async throws {
     let pair = try await pair(2)
-    let oslo = PullScope(container: "trips/oslo")
+    let oslo = SyncScope(container: "trips/oslo")
     try pair.a.restart(configuration: .following([oslo]))
     await pair.a.store.sync()
-    #expect(try await pair.a.store.repair(.space).map(\.scope) == [oslo])
-    #expect(try await pair.a.store.repair(PullScope(container: "Note")).isEmpty)
-    #expect(try await pair.a.store.repair().map(\.isEqual) == [true])
+    #expect(try await pair.a.store.maintenance.repair(.everything).map(\.scope) == [oslo])
+    #expect(try await pair.a.store.maintenance.repair(SyncScope(container: "Note")).isEmpty)
+    #expect(try await pair.a.store.maintenance.repair().map(\.isEqual) == [true])
   }
 
   @Test("Changes by others during the comparison don't count as damage")
@@ -111,12 +111,12 @@ struct RepairTests {
     pair.a.remote.setDuringExchange { [store = pair.b.store] in
       guard calls.add() == 1 else { return }
       do {
-        _ = try await store.save(Note(id: "later", "n"), options: RequestOptions(savePolicy: .networkOnly))
+        _ = try await store.save(Note(id: "later", "n"), options: RequestOptions(writePolicy: .remote))
       } catch {
         Issue.record(error)
       }
     }
-    let report = try #require(try await pair.a.store.repair().first)
+    let report = try #require(try await pair.a.store.maintenance.repair().first)
     #expect(report.isEqual && report.repaired.isEmpty)
     #expect(try pair.a.title("later") == "n")
   }
@@ -126,7 +126,7 @@ struct RepairTests {
     let pair = try await pair(2)
     try damage(pair, "T1001", "wrong")
     pair.a.remote.isOffline = true
-    let error = await #expect(throws: SyncError.self) { try await pair.a.store.repair() }
+    let error = await #expect(throws: SyncError.self) { try await pair.a.store.maintenance.repair() }
     #expect(error?.code == .unreachable)
     #expect(try pair.a.title("T1001") == "wrong")
   }

@@ -10,7 +10,7 @@ struct SyncStepTests {
   /// Promises: C-8, N-44
   @Test("A sync pushes, pulls or does both, as requested")
   func directions() async throws {
-    for scope in SyncScope.allCases {
+    for scope in SyncDirection.allCases {
       let pair = try await Pair.sharing()
       try pair.b.retitle("theirs")
       await pair.b.store.sync()

@@ -16,7 +16,7 @@ struct ValidatorTests {
     try pair.a.insert("Y", "mine")
     #expect(await pair.a.store.sync(.push).pushed == 1)
     #expect(try pair.a.store.validator(for: "Note") == before)
-    try await pair.a.store.save(Note(id: "Z", "mine"), options: RequestOptions(savePolicy: .networkThenCache))
+    try await pair.a.store.save(Note(id: "Z", "mine"), options: RequestOptions(writePolicy: .remoteThenLocal))
     #expect(try pair.a.store.validator(for: "Note") == before)
     await pair.a.store.sync()
     #expect(try pair.a.noteIDs() == ["T1", "X", "Y", "Z"])

@@ -13,15 +13,15 @@ struct AcceptedThenEditedTests {
     arguments: ["follow", "purge", "sync"])
   func theNextPullBringsTheServers(how: String) async throws {
     let world = try SimulatedWorld()
-    let a = try world.device("a", memo(1)) { $0.pullScopes = [PullScope(container: "Memo")] }
+    let a = try world.device("a", memo(1)) { $0.pullScopes = [SyncScope(container: "Memo")] }
     try a.put("Memo", "1", ["title": .text("one"), "note": .text("server's")])
     await a.store.sync()
     try a.set("Memo", "1", ["note": .text("kept here")])
     // "Keep the local content and stop trying: the record counts as synced, until the next pull brings the server's."
-    try a.store.resolve(one, .acceptLocal)
+    try a.store.resolve(one, .keepLocal)
     try a.set("Memo", "1", ["title": .text("two")])
     switch how {
-    case "follow": try await a.store.follow([.space])
+    case "follow": try await a.store.follow([.everything])
     case "purge": try a.store.purge(container: "Memo")
     default: break
     }
@@ -29,7 +29,7 @@ struct AcceptedThenEditedTests {
       world.time.advance(by: 60_000)
       #expect(await a.store.sync().skipped == nil)
     }
-    #expect(try a.store.outbox().isEmpty)
+    #expect(try a.store.outboxEntries().isEmpty)
     #expect(try await world.snapshot().unevenness == [])
   }
 }

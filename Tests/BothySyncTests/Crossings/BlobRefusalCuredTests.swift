@@ -32,7 +32,7 @@ struct BlobRefusalCuredTests {
     let a = try world.device("a", Self.schema)
     let big = try await a.store.blobs.put(Data(repeating: 7, count: 50))
     let bad: [String: FieldValue] = blob ? ["image": FieldValue(big)] : ["bad": .text("x")]
-    try a.together {
+    try a.atomic {
       try $0.insert(AnyRecord("Snap", id: "1", bad.merging(["title": .text("one")]) { $1 }))
       try $0.insert(AnyRecord("Snap", id: "2", ["title": .text("two")]))
     }
@@ -42,7 +42,7 @@ struct BlobRefusalCuredTests {
       world.time.advance(by: 600_000)
       await a.store.sync()
     }
-    #expect(try a.store.outbox().isEmpty)
+    #expect(try a.store.outboxEntries().isEmpty)
     #expect(try await world.server("Snap", "2") != nil)
     #expect(try await world.server("Snap", "1") == ["title": "one"])
   }
@@ -61,7 +61,7 @@ struct BlobRefusalCuredTests {
     let big = try await a.store.blobs.put(Data(repeating: 7, count: 50))
     try a.set("Snap", "1", ["image": FieldValue(big)])
     await a.store.sync()
-    #expect(try a.store.outbox().isEmpty)
+    #expect(try a.store.outboxEntries().isEmpty)
     #expect(try a.record("Snap", "1")?["image"] == .null)
   }
 }

@@ -10,7 +10,7 @@ struct ConvertedFieldRestoreTests {
   func aLostValueIsNoOtherValueAfterAConversion() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1))
-    let b = try world.device("b", memo(1), policy: .serverModifiedWins)
+    let b = try world.device("b", memo(1), policy: .remoteWins)
     try a.put("Memo", "1", ["title": .text("one"), "count": .int(1)])
     await a.store.sync()
     await b.store.sync()

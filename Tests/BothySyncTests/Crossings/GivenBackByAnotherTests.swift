@@ -30,7 +30,7 @@ struct GivenBackByAnotherTests {
     let ledger = try SQLiteLedger(at: folder + "/server.sqlite")
     let place = Place(Authority(ledger: ledger, rules: rules, now: time.reader()))
     func device(_ name: String) throws -> SyncedStore {
-      var configuration = SyncConfiguration.quiet
+      var configuration = SyncOptions.quiet
       configuration.restored = .giveBack
       return try SyncedStore(
         at: folder + "/\(name).sqlite", schema: Self.schema,
@@ -48,7 +48,7 @@ struct GivenBackByAnotherTests {
     try await ledger.backup(to: folder + "/backup.sqlite")
     let one = RecordID(type: "Memo", id: "1")
     try await ann.store.write { try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("ann's")])) }
-    try await ann.share(one, with: .principals("bob"))
+    try await ann.sharing.share(one, with: .principals("bob"))
     await ann.sync()
     await bob.sync()
     #expect(try bob.store.record(one)?.metadata.owner == "ann")
@@ -62,11 +62,11 @@ struct GivenBackByAnotherTests {
     #expect(try ann.store.record(one)?.metadata.owner == "ann")
     let server = try await restored.read(space: "test") { ledger in
       var owner: [String: String?] = [:]
-      try ledger.forEachRecord(in: .space) { owner[$0.record.id.id] = $0.record.owner }
+      try ledger.forEachRecord(in: .everything) { owner[$0.record.id.id] = $0.record.owner }
       return owner
     }
     #expect(server["1"] == "ann")
-    #expect(try ann.outbox().isEmpty)
+    #expect(try ann.outboxEntries().isEmpty)
     try await ann.delete(one)
     #expect(await ann.sync().failures.isEmpty)
   }

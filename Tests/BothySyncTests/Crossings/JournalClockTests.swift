@@ -13,7 +13,7 @@ struct JournalClockTests {
     try a.put("Memo", "B", ["title": .text("b")])
     await a.store.sync()
     let (one, two) = (RecordID(type: "Memo", id: "A"), RecordID(type: "Memo", id: "B"))
-    try a.together {
+    try a.atomic {
       _ = try $0.update(one, fields: ["title": .text("a1")])
       _ = try $0.update(two, fields: ["title": .text("first")])
     }
@@ -32,7 +32,7 @@ struct JournalClockTests {
     try a.put("Memo", "B", ["title": .text("b")])
     await a.store.sync()
     let (one, two) = (RecordID(type: "Memo", id: "A"), RecordID(type: "Memo", id: "B"))
-    try a.together {
+    try a.atomic {
       _ = try $0.update(one, fields: ["title": .text("a1")])
       _ = try $0.update(two, fields: ["title": .text("first")])
     }

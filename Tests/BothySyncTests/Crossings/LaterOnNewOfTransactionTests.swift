@@ -13,18 +13,18 @@ struct LaterOnNewOfTransactionTests {
     resolve: Bool = false, _ later: (SimulatedDevice) async throws -> Void
   ) async throws -> (SimulatedWorld, SimulatedDevice) {
     let world = try SimulatedWorld()
-    let a = try world.device("a", memo(1), policy: .serverModifiedWins)
+    let a = try world.device("a", memo(1), policy: .remoteWins)
     let b = try world.device("b", memo(1))
     try b.put("Memo", "account", ["title": .text("100")])
     await b.store.sync()
     await a.store.sync()
     try b.set("Memo", "account", ["title": .text("70")])
     await b.store.sync()
-    try a.together {
+    try a.atomic {
       try $0.insert(AnyRecord("Memo", id: "sale", ["title": .text("sale of 50")]))
       _ = try $0.update(RecordID(type: "Memo", id: "account"), fields: ["title": .text("50")])
     }
-    a.store.savePolicy = .cacheOnly
+    a.store.writePolicy = .local
     try await later(a)
     for _ in 0..<3 { await a.store.sync() }
     return (world, a)
@@ -40,7 +40,7 @@ struct LaterOnNewOfTransactionTests {
 
   @Test("Sharing alone creates no record that gave way")
   func shared() async throws {
-    let (world, a) = try await story { try await $0.store.share(sale, with: .principals("bob")) }
+    let (world, a) = try await story { try await $0.store.sharing.share(sale, with: .principals("bob")) }
     #expect(try await world.server("Memo", "account")?["title"] == "70")
     #expect(try await world.server("Memo", "sale") == nil)
     #expect(try a.record("Memo", "sale") == nil)

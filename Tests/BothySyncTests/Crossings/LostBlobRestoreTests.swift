@@ -17,7 +17,7 @@ struct LostBlobRestoreTests {
   func aPhotoThatGaveWayComesBackWithItsBytes(days: Int) async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", Self.schema)
-    let b = try world.device("b", Self.schema, policy: .serverModifiedWins)
+    let b = try world.device("b", Self.schema, policy: .remoteWins)
     try a.put("Snap", "1", ["title": .text("one")])
     await a.store.sync()
     await b.store.sync()
@@ -71,7 +71,7 @@ struct LostBlobOfARevertedEditTests {
     #expect(entry.isRestorable)
     try await b.store.journal.restore(entry)
     await b.store.sync()
-    #expect(try b.store.outbox().isEmpty)
+    #expect(try b.store.outboxEntries().isEmpty)
     let bytes = try? await b.store.blobs.data(for: mine)
     #expect(bytes == Data("mine".utf8))
   }

@@ -5,10 +5,10 @@ import Testing
 
 extension SimulatedWorld {
   func device(
-    _ name: String, _ schema: StoreSchema, policy: MergePolicy = .fieldMerge,
-    _ configure: (inout SyncConfiguration) -> Void = { _ in }
+    _ name: String, _ schema: StoreSchema, policy: MergePolicy = .fieldByField,
+    _ configure: (inout SyncOptions) -> Void = { _ in }
   ) throws -> SimulatedDevice {
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(policy)
     configure(&configuration)
     return try addDevice(name, schema: schema, configuration: configuration)
@@ -45,7 +45,7 @@ func memo(
 }
 
 extension SimulatedDevice {
-  func together(_ body: (WriteTransaction) throws -> Void) throws { try store.write(.together, body) }
+  func atomic(_ body: (WriteTransaction) throws -> Void) throws { try store.write(.atomic, body) }
 }
 
 extension SimulatedDevice {

@@ -10,7 +10,7 @@ struct MetadataOfStacksTests {
   private let two = RecordID(type: "Memo", id: "2")
 
   private func expectSame(_ world: SimulatedWorld, _ device: SimulatedDevice) async throws {
-    #expect(try device.store.outbox().isEmpty)
+    #expect(try device.store.outboxEntries().isEmpty)
     let here = try #require(try device.record("Memo", "1"))
     let there = try #require(try await world.serverRecords()[one])
     #expect(here.metadata == there.metadata)
@@ -29,7 +29,7 @@ struct MetadataOfStacksTests {
     await a.store.sync()
     try a.put("Memo", "1", ["title": .text("one")])
     world.time.advance(by: 1000)
-    try a.together {
+    try a.atomic {
       _ = try $0.update(one, fields: ["title": .text("two")])
       try $0.insert(AnyRecord("Memo", id: "2", ["title": .text("beside")]))
     }
@@ -37,7 +37,7 @@ struct MetadataOfStacksTests {
     await a.store.sync()
     a.remote.setScript { .none }
     world.time.advance(by: 1000)
-    try a.together { _ = try $0.update(one, fields: ["title": .text("three")]) }
+    try a.atomic { _ = try $0.update(one, fields: ["title": .text("three")]) }
     world.time.advance(by: 1000)
     await a.store.sync()
     try await expectSame(world, a)
@@ -51,7 +51,7 @@ struct MetadataOfStacksTests {
     await a.store.sync()
     try a.put("Memo", "1", ["title": .text("one")])
     world.time.advance(by: 1000)
-    try a.together {
+    try a.atomic {
       try $0.insert(AnyRecord("Memo", id: "2", ["title": .text("beside")]))
       _ = try $0.delete(one)
     }
@@ -74,7 +74,7 @@ struct MetadataOfStacksTests {
       _ = try $0.delete(one)
       try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("again")]))
     }
-    if together { try a.together(body) } else { try a.change(body) }
+    if together { try a.atomic(body) } else { try a.change(body) }
     await a.store.sync()
     try await expectSame(world, a)
   }
@@ -92,9 +92,9 @@ struct MetadataOfStacksMoreTests {
     await a.store.sync()
     try a.put("Memo", "1", ["title": .text("one")])
     world.time.advance(by: 1000)
-    try a.together { _ = try $0.update(one, fields: ["title": .text("two")]) }
+    try a.atomic { _ = try $0.update(one, fields: ["title": .text("two")]) }
     world.time.advance(by: 1000)
-    if two { try a.together { _ = try $0.update(one, fields: ["title": .text("three")]) } }
+    if two { try a.atomic { _ = try $0.update(one, fields: ["title": .text("three")]) } }
     world.time.advance(by: 1000)
     await a.store.sync()
     let there = try #require(try await world.serverRecords()[one])

@@ -11,7 +11,7 @@ struct NoProgressForEverTests {
 
   @Test(
     "A sync of transactions over the same two records ends",
-    arguments: [MergePolicy.fieldMerge, .serverModifiedWins, .clientWins], [false, true])
+    arguments: [MergePolicy.fieldByField, .remoteWins, .localWins], [false, true])
   func theSyncEnds(policy: MergePolicy, isContested: Bool) async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1), policy: policy)
@@ -23,16 +23,16 @@ struct NoProgressForEverTests {
       try b.set("Memo", "account", ["title": .text("theirs")])
       await b.store.sync()
     }
-    try a.together {
+    try a.atomic {
       _ = try $0.update(account, fields: ["title": .text("90")])
       try $0.insert(AnyRecord("Memo", id: "sale", ["title": .text("first")]))
     }
-    try a.together {
+    try a.atomic {
       _ = try $0.update(account, fields: ["title": .text("80")])
       _ = try $0.update(sale, fields: ["title": .text("second")])
     }
     try a.set("Memo", "sale", ["note": .text("third")])
-    var skipped: [SkipReason?] = []
+    var skipped: [SyncObstacle?] = []
     for _ in 0..<4 {
       world.time.advance(by: 3_600_000)
       a.remote.forgetRequests()
@@ -42,7 +42,7 @@ struct NoProgressForEverTests {
       #expect(doubled.isEmpty, "\(doubled.count) requests have the same operation twice")
     }
     #expect(skipped.allSatisfy { $0 == nil })
-    #expect(try a.store.outbox().map(\.record) == [])
+    #expect(try a.store.outboxEntries().map(\.record) == [])
     await b.store.sync()
     #expect(try await world.snapshot().unevenness == [])
   }

@@ -14,11 +14,11 @@ struct PurgeStackJournalTests {
     await a.store.sync()
     a.remote.isOffline = true
     let (one, two) = (RecordID(type: "Memo", id: "A"), RecordID(type: "Memo", id: "B"))
-    try a.together {
+    try a.atomic {
       _ = try $0.update(one, fields: ["title": .text("a1")])
       _ = try $0.update(two, fields: ["title": .text("first"), "note": .text("first note")])
     }
-    try a.together { _ = try $0.update(two, fields: ["title": .text("second")]) }
+    try a.atomic { _ = try $0.update(two, fields: ["title": .text("second")]) }
     // The purge undoes B's first change, which shares a transaction with A's change. B's second change stays pending.
     try a.store.purge(one, includingPending: true)
     let entries = try a.store.journal.entries(of: two, losing: true)

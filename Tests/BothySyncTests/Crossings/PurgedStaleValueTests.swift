@@ -62,7 +62,7 @@ struct PurgedStaleValueTests {
   func evicted() async throws {
     let found = try await story { a, b in
       try a.set("Memo", "1", ["count": .int(3)])
-      try a.store.resolve(RecordID(type: "Memo", id: "1"), .evict)
+      try a.store.resolve(RecordID(type: "Memo", id: "1"), .removeLocal)
       try b.set("Memo", "1", ["title": .text("theirs")])
       await b.store.sync()
       await a.store.sync()
@@ -74,11 +74,11 @@ struct PurgedStaleValueTests {
   @Test("A value read before its container was left reverts nothing")
   func notFollowedForAWhile() async throws {
     let found = try await story { a, b in
-      try await a.store.follow([PullScope(container: "other")])
+      try await a.store.follow([SyncScope(container: "other")])
       await a.store.sync()
       try b.set("Memo", "1", ["title": .text("theirs")])
       await b.store.sync()
-      try await a.store.follow([.space])
+      try await a.store.follow([.everything])
       await a.store.sync()
       #expect(try a.record("Memo", "1")?["title"] == .text("theirs"))
     }

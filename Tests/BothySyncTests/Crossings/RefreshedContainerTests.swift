@@ -24,7 +24,7 @@ struct RefreshedContainerTests {
     await a.store.sync()
     #expect(try a.record("Memo", "1")?.container == "right")
     #expect(try await world.snapshot().unevenness == [])
-    let found = try await a.store.fetchResult(AnyQuery("Memo"), options: .init(fetchPolicy: .cacheOnly))
+    let found = try await a.store.fetchResult(AnyQuery("Memo"), options: .init(readPolicy: .local))
     #expect(found.records.count == 1 || !found.isComplete)
   }
 }

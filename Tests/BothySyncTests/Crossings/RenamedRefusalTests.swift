@@ -51,7 +51,7 @@ struct DraftOverTransactionTests {
     try a.put("Memo", "1", ["title": .text("one")])
     await a.store.sync()
     if together {
-      try a.together { _ = try $0.update(one, fields: ["title": .text("two")]) }
+      try a.atomic { _ = try $0.update(one, fields: ["title": .text("two")]) }
     } else {
       try a.set("Memo", "1", ["title": .text("two")])
     }

@@ -16,7 +16,7 @@ struct RenamedTypeContainersTests {
   private func world() async throws -> (SimulatedWorld, SimulatedDevice, SimulatedDevice) {
     let world = try SimulatedWorld()
     let a = try world.device("a", Self.schema(1, "Memo"))
-    let b = try world.device("b", Self.schema(1, "Memo")) { $0.pullScopes = [PullScope(container: "Memo")] }
+    let b = try world.device("b", Self.schema(1, "Memo")) { $0.pullScopes = [SyncScope(container: "Memo")] }
     try a.put("Memo", "1", ["title": .text("one")])
     try a.put("Comment", "c", ["text": .text("nice")], in: "Memo")
     await a.store.sync()
@@ -37,8 +37,8 @@ struct RenamedTypeContainersTests {
   @Test("Followed records in a renamed container stay")
   func whatIsFollowedStays() async throws {
     let (world, a, b) = try await world()
-    var configuration = SyncConfiguration.quiet
-    configuration.pullScopes = [PullScope(container: "Page")]
+    var configuration = SyncOptions.quiet
+    configuration.pullScopes = [SyncScope(container: "Page")]
     try b.restart(schema: Self.schema(2, "Page"), migrations: Self.rename, configuration: configuration)
     for _ in 0..<3 { await b.store.sync() }
     #expect(try b.record("Page", "1") != nil)

@@ -9,7 +9,7 @@ struct RenamedTypeRestoreTests {
   func aLostRecordComesBackWhereItWas() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", memo(1))
-    let b = try world.device("b", memo(1), policy: .serverModifiedWins)
+    let b = try world.device("b", memo(1), policy: .remoteWins)
     try a.put("Memo", "1", ["title": .text("one")])
     await a.store.sync()
     await b.store.sync()

@@ -17,7 +17,7 @@ struct SameOperationTwiceTests {
     let a = try world.device("a", memo(1))
     await a.store.sync()
     try a.put("Memo", "1", ["title": .text("one")])
-    try a.together {
+    try a.atomic {
       _ = try $0.update(one, fields: ["title": .text("two")])
       try $0.insert(AnyRecord("Memo", id: "2", ["title": .text("beside")]))
     }
@@ -35,7 +35,7 @@ struct SameOperationTwiceTests {
       }
       #expect(report.skipped == nil)
     }
-    #expect(try a.store.outbox().isEmpty)
+    #expect(try a.store.outboxEntries().isEmpty)
     let there = try #require(try await world.serverRecords()[one])
     #expect(try there.fields.members() == ["title": "two", "note": "three", "count": 0])
     #expect(try a.record("Memo", "1")?.metadata == there.metadata)
@@ -48,11 +48,11 @@ struct SameOperationTwiceTests {
     let a = try world.device("a", memo(1))
     await a.store.sync()
     try a.put("Memo", "1", ["title": .text("one")])
-    try a.together {
+    try a.atomic {
       _ = try $0.update(one, fields: ["title": .text("two")])
       try $0.insert(AnyRecord("Memo", id: "2", ["title": .text("beside")]))
     }
-    try a.together {
+    try a.atomic {
       _ = try $0.update(RecordID(type: "Memo", id: "2"), fields: ["title": .text("two")])
       try $0.insert(AnyRecord("Memo", id: "3", ["title": .text("beside")]))
     }
@@ -66,7 +66,7 @@ struct SameOperationTwiceTests {
       let report = await a.store.sync()
       #expect(report.skipped == nil)
     }
-    #expect(try a.store.outbox().isEmpty)
+    #expect(try a.store.outboxEntries().isEmpty)
   }
 }
 

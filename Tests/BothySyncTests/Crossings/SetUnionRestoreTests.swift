@@ -22,7 +22,7 @@ struct SetUnionRestoreTests {
   func restoringATagTakesNoneOfOthersAway() async throws {
     let world = try SimulatedWorld()
     let a = try world.device("a", Self.schema)
-    let b = try world.device("b", Self.schema, policy: .serverModifiedWins)
+    let b = try world.device("b", Self.schema, policy: .remoteWins)
     for tag in ["x", "y", "z"] { try a.put("Tag", tag, ["name": .text(tag)]) }
     try a.put("Memo", "1", ["title": .text("one")])
     await a.store.sync()
@@ -50,7 +50,7 @@ struct CountRestoreTests {
       types: [TypeSchema("Memo", fields: [FieldSchema("weight", kind, default: zero, merge: .counter)])])
     let world = try SimulatedWorld()
     let a = try world.device("a", schema)
-    let b = try world.device("b", schema, policy: .serverModifiedWins)
+    let b = try world.device("b", schema, policy: .remoteWins)
     try a.put("Memo", "1", [:])
     await a.store.sync()
     await b.store.sync()

@@ -7,7 +7,7 @@ import Testing
 struct SharingOfStacksTests {
   private let one = RecordID(type: "Memo", id: "1")
 
-  enum Step: String, CaseIterable { case edit, together, share, draftless }
+  enum Step: String, CaseIterable { case edit, atomic, share, draftless }
 
   /// Compares the audience on the device with the server's once all is sent.
   @Test(
@@ -15,8 +15,8 @@ struct SharingOfStacksTests {
     ["st", "ts", "tst", "tset", "tstt", "ets", "etst", "sts"])
   func theDeviceKnows(start: String, steps: String) async throws {
     let world = try SimulatedWorld()
-    let a = try world.device("a", memo(1), policy: .serverModifiedWins)
-    a.store.savePolicy = .cacheOnly
+    let a = try world.device("a", memo(1), policy: .remoteWins)
+    a.store.writePolicy = .local
     let b = try world.device("b", memo(1))
     try a.put("Memo", "2", ["title": .text("beside")])
     if start == "known" { try a.put("Memo", "1", ["title": .text("one")]) }
@@ -25,13 +25,13 @@ struct SharingOfStacksTests {
     if start == "givesWay" {
       try b.set("Memo", "2", ["title": .text("theirs")])
       await b.store.sync()
-      try a.together {
+      try a.atomic {
         try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("one")]))
         _ = try $0.update(RecordID(type: "Memo", id: "2"), fields: ["title": .text("mine")])
       }
     }
     if start == "new" {
-      try a.together {
+      try a.atomic {
         try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("one")]))
         try $0.insert(AnyRecord("Memo", id: "3", ["title": .text("third")]))
       }
@@ -39,13 +39,13 @@ struct SharingOfStacksTests {
     for (number, step) in steps.enumerated() {
       switch step {
       case "e": try a.set("Memo", "1", ["title": .text("e\(number)")])
-      case "t": try a.together { _ = try $0.update(one, fields: ["note": .text("t\(number)")]) }
-      default: try await a.store.share(one, with: .principals("bob"))
+      case "t": try a.atomic { _ = try $0.update(one, fields: ["note": .text("t\(number)")]) }
+      default: try await a.store.sharing.share(one, with: .principals("bob"))
       }
     }
     for _ in 0..<3 { await a.store.sync() }
-    #expect(try a.store.outbox().isEmpty)
+    #expect(try a.store.outboxEntries().isEmpty)
     #expect(try await world.serverRecords()[one]?.sharing == .principals("bob"))
-    #expect(try a.store.sharing(of: one) == .principals("bob"))
+    #expect(try a.store.audience(of: one) == .principals("bob"))
   }
 }

@@ -40,7 +40,7 @@ struct StackedSecretTests {
     await a.store.sync()
     a.remote.isOffline = true
     try a.set("User", "1", ["name": .text("Ann")])
-    try a.together {
+    try a.atomic {
       _ = try $0.update(RecordID(type: "User", id: "1"), fields: ["password": .text("new")])
       _ = try $0.update(RecordID(type: "User", id: "2"), fields: ["bad": .text("refused")])
     }
@@ -59,7 +59,7 @@ struct StackedSecretTests {
     try a.put("User", "1", ["name": .text("ann"), "password": .text("old")])
     try a.put("User", "2", ["name": .text("bob")])
     await a.store.sync()
-    try a.together {
+    try a.atomic {
       _ = try $0.update(RecordID(type: "User", id: "1"), fields: ["password": .text("new")])
       _ = try $0.update(RecordID(type: "User", id: "2"), fields: ["bad": .text("refused")])
     }
@@ -77,7 +77,7 @@ struct StackedSecretTests {
     try a.put("User", "1", ["name": .text("ann"), "password": .text("old")])
     await a.store.sync()
     a.remote.isOffline = true
-    try a.together { _ = try $0.update(RecordID(type: "User", id: "1"), fields: ["name": .text("Ann")]) }
+    try a.atomic { _ = try $0.update(RecordID(type: "User", id: "1"), fields: ["name": .text("Ann")]) }
     try await a.store.writeDraft {
       _ = try $0.update(RecordID(type: "User", id: "1"), fields: ["password": .text("draft")])
     }
@@ -101,11 +101,11 @@ struct StackedSecretTests {
         defer { value = false }; return value ? .lostAnswer : .none
       }
     })
-    try a.together {
+    try a.atomic {
       _ = try $0.update(RecordID(type: "User", id: "1"), fields: ["password": .text("first")])
     }
     await a.store.sync()
-    try a.together {
+    try a.atomic {
       _ = try $0.update(RecordID(type: "User", id: "1"), fields: ["password": .text("second")])
     }
     await a.store.sync()

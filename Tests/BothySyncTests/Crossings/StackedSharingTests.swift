@@ -20,7 +20,7 @@ struct StackedSharingTests {
     await a.store.sync()
     a.remote.isOffline = true
     let one = one
-    try await a.store.write(together ? .together : .separately) {
+    try await a.store.write(together ? .atomic : .independent) {
       _ = try $0.update(one, fields: ["title": .text("two")])
     }
     return (world, a)
@@ -29,15 +29,16 @@ struct StackedSharingTests {
   @Test("Pending sharing counts on top of a transaction", arguments: [false, true])
   func whatIsPendingCounts(together: Bool) async throws {
     let (_, a) = try await world(together)
-    try await a.store.share(one, with: Sharing(principals: ["bob"]), options: .init(savePolicy: .cacheOnly))
-    #expect(try a.store.sharing(of: one) == Sharing(principals: ["bob"]))
+    try await a.store.sharing.share(
+      one, with: Audience(principals: ["bob"]), options: .init(writePolicy: .local))
+    #expect(try a.store.audience(of: one) == Audience(principals: ["bob"]))
   }
 
   @Test("Sharing can be withdrawn before it is sent", arguments: [false, true])
   func takingItBackBeforeItWasSent(together: Bool) async throws {
     let (world, a) = try await world(together)
-    a.store.savePolicy = .cacheOnly
-    try await a.store.updateSharing(of: one, to: Sharing(principals: ["bob"]))
+    a.store.writePolicy = .local
+    try await a.store.updateSharing(of: one, to: Audience(principals: ["bob"]))
     try await a.store.updateSharing(of: one, to: .nobody)
     a.remote.isOffline = false
     await a.store.sync()

@@ -24,7 +24,7 @@ struct WaitingInACircleTests {
       world.time.advance(by: 3_600_000)
       await a.store.sync()
     }
-    #expect(try a.store.outbox().map(\.record) == [])
+    #expect(try a.store.outboxEntries().map(\.record) == [])
     #expect(try await world.server("Tag", "g") != nil)
     #expect(try await world.server("Memo", "m")?["title"] == "two")
     #expect(try await world.server("Memo", "m")?["tag"] == "g")
@@ -37,9 +37,9 @@ struct WaitingInACircleTests {
     let a = try world.device("a", Self.schema)
     await a.store.sync()
     try a.put("Tag", "g", ["name": .text("g")])
-    try a.store.resolve(tag, .acceptLocal)
+    try a.store.resolve(tag, .keepLocal)
     try a.put("Memo", "m", ["title": .text("one"), "tag": .text("g")])
-    try a.together {
+    try a.atomic {
       _ = try $0.update(tag, fields: ["name": .text("new")])
       _ = try $0.update(note, fields: ["title": .text("two")])
     }
@@ -53,7 +53,7 @@ struct WaitingInACircleTests {
     let a = try world.device("a", Self.schema)
     await a.store.sync()
     try a.put("Memo", "m", ["title": .text("one"), "tag": .text("g")])
-    try a.together {
+    try a.atomic {
       try $0.insert(AnyRecord("Tag", id: "g", ["name": .text("new")]))
       _ = try $0.update(note, fields: ["title": .text("two")])
     }
@@ -68,7 +68,7 @@ struct WaitingInACircleTests {
     await a.store.sync()
     try a.put("Tag", "g", ["name": .text("g")])
     try a.put("Memo", "m", ["title": .text("one"), "tag": .text("g")])
-    try a.together {
+    try a.atomic {
       _ = try $0.delete(tag)
       try $0.insert(AnyRecord("Tag", id: "g", ["name": .text("new")]))
       _ = try $0.update(note, fields: ["title": .text("two"), "tag": .text("g")])
@@ -85,7 +85,7 @@ struct WaitingInACircleTests {
     try a.put("Tag", "g", ["name": .text("g")])
     try a.put("Memo", "m", ["title": .text("one"), "tag": .text("g")])
     try a.store.resolve(tag, .revert)
-    try a.together {
+    try a.atomic {
       try $0.insert(AnyRecord("Tag", id: "g", ["name": .text("new")]))
       _ = try $0.update(note, fields: ["title": .text("two")])
     }

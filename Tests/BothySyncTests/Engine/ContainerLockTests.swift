@@ -128,7 +128,7 @@ struct ContainerLockTests {
     pair.a.remote.setBeforeSending { _ in await latch.pass() }
     let sync = Task { await store.sync() }
     await latch.reached()
-    try await store.save(Note(id: "T2", "two"), options: RequestOptions(savePolicy: .cacheOnly))
+    try await store.save(Note(id: "T2", "two"), options: RequestOptions(writePolicy: .local))
     #expect(try await store.withWriteLock("Note") { try pair.a.title("T2") } == "two")
     latch.open()
     #expect(await sync.value.skipped == nil)
@@ -145,9 +145,9 @@ struct ContainerLockTests {
     let clock = VirtualClock()
     let latch = Latch()
     let order = Calls()
-    let trips = [PullScope(container: "trips", includesChildren: true)]
-    let oslo = [PullScope(container: "trips/oslo")]
-    @Sendable func enter(_ scopes: [PullScope], _ body: @escaping @Sendable () async -> Int) -> Task<
+    let trips = [SyncScope(container: "trips", includesChildren: true)]
+    let oslo = [SyncScope(container: "trips/oslo")]
+    @Sendable func enter(_ scopes: [SyncScope], _ body: @escaping @Sendable () async -> Int) -> Task<
       Int, any Error
     > {
       Task {
@@ -165,7 +165,7 @@ struct ContainerLockTests {
       others.append(enter(scopes) { order.add() })
       try await until { locks.waiting == others.count }
     }
-    #expect(try await enter([PullScope(container: "other")]) { 0 }.value == 0)
+    #expect(try await enter([SyncScope(container: "other")]) { 0 }.value == 0)
     // A wait for another sync has no time limit of its own.
     clock.advance(by: .seconds(10))
     #expect(locks.waiting == 3)

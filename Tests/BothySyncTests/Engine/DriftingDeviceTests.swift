@@ -63,8 +63,8 @@ struct DriftingDeviceTests {
     }
 
     static func open(_ world: SimulatedWorld, _ path: String, _ clock: SyncClock) throws -> SyncedStore {
-      var configuration = SyncConfiguration.quiet
-      configuration.mergePolicies = MergePolicies(.lastModifiedWins)
+      var configuration = SyncOptions.quiet
+      configuration.mergePolicies = MergePolicies(.latestWins)
       return try SyncedStore(
         at: path, schema: .notes, remote: InProcessRemote(world.authority), configuration: configuration,
         clock: clock)
@@ -147,7 +147,7 @@ struct DriftingDeviceTests {
     await devices.b.sync()
     devices.later(5)
     try devices.retitle(a, "a")
-    #expect(try a.outbox().first?.isEditTimeReliable == false)
+    #expect(try a.outboxEntries().first?.isEditTimeReliable == false)
     let report = await a.sync()
     #expect(try await devices.serverTitle() == "b")
     #expect(report.overwritten.map(\.record) == [.note()])
@@ -157,7 +157,7 @@ struct DriftingDeviceTests {
     await devices.b.sync()
     devices.later(5)
     try devices.retitle(a, "a2")
-    #expect(try a.outbox().first?.isEditTimeReliable == true)
+    #expect(try a.outboxEntries().first?.isEditTimeReliable == true)
     await a.sync()
     #expect(try await devices.serverTitle() == "a2")
   }
@@ -168,7 +168,7 @@ struct DriftingDeviceTests {
   )
   func timesOfEdits() async throws {
     for sends in [true, false] {
-      let pair = try await Pair.sharing(policy: .lastModifiedWins) { $0.sendsLocalTimes = sends }
+      let pair = try await Pair.sharing(policy: .latestWins) { $0.sendsLocalTimes = sends }
       try pair.b.retitle("b")
       pair.world.time.advance(by: 300_000)
       try pair.a.retitle("a")
@@ -188,7 +188,7 @@ struct DriftingDeviceTests {
   @Test("Online saves carry no local time, and a time before 1970 is sent unchanged")
   func onlineSaves() async throws {
     let pair = try Pair()
-    try await pair.a.store.save(Note(id: "T1", "t"), options: RequestOptions(savePolicy: .networkThenCache))
+    try await pair.a.store.save(Note(id: "T1", "t"), options: RequestOptions(writePolicy: .remoteThenLocal))
     #expect(pair.a.operations.map(\.modified) == [nil])
     let early = SyncOperation(id: "1", kind: .insert, record: .note("T2"), modified: -1_234)
     var writer = JSONWriter()

@@ -10,33 +10,32 @@ enum WaitingCall: String, CaseIterable, Sendable {
     syncTelling
 
   func callAsFunction(_ store: SyncedStore) async throws {
-    let online = RequestOptions(fetchPolicy: .networkOnly)
+    let online = RequestOptions(readPolicy: .remote)
     switch self {
     case .sync: #expect(await store.sync().skipped?.name == "unreachable")
     case .caughtUp: try await store.caughtUp()
     case .fetch: _ = try await store.fetchResult(RecordQuery<Note>(), options: online)
     case .count: _ = try await store.count(AnyQuery("Note"), options: online)
     case .refresh: _ = try await store.refresh()
-    case .digest: _ = try await store.remoteDigest()
-    case .history: _ = try await store.history()
-    case .lists: _ = try await store.lists(options: online)
-    case .makeList: try await store.create(PrincipalList(name: "friends", members: []))
-    case .repair: try await store.repair()
-    case .saveOnServer: try await store.save(Note("n"), options: RequestOptions(savePolicy: .networkOnly))
+    case .digest: _ = try await store.maintenance.remoteDigest()
+    case .history: _ = try await store.maintenance.history()
+    case .lists: _ = try await store.sharing.lists(options: online)
+    case .makeList: try await store.sharing.create(UserList(name: "friends", members: []))
+    case .repair: try await store.maintenance.repair()
+    case .saveOnServer: try await store.save(Note("n"), options: RequestOptions(writePolicy: .remote))
     case .saveFirstOnServer:
-      try await store.save(Note("n"), options: RequestOptions(savePolicy: .networkThenCache))
+      try await store.save(Note("n"), options: RequestOptions(writePolicy: .remoteThenLocal))
     case .saveAwaiting:
-      let result = try await store.save(Note("n"), awaiting: .seconds(3600))
-      #expect(result.outcome == .pending && result.problem?.code == .unreachable)
+      _ = try await store.save(Note("n"), policy: .local).result(within: .seconds(3600))
     case .outcome: _ = try await store.save(Note("n")).outcome()
     case .resolve: _ = try await store.resolve([.note("unknown")], options: online)
     case .search: _ = try await store.search(RecordQuery<Note>())
     case .blob: try await store.blobs.download(Blob(sha256: String(repeating: "a", count: 64), size: 5))
-    case .adopt: try await store.adoptServer()
-    case .upload: try await store.uploadMine()
+    case .adopt: try await store.maintenance.adoptServer()
+    case .upload: try await store.maintenance.uploadMine()
     case .followAfterSync:
       async let sync = store.sync()
-      try await store.follow([PullScope(container: "trips")])
+      try await store.follow([SyncScope(container: "trips")])
       _ = await sync
     case .syncTelling: await store.sync(telling: SyncCallbacks())
     }
@@ -65,7 +64,7 @@ struct EndingCallTests {
     let remote = SilentRemote()
     defer { remote.end() }
     let clock = VirtualClock()
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.clock = clock
     let store = try SyncedStore(
       at: nil, schema: .notes, remote: remote, configuration: configuration,

@@ -89,7 +89,7 @@ struct ForegroundTests {
     #expect(running.a.remote.requests.count == tries)
     #expect(running.a.store.status.phase == .waiting(attempt: 1))
     running.clock.advance(by: .milliseconds(1))
-    try await until { try running.a.store.outbox().isEmpty }
+    try await until { try running.a.store.outboxEntries().isEmpty }
     await running.stop()
   }
 

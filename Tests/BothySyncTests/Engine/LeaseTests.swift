@@ -26,7 +26,7 @@ struct LeaseTests {
     private static func open(
       _ folder: TemporaryFolder, _ remote: FaultyRemote, _ world: SimulatedWorld, _ clock: VirtualClock
     ) throws -> SyncedStore {
-      var configuration = SyncConfiguration.quiet
+      var configuration = SyncOptions.quiet
       configuration.clock = clock
       return try SyncedStore(
         at: folder.path + "/twins.sqlite", schema: .notes, remote: remote, configuration: configuration,
@@ -39,7 +39,7 @@ struct LeaseTests {
   func waits() async throws {
     let twins = try Twins()
     let (app, other) = (twins.app, twins.other)
-    try await app.save(Note(id: "T1", "n"), options: RequestOptions(savePolicy: .cacheOnly))
+    try await app.save(Note(id: "T1", "n"), options: RequestOptions(writePolicy: .local))
     let latch = Latch()
     twins.remote.setBeforeSending { _ in await latch.pass() }
     let first = Task { await app.sync() }
@@ -61,7 +61,7 @@ struct LeaseTests {
     let twins = try Twins()
     let (app, other) = (twins.app, twins.other)
     for store in [app, other] {
-      try await store.save(Note("n"), options: RequestOptions(savePolicy: .cacheOnly))
+      try await store.save(Note("n"), options: RequestOptions(writePolicy: .local))
     }
     // The first request doesn't end before the second sync has run.
     let latch = Latch()
@@ -77,7 +77,7 @@ struct LeaseTests {
     #expect(await second.value.skipped == nil)
     latch.open()
     #expect(await first.value.skipped == nil)
-    #expect(try app.outbox().isEmpty)
+    #expect(try app.outboxEntries().isEmpty)
     #expect(try await twins.world.serverRecords().count == 2)
     #expect(try await twins.world.serverDigest().digest == app.digest().digest)
   }
@@ -91,7 +91,7 @@ struct LeaseTests {
     try process.run()
     process.waitUntilExit()
     let dead = SyncLease(process: process.processIdentifier)
-    try await twins.app.save(Note(id: "T1", "n"), options: RequestOptions(savePolicy: .cacheOnly))
+    try await twins.app.save(Note(id: "T1", "n"), options: RequestOptions(writePolicy: .local))
     let now = twins.world.time.now
     #expect(try await twins.app.store.write { try dead.take(at: now, in: $0) } == nil)
     // The clock doesn't move, so a sync that waits never ends.
@@ -110,14 +110,14 @@ struct LeaseTests {
         group.addTask {
           for number in 0..<20 {
             try await store.save(
-              Note(id: "\(name)\(number)", "n"), options: RequestOptions(savePolicy: .cacheOnly))
+              Note(id: "\(name)\(number)", "n"), options: RequestOptions(writePolicy: .local))
           }
         }
       }
       try await group.waitForAll()
     }
     for store in [twins.app, twins.other] { #expect(await store.sync().skipped == nil) }
-    #expect(try twins.other.outbox().isEmpty)
+    #expect(try twins.other.outboxEntries().isEmpty)
     #expect(try await twins.world.serverRecords().count == 40)
     #expect(try await twins.world.serverDigest().digest == twins.other.digest().digest)
   }

@@ -37,13 +37,13 @@ struct NestedCallTests {
         #expect(await store.sync().pushed == 1)
         #expect(await store.sync(.pull, container: "Note").skipped == nil)
         #expect(try await store.withSyncLock("Note") { 7 } == 7)
-        let saved = try await store.save(Note(id: "T2", "two"), awaiting: .seconds(10))
-        #expect(saved.origin == .server)
+        let saved = try await store.save(Note(id: "T2", "two"), policy: .local).result(within: .seconds(10))
+        #expect(saved.origin == .remote)
         let known = try store.store.record(.note("T2"))?.version ?? ""
         let record = ServerRecord(
           id: .note("T2"), container: "Note", version: known, modified: 0, fields: FieldsDocument([:]))
         #expect(try await store.apply(LiveChange(record)) == .outdated)
-        try await store.follow([.space])
+        try await store.follow([.everything])
       }
     }
     #expect(try await pair.isEven())
@@ -59,7 +59,7 @@ struct NestedCallTests {
     try await ends {
       await store.withWriteLock("Note") {
         #expect(await store.sync().pushed == 1)
-        let reading = RequestOptions(fetchPolicy: .syncThenCache)
+        let reading = RequestOptions(readPolicy: .syncThenLocal)
         #expect((try? await store.fetchResult(RecordQuery<Note>(), options: reading))?.origin == .remote)
       }
     }
@@ -115,11 +115,12 @@ struct NestedCallTests {
       calls.add()
       #expect(await store.sync().skipped == .alreadyRunning)
       #expect(await store.sync(.pull, container: "trips").skipped == .alreadyRunning)
-      let saved = try await store.save(Note(id: "T2", "of the policy"), awaiting: .seconds(10))
-      #expect(saved.origin == .server && saved.record?.title == "of the policy")
+      let saved = try await store.save(Note(id: "T2", "of the policy"), policy: .local).result(
+        within: .seconds(10))
+      #expect(saved.origin == .remote && saved.record?.title == "of the policy")
       for call in [
-        { _ = try await store.follow([.space]) }, { _ = try await store.adoptServer() },
-        { try await store.save(Note(id: "T3", "n"), options: RequestOptions(savePolicy: .networkOnly)) },
+        { _ = try await store.follow([.everything]) }, { _ = try await store.maintenance.adoptServer() },
+        { try await store.save(Note(id: "T3", "n"), options: RequestOptions(writePolicy: .remote)) },
       ] as [@Sendable () async throws -> Void] {
         let error = await #expect(throws: SyncError.self) { try await call() }
         #expect(error.map { "\($0.code)" } == "insideSync")
@@ -143,8 +144,9 @@ struct NestedCallTests {
         to: SyncCallbacks(completion: { _ in
           guard calls.add() == 1 else { return }
           #expect(await store.sync().skipped == nil)
-          let saved = try? await store.save(Note(id: "T2", "two"), awaiting: .seconds(10))
-          #expect(saved?.origin == .server)
+          let saved = try? await store.save(Note(id: "T2", "two"), policy: .local).result(
+            within: .seconds(10))
+          #expect(saved?.origin == .remote)
           calls.add()
         }))
     }

@@ -22,7 +22,7 @@ struct NoProgressTests {
     let store = try SyncedStore(at: nil, schema: .notes, remote: remote, configuration: .quiet)
     try await store.store.write { try $0.insert(Note(id: "T1", "mine")) }
     let report = await store.sync()
-    #expect(try store.outbox().isEmpty == (report.pushed == 1))
+    #expect(try store.outboxEntries().isEmpty == (report.pushed == 1))
     return (report, requests.count)
   }
 
@@ -58,7 +58,7 @@ struct NoProgressTests {
       change(request, &response)
       return response
     }
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.pageSize = 1
     return (
       try SyncedStore(at: nil, schema: .notes, remote: remote, configuration: configuration), requests
@@ -106,7 +106,7 @@ struct NoProgressTests {
   @Test("A page of another container doesn't replace the requested one")
   func foreign() async throws {
     let (report, requests) = try await report { response in
-      for index in response.pages.indices { response.pages[index].scope = PullScope(container: "other") }
+      for index in response.pages.indices { response.pages[index].scope = SyncScope(container: "other") }
     }
     #expect(report.skipped?.name == "serverError")
     #expect(requests <= 40)

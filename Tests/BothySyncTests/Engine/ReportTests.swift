@@ -64,13 +64,13 @@ struct ReportTests {
     try pair.b.retitle("theirs")
     await pair.b.store.sync()
     let reports = pair.a.store.reports
-    let receipt = try await pair.a.store.save(Note(id: "T1", "mine"), options: .saving(.networkThenCache))
-    #expect(receipt.state == .overwritten(version: "2"))
+    let receipt = try await pair.a.store.save(Note(id: "T1", "mine"), options: .saving(.remoteThenLocal))
+    #expect(receipt.known == .overwritten(version: "2"))
     var iterator = reports.makeAsyncIterator()
     let report = try #require(await iterator.next())
     #expect(try report.overwritten.map { try $0.fields?.members()["title"] } == ["mine"])
     try pair.a.restart()
-    #expect(try pair.a.store.receipt(for: .note()).state == .overwritten(version: "2"))
+    #expect(try pair.a.store.receipt(for: .note()).known == .overwritten(version: "2"))
     #expect(try pair.a.store.journal.entries().first?.lost?.members()["title"] == "mine")
   }
 

@@ -65,7 +65,7 @@ struct RunTests {
     #expect(running.clock.sleepers == [.seconds(1)])
     #expect(a.remote.requests.isEmpty)
     running.clock.advance(by: .seconds(1))
-    try await until { try a.store.outbox().isEmpty }
+    try await until { try a.store.outboxEntries().isEmpty }
     #expect(a.remote.requests.flatMap(\.operations).count == 3)
     #expect(a.remote.requests.filter { !$0.operations.isEmpty }.count == 1)
     await running.stop()
@@ -76,7 +76,7 @@ struct RunTests {
     let pair = try await Pair.sharing()
     try pair.a.store.store.close()
     func open(_ triggers: SyncTriggers) throws -> SyncedStore {
-      var configuration = SyncConfiguration.quiet
+      var configuration = SyncOptions.quiet
       configuration.triggers = triggers
       return try SyncedStore(
         at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.authority),
@@ -94,7 +94,7 @@ struct RunTests {
     }
     try await until {
       clock.advance(by: .seconds(1))
-      return try running.outbox().isEmpty
+      return try running.outboxEntries().isEmpty
     }
     #expect(try await pair.serverTitle("N\(written)") == "from beside")
     task.cancel()
@@ -128,7 +128,7 @@ struct RunTests {
     #expect(running.clock.sleepers == [.seconds(600)])
     running.clock.advance(by: .seconds(600))
     await running.clock.waitForSleepers()
-    try await a.store.save(Note(id: "D", "draft"), options: RequestOptions(isDraft: true))
+    try await a.store.save(Note(id: "D", "draft"), options: RequestOptions(writePolicy: .draft))
     running.clock.advance(by: .seconds(600))
     await running.clock.waitForSleepers()
     #expect(a.remote.requests.isEmpty)
@@ -207,14 +207,14 @@ struct RunTests {
     a.remote.hint()
     a.store.requestSync()
     _ = try await a.store.fetchResult(
-      RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .syncThenCache))
+      RecordQuery<Note>(), options: RequestOptions(readPolicy: .syncThenLocal))
     await running.stop()
     let again = Task { [clock = running.clock, store = a.store] in await store.run(clock: clock) }
     try await until { a.store.status.phase == .waiting(attempt: 2) }
     for _ in 0..<1000 { await Task.yield() }
     #expect(a.remote.requests.count == tries)
     #expect(await a.store.sync(.pull).skipped == nil)
-    try await until { try a.store.outbox().isEmpty }
+    try await until { try a.store.outboxEntries().isEmpty }
     try await until { a.store.status.phase == .idle }
     again.cancel()
     await again.value
@@ -228,8 +228,10 @@ struct RunTests {
     try await a.store.save(Note(id: "T2", "two"))
     try await until { a.store.status.phase == .waiting(attempt: 1) }
     a.remote.isOffline = false
-    #expect(try await a.store.save(Note(id: "T3", "three"), awaiting: .seconds(10)).origin == .server)
-    try await until { try a.store.outbox().isEmpty }
+    #expect(
+      try await a.store.save(Note(id: "T3", "three"), policy: .local).result(within: .seconds(10)).origin
+        == .remote)
+    try await until { try a.store.outboxEntries().isEmpty }
     await running.stop()
   }
 
@@ -256,7 +258,7 @@ struct RunTests {
         #expect(a.remote.requests.count == tries)
         running.clock.advance(by: .seconds(1))
       }
-      try await until { try a.store.outbox().isEmpty }
+      try await until { try a.store.outboxEntries().isEmpty }
       try await until { a.store.status.phase == .idle }
     }
     await running.stop()
@@ -286,7 +288,7 @@ struct RunTests {
     try await a.store.save(Note(id: "T2", "two"))
     await running.clock.waitForSleepers()
     a.remote.forgetRequests()
-    let refreshing = RequestOptions(fetchPolicy: .cacheThenRefresh)
+    let refreshing = RequestOptions(readPolicy: .localThenRemote)
     for _ in 0..<3 { _ = try await a.store.fetchResult(RecordQuery<Note>(), options: refreshing) }
     // Each request wakes the loop, which continues to wait.
     try await until { running.clock.sleepers == [.seconds(1)] }

@@ -18,18 +18,18 @@ struct SyncCostTests {
     let store: SyncedStore
     let statements = StatementCount()
 
-    init(scopes: [PullScope] = [.space], followed: [PullScope] = [.space]) async throws {
+    init(scopes: [SyncScope] = [.everything], followed: [SyncScope] = [.everything]) async throws {
       folder = try TemporaryFolder()
       world = try SimulatedWorld()
       b = try world.addDevice("b", schema: .notes)
       remote = FaultyRemote(InProcessRemote(world.authority))
-      var configuration = SyncConfiguration.quiet
+      var configuration = SyncOptions.quiet
       configuration.pullScopes = scopes
       store = try SyncedStore(
         at: folder.path + "/cost.sqlite", schema: .notes, remote: remote, configuration: configuration,
         options: StoreOptions(readers: 1), clock: SyncClock(now: world.time.reader()))
       try statements.count(in: store.store)
-      try await store.save(Note(id: "first", "first"), options: RequestOptions(savePolicy: .cacheOnly))
+      try await store.save(Note(id: "first", "first"), options: RequestOptions(writePolicy: .local))
       for _ in 0..<2 { #expect(await store.sync().skipped == nil) }
       await b.store.sync()
     }
@@ -60,7 +60,7 @@ struct SyncCostTests {
   func oneEdit() async throws {
     let scene = try await Scene()
     let save = try await scene.cost {
-      try await scene.store.save(Note(id: "x", "x"), options: RequestOptions(savePolicy: .cacheOnly))
+      try await scene.store.save(Note(id: "x", "x"), options: RequestOptions(writePolicy: .local))
     }
     #expect(save == [1, 0])
     let sync = try await scene.cost { #expect(await scene.store.sync().pushed == 1) }
@@ -78,7 +78,7 @@ struct SyncCostTests {
 
   @Test("A hundred scopes without changes cost no commit and two requests")
   func manyScopes() async throws {
-    let scopes = (0..<100).map { PullScope(container: "book/\($0)", includesChildren: true) }
+    let scopes = (0..<100).map { SyncScope(container: "book/\($0)", includesChildren: true) }
     let scene = try await Scene(scopes: scopes)
     let cost = try await scene.cost { #expect(await scene.store.sync().skipped == nil) }
     #expect(cost == [0, 2])
@@ -93,7 +93,7 @@ struct SyncCostTests {
     // but not for a loop.
     #expect(idle <= 80, "idle")
     let save = try await scene.statements {
-      try await scene.store.save(Note(id: "x", "x"), options: RequestOptions(savePolicy: .cacheOnly))
+      try await scene.store.save(Note(id: "x", "x"), options: RequestOptions(writePolicy: .local))
     }
     #expect(save <= 8, "save")
     let edit = try await scene.statements { #expect(await scene.store.sync().pushed == 1) }
@@ -102,7 +102,7 @@ struct SyncCostTests {
     await scene.b.store.sync()
     let change = try await scene.statements { #expect(await scene.store.sync().pulled == 1) }
     #expect(change <= 84, "change")
-    let scopes = (0..<100).map { PullScope(container: "book/\($0)", includesChildren: true) }
+    let scopes = (0..<100).map { SyncScope(container: "book/\($0)", includesChildren: true) }
     let wide = try await Scene(scopes: scopes)
     let hundred = try await wide.statements { #expect(await wide.store.sync().skipped == nil) }
     #expect(hundred <= 1350, "hundred")
@@ -132,10 +132,10 @@ struct SyncCostTests {
     let scene = try await Scene()
     for number in 0..<3 { try scene.b.insert("n\(number)", "of b") }
     await scene.b.store.sync()
-    try await scene.store.save(Note(id: "z", "z"), options: RequestOptions(savePolicy: .cacheOnly))
-    let before = try scene.store.recentSyncs().count
+    try await scene.store.save(Note(id: "z", "z"), options: RequestOptions(writePolicy: .local))
+    let before = try await scene.store.maintenance.syncHistory().count
     let report = await scene.store.sync()
-    let runs = try scene.store.recentSyncs()
+    let runs = try await scene.store.maintenance.syncHistory()
     #expect(runs.count == before + 1)
     #expect(runs.first?.pushed == 1 && runs.first?.pulled == 3)
     #expect(runs.first?.requests == report.requests && runs.first?.problem == nil)

@@ -29,7 +29,7 @@ struct SyncPolicyTests {
 
   private func start(
     _ triggers: SyncTriggers = [], _ state: NetworkState = .reachable,
-    _ configure: (inout SyncConfiguration) -> Void
+    _ configure: (inout SyncOptions) -> Void
   ) async throws -> Running {
     let pair = try await Pair.sharing { configuration in
       configuration.triggers = triggers
@@ -48,12 +48,13 @@ struct SyncPolicyTests {
   )
   func terms() async throws {
     for (state, reason) in [
-      (NetworkState(.reachable, expensive: true), SkipReason.expensiveNetwork),
+      (NetworkState(.reachable, expensive: true), SyncObstacle.expensiveNetwork),
       (NetworkState(.reachable, constrained: true), .constrainedNetwork),
       (NetworkState(.reachable, lowPower: true), .lowPower),
     ] {
       let running = try await start(.save, state) {
-        $0.syncPolicy = SyncPolicy(SyncPolicy.Terms(expensive: false, constrained: false, lowPower: false))
+        $0.syncPolicy = NetworkRules(
+          NetworkRules.Terms(expensive: false, constrained: false, lowPower: false))
       }
       try await running.store.save(Note(id: "T2", "two"))
       #expect(await running.store.sync().skipped == reason)
@@ -106,8 +107,8 @@ struct SyncPolicyTests {
           ]),
       ])
     let world = try SimulatedWorld()
-    var configuration = SyncConfiguration.quiet
-    configuration.syncPolicy = SyncPolicy(types: ["Photo": .wifiOnly])
+    var configuration = SyncOptions.quiet
+    configuration.syncPolicy = NetworkRules(types: ["Photo": .wifiOnly])
     let device = try world.addDevice(schema: schema, configuration: configuration)
     let store = device.store
     let feed = NetworkFeed(NetworkState(.reachable, expensive: true))
@@ -119,7 +120,7 @@ struct SyncPolicyTests {
     let report = await store.sync()
     #expect(report.skipped == nil && report.pushed == 1)
     #expect(report.blocked.map(\.record.id) == ["C"])
-    #expect(try store.outbox().map(\.record.id).sorted() == ["C", "P"])
+    #expect(try store.outboxEntries().map(\.record.id).sorted() == ["C", "P"])
     feed.send(.reachable)
     try await until { store.status.network == .reachable }
     #expect(await store.sync().pushed == 2)
@@ -152,7 +153,7 @@ struct SyncPolicyTests {
   @Test("A draft stays here with its later edits over a relaunch, until its release")
   func drafts() async throws {
     let pair = try await Pair.sharing()
-    try await pair.a.store.save(Note(id: "D", "draft"), options: RequestOptions(isDraft: true))
+    try await pair.a.store.save(Note(id: "D", "draft"), options: RequestOptions(writePolicy: .draft))
     try pair.a.restart()
     try pair.a.retitle("D", "draft 2")
     #expect(await pair.a.store.sync().pushed == 0)
@@ -172,7 +173,7 @@ struct SyncPolicyTests {
     }
     #expect(drafts == [.note("T1"), .note("T3")])
     #expect(await pair.a.store.sync().pushed == 1)
-    #expect(try pair.a.store.outbox().map(\.state) == [.held, .held])
+    #expect(try pair.a.store.outboxEntries().map(\.state) == [.held, .held])
     #expect(try await pair.server("T3") == nil)
     try pair.a.store.release(drafts)
     #expect(await pair.a.store.sync().pushed == 2)
@@ -185,14 +186,14 @@ struct SyncPolicyTests {
   @Test("A read follows the fetch policy in force at its beginning")
   func captured() async throws {
     let pair = try await Pair.sharing()
-    pair.a.store.fetchPolicy = .networkOnly
+    pair.a.store.readPolicy = .remote
     let latch = Latch()
     let slow = SlowReads(pair.a.remote, latch)
     let store = try SyncedStore(at: nil, schema: .notes, remote: slow, configuration: .quiet)
-    store.fetchPolicy = .networkOnly
+    store.readPolicy = .remote
     let read = Task { try await store.fetchResult(RecordQuery<Note>()) }
     await latch.reached()
-    store.fetchPolicy = .cacheOnly
+    store.readPolicy = .local
     latch.open()
     #expect(try await read.value.origin == .remote)
     #expect(try await store.fetchResult(RecordQuery<Note>()).origin == .local)
@@ -205,14 +206,14 @@ struct SyncPolicyTests {
   func provider() async throws {
     let asked = Mutex<[NetworkStatus]>([])
     let running = try await start([], .unknown) { configuration in
-      configuration.fetchPolicyProvider = { status in
+      configuration.readPolicyProvider = { status in
         asked.withLock { $0.append(status) }
-        return status == .reachable ? .networkElseCache : status == .unknown ? .networkElseCache : .cacheOnly
+        return status == .reachable ? .remoteElseLocal : status == .unknown ? .remoteElseLocal : .local
       }
     }
     // Both devices were opened with the same configuration.
     #expect(asked.withLock { $0 } == [.unknown, .unknown])
-    #expect(running.store.fetchPolicy == .networkElseCache)
+    #expect(running.store.readPolicy == .remoteElseLocal)
     var one = running.store.networkStatuses.makeAsyncIterator()
     var two = running.store.networkStatuses.makeAsyncIterator()
     #expect(await one.next() == .unknown)
@@ -220,7 +221,7 @@ struct SyncPolicyTests {
     try await running.send(.notReachable)
     #expect(await one.next() == .notReachable)
     #expect(await two.next() == .notReachable)
-    #expect(running.store.fetchPolicy == .cacheOnly)
+    #expect(running.store.readPolicy == .local)
     try await running.send(NetworkState(.notReachable, lowPower: true))
     try await running.send(.reachable)
     #expect(asked.withLock { $0 } == [.unknown, .unknown, .notReachable, .reachable])
@@ -231,21 +232,21 @@ struct SyncPolicyTests {
   @Test("When the network returns, pending work is sent before reads use the server")
   func syncFirst() async throws {
     let running = try await start([], .notReachable) { configuration in
-      configuration.fetchPolicyProvider = { $0 == .reachable ? .networkOnly : .cacheOnly }
+      configuration.readPolicyProvider = { $0 == .reachable ? .remote : .local }
     }
     try running.a.retitle("mine")
     try running.pair.b.retitle("theirs")
     await running.pair.b.store.sync()
     try await running.send(.reachable)
-    #expect(running.store.fetchPolicy == .cacheOnly)
+    #expect(running.store.readPolicy == .local)
     #expect(try await running.store.fetchResult(RecordQuery<Note>()).records.map(\.title) == ["mine"])
     #expect(running.a.remote.reads == 0)
-    var policies = running.store.fetchPolicies.makeAsyncIterator()
-    #expect(await policies.next() == .cacheOnly)
+    var policies = running.store.readPolicies.makeAsyncIterator()
+    #expect(await policies.next() == .local)
     await running.clock.waitForSleepers()
     running.clock.advance(by: .seconds(1))
-    #expect(await policies.next() == .networkOnly)
-    #expect(try running.a.store.outbox().isEmpty)
+    #expect(await policies.next() == .remote)
+    #expect(try running.a.store.outboxEntries().isEmpty)
     #expect(try await running.store.fetchResult(RecordQuery<Note>()).origin == .remote)
     await running.stop()
   }
@@ -256,7 +257,7 @@ struct SyncPolicyTests {
   func flapping() async throws {
     for last in [NetworkState.reachable, .notReachable] {
       let running = try await start(.reachability, .notReachable) { configuration in
-        configuration.fetchPolicyProvider = { $0 == .reachable ? .networkElseCache : .cacheOnly }
+        configuration.readPolicyProvider = { $0 == .reachable ? .remoteElseLocal : .local }
       }
       try running.a.retitle("b")
       let other = last == .reachable ? NetworkState.notReachable : .reachable
@@ -269,12 +270,12 @@ struct SyncPolicyTests {
         // The last one may not be asleep yet.
         try await until {
           running.clock.advance(by: .seconds(1))
-          return running.store.fetchPolicy == .networkElseCache
+          return running.store.readPolicy == .remoteElseLocal
         }
         #expect(try !running.a.isPending())
       } else {
         running.clock.advance(by: .seconds(1))
-        #expect(running.store.fetchPolicy == .cacheOnly)
+        #expect(running.store.readPolicy == .local)
       }
       let syncs = running.a.remote.requests.count { !$0.operations.isEmpty }
       #expect(syncs <= 2)
@@ -287,34 +288,34 @@ struct SyncPolicyTests {
     "With startup by sync, reads stay local until a sync is complete")
   func startup() async throws {
     let pair = try await Pair.sharing {
-      $0.fetchPolicy = .networkElseCache
+      $0.readPolicy = .remoteElseLocal
       $0.startup = .syncThenNetwork
     }
     try pair.a.retitle("mine")
     try pair.a.restart()
     let store = pair.a.store
-    #expect(store.fetchPolicy == .cacheOnly)
+    #expect(store.readPolicy == .local)
     pair.a.remote.isOffline = true
     #expect(await store.sync().skipped?.name == "unreachable")
     #expect(try await store.fetchResult(RecordQuery<Note>()).records.map(\.title) == ["mine"])
     #expect(pair.a.remote.reads == 0)
     pair.a.remote.isOffline = false
     await store.sync()
-    #expect(store.fetchPolicy == .networkElseCache)
+    #expect(store.readPolicy == .remoteElseLocal)
     #expect(try await store.fetchResult(RecordQuery<Note>()).origin == .remote)
   }
 
   /// Promises: S-24
   @Test("An unknown network is tried, and a failure falls back")
   func unknown() async throws {
-    let pair = try await Pair.sharing()
+    let pair = try await Pair.sharing { $0.readPolicy = .remoteElseLocal }
     #expect(pair.a.store.status.network == .unknown)
     #expect(try await pair.a.store.fetchResult(RecordQuery<Note>()).origin == .remote)
     pair.a.remote.isOffline = true
     #expect(try await pair.a.store.fetchResult(RecordQuery<Note>()).origin == .local)
     let receipt = try await pair.a.store.save(
-      Note(id: "T2", "two"), options: RequestOptions(savePolicy: .networkThenCache))
-    #expect(receipt.state == .pending)
+      Note(id: "T2", "two"), options: RequestOptions(writePolicy: .remoteThenLocal))
+    #expect(receipt.known == .pending)
   }
 }
 
@@ -338,6 +339,6 @@ private struct SlowReads: RemoteStorage {
   }
 
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 }

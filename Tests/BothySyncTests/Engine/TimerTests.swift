@@ -30,12 +30,12 @@ struct TimerTests {
     }
   }
 
-  private let oslo = PullScope(container: "trips/oslo")
-  private let rome = PullScope(container: "trips/rome")
+  private let oslo = SyncScope(container: "trips/oslo")
+  private let rome = SyncScope(container: "trips/rome")
 
   private func running() async throws -> Running {
     let pair = try Pair()
-    var configuration = SyncConfiguration.following([oslo, rome])
+    var configuration = SyncOptions.following([oslo, rome])
     configuration.triggers = [.timer]
     try pair.a.restart(configuration: configuration)
     await pair.a.store.sync()
@@ -53,7 +53,7 @@ struct TimerTests {
     #expect(a.remote.requests.isEmpty)
     try a.change { try $0.insert(Note(id: "R1", "n"), in: "trips/rome") }
     await running.advance(by: .seconds(600))
-    try await until { try a.store.outbox().isEmpty }
+    try await until { try a.store.outboxEntries().isEmpty }
     #expect(a.remote.requests.flatMap(\.pulls).map(\.scope) == [rome])
     await running.stop()
   }
@@ -71,7 +71,7 @@ struct TimerTests {
     for _ in 0..<100 { await Task.yield() }
     #expect(a.remote.requests.isEmpty && running.clock.sleepers.isEmpty)
     a.store.isForeground = true
-    try await until { try a.store.outbox().isEmpty }
+    try await until { try a.store.outboxEntries().isEmpty }
     await running.clock.waitForSleepers()
     #expect(running.clock.sleepers == [.seconds(600)])
     #expect(a.remote.requests.count == 1)
@@ -109,7 +109,7 @@ struct TimerTests {
   func polling() async throws {
     let pair = try await Pair.sharing()
     try pair.a.store.store.close()
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.triggers = [.hints]
     let clock = VirtualClock()
     for interval in [Duration?.none, .seconds(30)] {

@@ -44,7 +44,7 @@ struct FleetSchemaTests {
     for device in [old, migrated, fresh] { #expect(try device.store.digest().digest == digest) }
     let found = try await fresh.store.fetchResult(
       AnyQuery("Note", where: .compare(field: "heading", .equal, "new")),
-      options: RequestOptions(fetchPolicy: .networkOnly))
+      options: RequestOptions(readPolicy: .remote))
     #expect(found.records.map(\.id) == ["N1"])
   }
 
@@ -64,7 +64,7 @@ struct FleetSchemaTests {
     #expect(await new.store.sync().pushed == 1)
     try old.change { _ = try $0.delete(id("N1")) }
     await old.store.sync()
-    #expect(try new.store.outbox().isEmpty)
+    #expect(try new.store.outboxEntries().isEmpty)
     try old.restart(schema: renamed, migrations: steps)
     try old.put(AnyRecord("Memo", id: "N2", ["title": "three"]))
     await old.store.sync()

@@ -44,7 +44,7 @@ struct OldNote: Entity {
 extension MergePolicy {
   /// Returns a typed policy of the old app.
   static func ofOldNotes(
-    _ rule: @escaping @Sendable (Conflict<OldNote>) async throws -> ConflictResolution<OldNote>
+    _ rule: @escaping @Sendable (Conflict<OldNote>) async throws -> Resolution<OldNote>
   ) -> MergePolicy {
     var policies = MergePolicies()
     policies.set(for: OldNote.self, rule)

@@ -21,7 +21,7 @@ struct SideBySideTests {
   private static let guarded = ["prio", "due", "colour"]
 
   static let policies: [MergePolicy] = [
-    .serverModifiedWins, .clientWins, .clientWins(.changedFields), .lastModifiedWins, .fieldMerge,
+    .remoteWins, .localWins, .localWins(.changedFields), .latestWins, .fieldByField,
     .custom("mine") { context in context.client.map { .merged($0) } ?? .client },
     .custom("forgetful") { context in
       guard let mine = context.client else { return .client }
@@ -79,7 +79,7 @@ struct SideBySideTests {
 
   private func run(_ policy: Int, seed: UInt64) async throws {
     var random = SplitMix(seed)
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(Self.policies[policy])
     configuration.rejectionPolicy = .discardAndRefetch
     let world = try SimulatedWorld()
@@ -118,7 +118,7 @@ struct SideBySideTests {
     let digest = try await world.serverDigest().digest
     for device in [newer] + olds {
       #expect(try device.store.digest().digest == digest, "seed \(seed)")
-      let left = try device.store.outbox().map { ($0.record.id, $0.kind, $0.reason?.message) }
+      let left = try device.store.outboxEntries().map { ($0.record.id, $0.kind, $0.reason?.message) }
       #expect(left.isEmpty, "seed \(seed): \(left)")
     }
     for (id, record) in try await world.serverRecords() {
@@ -152,7 +152,9 @@ struct SideBySideTests {
     // The new app creates records, so an old one must express its changes in the fields.
     guard let record = try device.record("Note", id.id) else { return }
     let pick = random.next(7)
-    if pick == 6, try device.store.outbox().contains(where: { $0.record == id && $0.operationID == nil }) {
+    if pick == 6,
+      try device.store.outboxEntries().contains(where: { $0.record == id && $0.operationID == nil })
+    {
       try device.store.resolve(id, .revert)
       return
     }

@@ -8,9 +8,9 @@ typealias FaultyRemoteFault = FaultyRemote.Fault
 /// `BOTHY_FEATURES` names those that are on: `all`, a list (`together,kills`), or changes to the default
 /// (`+epochs,-kills`).
 enum WideFeature: String, CaseIterable, Sendable {
-  case together, drafts, online, onlineOnly, oneWay, busyWrites, queries, refreshes, live, purges,
+  case atomic, drafts, online, onlineOnly, oneWay, busyWrites, queries, refreshes, live, purges,
     forcedPurges
-  case decisions, acceptLocal, moves, scopes, compaction, epochs, refusals, throwing, kills, untoldKills,
+  case decisions, keepLocal, moves, scopes, compaction, epochs, refusals, throwing, kills, untoldKills,
     faults, late, mixed
 
   static let standard = Set(allCases)
@@ -18,12 +18,12 @@ enum WideFeature: String, CaseIterable, Sendable {
   /// Returns the situations that must occur in two hundred histories, so that each kind of step has an effect.
   static func situations(of features: Set<WideFeature>) -> [String] {
     let all: [WideFeature: [String]] = [
-      .together: ["together"], .drafts: ["draft", "release"], .online: ["online"],
+      .atomic: ["together"], .drafts: ["draft", "release"], .online: ["online"],
       .onlineOnly: ["onlineOnly"],
       .busyWrites: ["busy"], .queries: ["query"], .refreshes: ["refresh"],
       .live: ["live applied", "live outdated"],
       .purges: ["purge"], .forcedPurges: ["forced purge"],
-      .decisions: ["decision retry", "decision revert", "decision evict"], .scopes: ["follow"],
+      .decisions: ["decision retry", "decision revert", "decision removeLocal"], .scopes: ["follow"],
       .compaction: ["compaction"], .epochs: ["epoch"], .refusals: ["failure invalid"],
       .throwing: ["failure mergeFailed"], .kills: ["kill"],
       .faults: ["lostRequest", "lostAnswer", "duplicated", "busy", "broken"].map { "fault \($0)" },

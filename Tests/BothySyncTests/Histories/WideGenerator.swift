@@ -21,7 +21,7 @@ struct WideGenerator {
     count = number(3...4)
     let isMixed = has(.mixed) && random.chance(40)
     let common = pick(WideHistory.Policy.allCases)
-    let policy: WideHistory.Policy = random.chance(50) ? .fieldMerge : common
+    let policy: WideHistory.Policy = random.chance(50) ? .fieldByField : common
     let devices = (0..<count).map { index in
       WideHistory.Device(
         policy: allowed(isMixed ? pick(WideHistory.Policy.allCases) : policy),
@@ -39,7 +39,7 @@ struct WideGenerator {
   private func has(_ feature: WideFeature) -> Bool { features.contains(feature) }
 
   private func allowed(_ policy: WideHistory.Policy) -> WideHistory.Policy {
-    policy == .throwing && !has(.throwing) ? .fieldMerge : policy
+    policy == .throwing && !has(.throwing) ? .fieldByField : policy
   }
 
   private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
@@ -78,7 +78,7 @@ struct WideGenerator {
     case 0..<30: return .write(device, act())
     case 30..<54: return sync(device)
     case 54..<61:
-      return has(.together) ? .together(device, (0..<number(2...3)).map { _ in act() }) : sync(device)
+      return has(.atomic) ? .atomic(device, (0..<number(2...3)).map { _ in act() }) : sync(device)
     case 61..<71: return online(device)
     default: return seldom(device)
     }
@@ -98,7 +98,7 @@ struct WideGenerator {
   private mutating func seldom(_ device: Int) -> WideHistory.Step {
     var choices: [(WideFeature?, WideHistory.Step)] = [
       (nil, .restart(device)), (.drafts, .draft(device, act())), (.drafts, .release(device)),
-      (.queries, .query(device, pick([.networkOnly, .syncThenCache, .limited]), faults())),
+      (.queries, .query(device, pick([.remote, .syncThenLocal, .limited]), faults())),
       (.refreshes, .refresh(device, faults())), (.live, .live(device, number(0...99))),
       (.purges, .purge(device, record: number(0...5), pending: has(.forcedPurges) && random.chance(30))),
       (.decisions, .decide(device, number(0...9), decision())), (.compaction, .compact), (.epochs, .epoch),
@@ -117,6 +117,6 @@ struct WideGenerator {
   }
 
   private mutating func decision() -> WideHistory.Decision {
-    has(.acceptLocal) ? pick(WideHistory.Decision.allCases) : pick([.retry, .revert, .evict])
+    has(.keepLocal) ? pick(WideHistory.Decision.allCases) : pick([.retry, .revert, .removeLocal])
   }
 }

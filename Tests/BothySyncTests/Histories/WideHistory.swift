@@ -22,12 +22,12 @@ struct WideHistory: Codable, Sendable, Equatable {
 
   /// The merge policies, and one of the app's own that merges by fields and sometimes throws.
   enum Policy: String, Codable, Sendable, CaseIterable {
-    case fieldMerge, serverModifiedWins, clientWins, changedFields, lastModifiedWins, throwing
+    case fieldByField, remoteWins, localWins, changedFields, latestWins, throwing
 
     /// True if each field is merged by itself.
-    var isByField: Bool { self == .fieldMerge || self == .throwing }
+    var isByField: Bool { self == .fieldByField || self == .throwing }
     /// True if the record here may replace the server's as a whole.
-    var mayReplaceAll: Bool { self == .clientWins || self == .lastModifiedWins }
+    var mayReplaceAll: Bool { self == .localWins || self == .latestWins }
 
     /// True if a text here may replace a text on the server that wasn't seen here.
     func mayReplace(_ field: String) -> Bool {
@@ -59,7 +59,7 @@ struct WideHistory: Codable, Sendable, Equatable {
   enum Step: Codable, Sendable, Equatable {
     /// Writes here, for a later sync to send.
     case write(Int, Act)
-    case together(Int, [Act])
+    case atomic(Int, [Act])
     case draft(Int, Act)
     case release(Int)
     /// Writes on the server first; `only` stores nothing here.
@@ -86,8 +86,8 @@ struct WideHistory: Codable, Sendable, Equatable {
   }
 
   enum SyncScopeName: String, Codable, Sendable { case both, push, pull }
-  enum QueryWay: String, Codable, Sendable { case networkOnly, syncThenCache, limited }
-  enum Decision: String, Codable, Sendable, CaseIterable { case retry, revert, acceptLocal, evict }
+  enum QueryWay: String, Codable, Sendable { case remote, syncThenLocal, limited }
+  enum Decision: String, Codable, Sendable, CaseIterable { case retry, revert, keepLocal, removeLocal }
 }
 
 extension WideHistory {
@@ -103,7 +103,7 @@ extension WideHistory {
 }
 
 extension WideHistory.SyncScopeName {
-  var scope: SyncScope {
+  var scope: SyncDirection {
     switch self {
     case .both: .both
     case .push: .push

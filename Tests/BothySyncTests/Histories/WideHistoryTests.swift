@@ -69,7 +69,7 @@ struct WideHistoryTests {
   @Test("A history is printed as a test that creates an equal history")
   func asTest() {
     let history = WideHistory(
-      seed: 7, devices: [.init(policy: .fieldMerge), .init(policy: .clientWins, scopes: ["box"])],
+      seed: 7, devices: [.init(policy: .fieldByField), .init(policy: .localWins, scopes: ["box"])],
       steps: [
         .write(0, .init(what: .create, record: 2)),
         .sync(1, .push, [.lostAnswer, .none], during: .init(what: .title, record: 0)),
@@ -82,8 +82,8 @@ struct WideHistoryTests {
             let found = try await WideRunner.problems(
               seed: 7,
               [
-                .init(policy: .fieldMerge, refusals: .keep, batch: 500, page: 1000, skew: 0, scopes: [""]),
-                .init(policy: .clientWins, refusals: .keep, batch: 500, page: 1000, skew: 0, scopes: ["box"]),
+                .init(policy: .fieldByField, refusals: .keep, batch: 500, page: 1000, skew: 0, scopes: [""]),
+                .init(policy: .localWins, refusals: .keep, batch: 500, page: 1000, skew: 0, scopes: ["box"]),
               ],
               [
                 .write(0, .init(what: .create, record: 2, place: 0)),

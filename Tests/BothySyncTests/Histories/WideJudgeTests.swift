@@ -6,7 +6,8 @@ import Testing
 /// Checks that the judge of the wide histories notices each kind of loss.
 @Suite("The judge of wide histories", .timeLimit(.minutes(5)))
 struct WideJudgeTests {
-  private func history(_ steps: [WideHistory.Step], _ policy: WideHistory.Policy = .fieldMerge) -> WideHistory
+  private func history(_ steps: [WideHistory.Step], _ policy: WideHistory.Policy = .fieldByField)
+    -> WideHistory
   {
     WideHistory(seed: 1, devices: [.init(policy: policy), .init(policy: policy)], steps: steps)
   }
@@ -54,7 +55,7 @@ struct WideJudgeTests {
   @Test("A deletion that vanishes is noticed")
   func undone() async throws {
     let found = try await problems(shared + [.write(1, act(.delete))]) { runner in
-      try runner.device(1).store.resolve(Sheet.record("r0"), .acceptLocal)
+      try runner.device(1).store.resolve(Sheet.record("r0"), .keepLocal)
     }
     #expect(found.contains { $0.hasPrefix("Lost in silence: the deletion") }, "\(found)")
   }
@@ -130,7 +131,7 @@ struct WideJudgeTests {
   func ghost() async throws {
     let found = try await problems(shared) { runner in
       try runner.device(0).store.store.write { try $0.insert(Sheet(id: "ghost")) }
-      try runner.device(0).store.resolve(Sheet.record("ghost"), .acceptLocal)
+      try runner.device(0).store.resolve(Sheet.record("ghost"), .keepLocal)
     }
     #expect(found.contains { $0.contains("ghost") && $0.contains("which the server has not") }, "\(found)")
   }

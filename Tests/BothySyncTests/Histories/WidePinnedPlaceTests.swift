@@ -9,18 +9,19 @@ struct WidePinnedPlaceTests {
     let found = try await WideRunner.problems(
       seed: 10874,
       [
-        .init(policy: .fieldMerge, refusals: .quarantine, batch: 2, page: 4, skew: 0, scopes: [""]),
-        .init(policy: .fieldMerge, refusals: .discard, batch: 3, page: 5, skew: 56346893, scopes: ["box"]),
-        .init(policy: .fieldMerge, refusals: .keep, batch: 4, page: 6, skew: -33354513, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .quarantine, batch: 2, page: 4, skew: 0, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .discard, batch: 3, page: 5, skew: 56346893, scopes: ["box"]),
+        .init(policy: .fieldByField, refusals: .keep, batch: 4, page: 6, skew: -33354513, scopes: [""]),
         .init(
-          policy: .fieldMerge, refusals: .keep, batch: 2, page: 4, skew: 15058488, scopes: ["Sheet", "box/1"]),
+          policy: .fieldByField, refusals: .keep, batch: 2, page: 4, skew: 15058488,
+          scopes: ["Sheet", "box/1"]),
       ],
       [
         .write(1, .init(what: .pen, record: 1, place: 1)),
         .sync(1, .both, [], during: nil),
         .sync(3, .both, [.duplicated, .duplicated, .none], during: nil),
         .write(3, .init(what: .move, record: 1, place: 2)),
-        .decide(3, 1, .evict),
+        .decide(3, 1, .removeLocal),
       ])
     #expect(found == [])
   }
@@ -30,9 +31,9 @@ struct WidePinnedPlaceTests {
     let found = try await WideRunner.problems(
       seed: 12182,
       [
-        .init(policy: .clientWins, refusals: .keep, batch: 5, page: 5, skew: 0, scopes: [""]),
-        .init(policy: .clientWins, refusals: .discard, batch: 6, page: 6, skew: -14608429, scopes: ["Sheet"]),
-        .init(policy: .clientWins, refusals: .quarantine, batch: 4, page: 1, skew: 15237520, scopes: [""]),
+        .init(policy: .localWins, refusals: .keep, batch: 5, page: 5, skew: 0, scopes: [""]),
+        .init(policy: .localWins, refusals: .discard, batch: 6, page: 6, skew: -14608429, scopes: ["Sheet"]),
+        .init(policy: .localWins, refusals: .quarantine, batch: 4, page: 1, skew: 15237520, scopes: [""]),
       ],
       [
         .online(1, .init(what: .title, record: 5, place: 1), only: false, [.lostAnswer, .busy]),
@@ -48,15 +49,15 @@ struct WidePinnedPlaceTests {
     let found = try await WideRunner.problems(
       seed: 14898,
       [
-        .init(policy: .fieldMerge, refusals: .quarantine, batch: 1, page: 6, skew: 0, scopes: ["box"]),
-        .init(policy: .fieldMerge, refusals: .keep, batch: 2, page: 4, skew: 14637871, scopes: [""]),
-        .init(policy: .fieldMerge, refusals: .keep, batch: 1, page: 2, skew: 15599418, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .quarantine, batch: 1, page: 6, skew: 0, scopes: ["box"]),
+        .init(policy: .fieldByField, refusals: .keep, batch: 2, page: 4, skew: 14637871, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .keep, batch: 1, page: 2, skew: 15599418, scopes: [""]),
       ],
       [
         .write(0, .init(what: .own, record: 5, place: 0)),
         .sync(0, .both, [], during: nil),
         .write(0, .init(what: .remake, record: 5, place: 0)),
-        .decide(0, 0, .acceptLocal),
+        .decide(0, 0, .keepLocal),
       ])
     #expect(found == [])
   }
@@ -66,14 +67,14 @@ struct WidePinnedPlaceTests {
     let found = try await WideRunner.problems(
       seed: 16928,
       [
-        .init(policy: .fieldMerge, refusals: .discard, batch: 1, page: 3, skew: 0, scopes: [""]),
-        .init(policy: .fieldMerge, refusals: .keep, batch: 6, page: 6, skew: 71778883, scopes: [""]),
-        .init(policy: .fieldMerge, refusals: .keep, batch: 6, page: 5, skew: -70308241, scopes: [""]),
-        .init(policy: .fieldMerge, refusals: .keep, batch: 4, page: 1, skew: -72652007, scopes: ["box"]),
+        .init(policy: .fieldByField, refusals: .discard, batch: 1, page: 3, skew: 0, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .keep, batch: 6, page: 6, skew: 71778883, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .keep, batch: 6, page: 5, skew: -70308241, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .keep, batch: 4, page: 1, skew: -72652007, scopes: ["box"]),
       ],
       [
         .write(1, .init(what: .count, record: 1, place: 2)),
-        .together(
+        .atomic(
           1,
           [
             .init(what: .count, record: 0, place: 0), .init(what: .pen, record: 4, place: 2),
@@ -91,19 +92,19 @@ struct WidePinnedPlaceTests {
     let found = try await WideRunner.problems(
       seed: 17073,
       [
-        .init(policy: .serverModifiedWins, refusals: .discard, batch: 6, page: 5, skew: 0, scopes: [""]),
+        .init(policy: .remoteWins, refusals: .discard, batch: 6, page: 5, skew: 0, scopes: [""]),
         .init(
-          policy: .serverModifiedWins, refusals: .quarantine, batch: 5, page: 1, skew: -44751403, scopes: [""]
+          policy: .remoteWins, refusals: .quarantine, batch: 5, page: 1, skew: -44751403, scopes: [""]
         ),
         .init(
-          policy: .serverModifiedWins, refusals: .quarantine, batch: 3, page: 1, skew: 35882965, scopes: [""]),
+          policy: .remoteWins, refusals: .quarantine, batch: 3, page: 1, skew: 35882965, scopes: [""]),
       ],
       [
         .online(1, .init(what: .count, record: 2, place: 0), only: false, []),
         .online(1, .init(what: .count, record: 3, place: 1), only: true, []),
         .sync(2, .both, [], during: nil),
         .write(2, .init(what: .move, record: 2, place: 2)),
-        .decide(2, 9, .acceptLocal),
+        .decide(2, 9, .keepLocal),
         .write(2, .init(what: .create, record: 2, place: 1)),
         .epoch,
       ])
@@ -115,10 +116,10 @@ struct WidePinnedPlaceTests {
     let found = try await WideRunner.problems(
       seed: 22094,
       [
-        .init(policy: .clientWins, refusals: .quarantine, batch: 6, page: 4, skew: 0, scopes: [""]),
-        .init(policy: .clientWins, refusals: .keep, batch: 4, page: 5, skew: -41786917, scopes: ["box"]),
-        .init(policy: .clientWins, refusals: .keep, batch: 2, page: 1, skew: 71091302, scopes: [""]),
-        .init(policy: .clientWins, refusals: .quarantine, batch: 2, page: 3, skew: -20120363, scopes: [""]),
+        .init(policy: .localWins, refusals: .quarantine, batch: 6, page: 4, skew: 0, scopes: [""]),
+        .init(policy: .localWins, refusals: .keep, batch: 4, page: 5, skew: -41786917, scopes: ["box"]),
+        .init(policy: .localWins, refusals: .keep, batch: 2, page: 1, skew: 71091302, scopes: [""]),
+        .init(policy: .localWins, refusals: .quarantine, batch: 2, page: 3, skew: -20120363, scopes: [""]),
       ],
       [
         .write(0, .init(what: .pen, record: 4, place: 0)),
@@ -132,19 +133,19 @@ struct WidePinnedPlaceTests {
     let found = try await WideRunner.problems(
       seed: 73835,
       [
-        .init(policy: .clientWins, refusals: .quarantine, batch: 1, page: 1, skew: 0, scopes: [""]),
-        .init(policy: .clientWins, refusals: .quarantine, batch: 5, page: 6, skew: 77645946, scopes: [""]),
+        .init(policy: .localWins, refusals: .quarantine, batch: 1, page: 1, skew: 0, scopes: [""]),
+        .init(policy: .localWins, refusals: .quarantine, batch: 5, page: 6, skew: 77645946, scopes: [""]),
         .init(
-          policy: .clientWins, refusals: .quarantine, batch: 3, page: 3, skew: 69465601,
+          policy: .localWins, refusals: .quarantine, batch: 3, page: 3, skew: 69465601,
           scopes: ["Sheet", "box/1"]),
       ],
       [
         .sync(0, .both, [.lostAnswer], during: .init(what: .count, record: 0, place: 2)),
         .write(2, .init(what: .note, record: 0, place: 1)),
-        .together(2, [.init(what: .late, record: 0, place: 2), .init(what: .create, record: 1, place: 2)]),
+        .atomic(2, [.init(what: .late, record: 0, place: 2), .init(what: .create, record: 1, place: 2)]),
         .sync(0, .both, [], during: nil),
         .online(2, .init(what: .move, record: 1, place: 1), only: false, []),
-        .together(
+        .atomic(
           0,
           [
             .init(what: .move, record: 0, place: 1), .init(what: .own, record: 3, place: 2),
@@ -183,10 +184,10 @@ struct WidePinnedPlaceTests {
     let found = try await WideRunner.problems(
       seed: 12182,
       [
-        .init(policy: .clientWins, refusals: .keep, batch: 5, page: 5, skew: 0, scopes: [""]),
+        .init(policy: .localWins, refusals: .keep, batch: 5, page: 5, skew: 0, scopes: [""]),
         .init(
-          policy: .clientWins, refusals: .discard, batch: 6, page: 6, skew: -14_608_429, scopes: ["Sheet"]),
-        .init(policy: .clientWins, refusals: .quarantine, batch: 4, page: 1, skew: 15_237_520, scopes: [""]),
+          policy: .localWins, refusals: .discard, batch: 6, page: 6, skew: -14_608_429, scopes: ["Sheet"]),
+        .init(policy: .localWins, refusals: .quarantine, batch: 4, page: 1, skew: 15_237_520, scopes: [""]),
       ],
       [
         .online(1, .init(what: .title, record: 5, place: 1), only: false, [.lostAnswer, .busy]),

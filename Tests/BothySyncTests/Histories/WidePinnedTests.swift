@@ -11,10 +11,10 @@ struct WidePinnedTests {
 
   @Test(
     "A container that gave way in a merge is reported like a text",
-    arguments: [WideHistory.Policy.changedFields, .throwing, .fieldMerge])
+    arguments: [WideHistory.Policy.changedFields, .throwing, .fieldByField])
   func place(policy: WideHistory.Policy) async throws {
     let found = try await WideRunner.problems(
-      [.init(policy: .fieldMerge), .init(policy: policy)],
+      [.init(policy: .fieldByField), .init(policy: policy)],
       [
         .write(0, act(.title, place: 2)), .write(1, act(.title, place: 0)), .write(1, act(.move, place: 1)),
         .sync(0, .both, [], during: nil), .sync(1, .both, [], during: nil),
@@ -25,7 +25,7 @@ struct WidePinnedTests {
   @Test("A deleted record whose insert is in doubt is deleted on the server too")
   func doubt() async throws {
     let found = try await WideRunner.problems(
-      [.init(policy: .fieldMerge), .init(policy: .fieldMerge)],
+      [.init(policy: .fieldByField), .init(policy: .fieldByField)],
       [
         .sync(0, .both, [], during: nil), .write(0, act(.create, place: 0)),
         .sync(0, .push, [.lostAnswer], during: nil), .write(0, act(.delete, place: 0)),
@@ -36,7 +36,7 @@ struct WidePinnedTests {
   @Test("A record deleted and recreated in one transaction keeps its new content")
   func madeAgain() async throws {
     let found = try await WideRunner.problems(
-      [.init(policy: .fieldMerge), .init(policy: .fieldMerge)],
+      [.init(policy: .fieldByField), .init(policy: .fieldByField)],
       [
         .write(1, act(.create, place: 0)), .sync(1, .both, [], during: nil),
         .write(0, act(.create, place: 0)),
@@ -48,7 +48,7 @@ struct WidePinnedTests {
   @Test("A device that pulled an empty space and wrote online follows its restore")
   func emptyThenRestored() async throws {
     let found = try await WideRunner.problems(
-      [.init(policy: .clientWins), .init(policy: .clientWins)],
+      [.init(policy: .localWins), .init(policy: .localWins)],
       [
         .sync(1, .both, [], during: nil),
         .online(1, .init(what: .create, record: 2, place: 2), only: false, []),
@@ -60,10 +60,10 @@ struct WidePinnedTests {
   @Test("An online save undone with pending work reports its own content")
   func undoneOnline() async throws {
     let found = try await WideRunner.problems(
-      [.init(policy: .lastModifiedWins, refusals: .discard, batch: 3, page: 4), .init(policy: .fieldMerge)],
+      [.init(policy: .latestWins, refusals: .discard, batch: 3, page: 4), .init(policy: .fieldByField)],
       [
         .refuse(true),
-        .together(
+        .atomic(
           0, [.init(what: .own, record: 3, place: 1), .init(what: .note, record: 0, place: 0)]),
         .write(0, .init(what: .note, record: 3, place: 2)),
         .online(0, .init(what: .title, record: 0, place: 0), only: false, []),
@@ -74,7 +74,7 @@ struct WidePinnedTests {
   @Test("A move that an online save loses to another device is reported")
   func moveLostOnline() async throws {
     let found = try await WideRunner.problems(
-      [.init(policy: .fieldMerge), .init(policy: .lastModifiedWins, batch: 1)],
+      [.init(policy: .fieldByField), .init(policy: .latestWins, batch: 1)],
       [
         .sync(0, .both, [], during: nil), .write(0, act(.title, place: 2)),
         .online(1, act(.title, place: 1), only: false, []), .write(0, act(.title, place: 1)),
@@ -86,7 +86,7 @@ struct WidePinnedTests {
   @Test("Deleting a record recreated where it wasn't kept spares the server's record")
   func deletedUnkept() async throws {
     let found = try await WideRunner.problems(
-      [.init(policy: .fieldMerge)],
+      [.init(policy: .fieldByField)],
       [
         .online(0, act(.late, place: 1), only: true, []), .write(0, act(.remake, place: 1)),
         .write(0, act(.delete, place: 1)),
@@ -104,7 +104,7 @@ struct WidePinnedTests {
       ],
       [
         .write(1, .init(what: .note, record: 5, place: 1)),
-        .together(
+        .atomic(
           2,
           [
             .init(what: .late, record: 5, place: 2), .init(what: .title, record: 5, place: 0),
@@ -119,7 +119,7 @@ struct WidePinnedTests {
   @Test("A field that another device cleared after a restore returns and is reported")
   func clearedAfterRestore() async throws {
     let found = try await WideRunner.problems(
-      [.init(policy: .clientWins), .init(policy: .fieldMerge, scopes: ["Sheet"])],
+      [.init(policy: .localWins), .init(policy: .fieldByField, scopes: ["Sheet"])],
       [
         .write(1, act(.note, place: 0)), .write(0, act(.own, place: 2)), .sync(1, .both, [], during: nil),
         .epoch, .write(1, act(.note, place: 1)),
@@ -141,7 +141,7 @@ struct WidePinnedTests {
         .online(0, .init(what: .own, record: 2, place: 1), only: false, []), .epoch,
         .online(2, .init(what: .count, record: 0, place: 1), only: true, []),
         .sync(1, .both, [.none, .late], during: .init(what: .title, record: 3, place: 1)),
-        .together(
+        .atomic(
           1, [.init(what: .clear, record: 2, place: 1), .init(what: .title, record: 1, place: 2)]),
         .write(0, .init(what: .title, record: 1, place: 1)),
       ])
@@ -153,16 +153,16 @@ struct WidePinnedTests {
     let found = try await WideRunner.problems(
       seed: 24,
       [
-        .init(policy: .clientWins, refusals: .keep, batch: 5, page: 3, skew: 0, scopes: ["box"]),
-        .init(policy: .clientWins, refusals: .keep, batch: 3, page: 2, skew: 20_482_626, scopes: [""]),
+        .init(policy: .localWins, refusals: .keep, batch: 5, page: 3, skew: 0, scopes: ["box"]),
+        .init(policy: .localWins, refusals: .keep, batch: 3, page: 2, skew: 20_482_626, scopes: [""]),
         .init(
-          policy: .clientWins, refusals: .quarantine, batch: 4, page: 6, skew: 75_871_095, scopes: [""]),
-        .init(policy: .clientWins, refusals: .keep, batch: 2, page: 1, skew: -33_484_388, scopes: [""]),
+          policy: .localWins, refusals: .quarantine, batch: 4, page: 6, skew: 75_871_095, scopes: [""]),
+        .init(policy: .localWins, refusals: .keep, batch: 2, page: 1, skew: -33_484_388, scopes: [""]),
       ],
       [
         .sync(2, .both, [], during: nil),
         .write(2, .init(what: .remake, record: 4, place: 2)),
-        .together(2, [.init(what: .move, record: 4, place: 1), .init(what: .own, record: 3, place: 0)]),
+        .atomic(2, [.init(what: .move, record: 4, place: 1), .init(what: .own, record: 3, place: 0)]),
         .killUntold(2, at: 8, [.none, .none]),
       ])
     #expect(found == [])
@@ -190,9 +190,9 @@ struct WidePinnedTests {
     let found = try await WideRunner.problems(
       seed: 2817,
       [
-        .init(policy: .fieldMerge, refusals: .discard, batch: 4, page: 3, scopes: ["box"]),
-        .init(policy: .fieldMerge, batch: 3, page: 2, skew: 10_661_423),
-        .init(policy: .fieldMerge, batch: 2, page: 1, skew: -18_229_266),
+        .init(policy: .fieldByField, refusals: .discard, batch: 4, page: 3, scopes: ["box"]),
+        .init(policy: .fieldByField, batch: 3, page: 2, skew: 10_661_423),
+        .init(policy: .fieldByField, batch: 2, page: 1, skew: -18_229_266),
       ],
       [
         .sync(0, .both, [], during: nil), .write(0, .init(what: .note, record: 5, place: 0)),
@@ -210,14 +210,14 @@ struct WidePinnedTests {
     let found = try await WideRunner.problems(
       seed: 1423,
       [
-        .init(policy: .fieldMerge, refusals: .discard, batch: 5, page: 2),
-        .init(policy: .fieldMerge, batch: 2, page: 2, skew: 35_971_384),
-        .init(policy: .fieldMerge, refusals: .quarantine, batch: 2, page: 2, skew: 78_574_488),
+        .init(policy: .fieldByField, refusals: .discard, batch: 5, page: 2),
+        .init(policy: .fieldByField, batch: 2, page: 2, skew: 35_971_384),
+        .init(policy: .fieldByField, refusals: .quarantine, batch: 2, page: 2, skew: 78_574_488),
       ],
       [
         .write(2, .init(what: .title, record: 2, place: 2)),
         .online(0, .init(what: .pen, record: 2, place: 0), only: false, []),
-        .together(
+        .atomic(
           2,
           [
             .init(what: .create, record: 4, place: 1), .init(what: .create, record: 3, place: 1),
@@ -234,13 +234,13 @@ struct WidePinnedTests {
       seed: 2610,
       [
         .init(policy: .throwing, batch: 3, page: 4),
-        .init(policy: .fieldMerge, batch: 2, page: 3, skew: 85_669_804, scopes: ["Sheet"]),
+        .init(policy: .fieldByField, batch: 2, page: 3, skew: 85_669_804, scopes: ["Sheet"]),
       ],
       [
-        .together(
+        .atomic(
           1, [.init(what: .title, record: 4, place: 1), .init(what: .pen, record: 5, place: 1)]),
         .draft(1, .init(what: .remake, record: 4, place: 2)),
-        .together(1, [.init(what: .create, record: 4, place: 1), .init(what: .own, record: 2, place: 0)]),
+        .atomic(1, [.init(what: .create, record: 4, place: 1), .init(what: .own, record: 2, place: 0)]),
       ])
     #expect(found == [])
   }
@@ -249,8 +249,8 @@ struct WidePinnedTests {
   func movedMeanwhile() async throws {
     let found = try await WideRunner.problems(
       [
-        .init(policy: .lastModifiedWins), .init(policy: .throwing, page: 2, scopes: ["Sheet", "box"]),
-        .init(policy: .fieldMerge), .init(policy: .throwing),
+        .init(policy: .latestWins), .init(policy: .throwing, page: 2, scopes: ["Sheet", "box"]),
+        .init(policy: .fieldByField), .init(policy: .throwing),
       ],
       [
         .write(3, act(.late, place: 0)), .sync(3, .both, [], during: nil), .refresh(1, []),

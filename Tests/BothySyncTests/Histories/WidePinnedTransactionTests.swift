@@ -10,13 +10,13 @@ struct WidePinnedTransactionTests {
       seed: 9431,
       [
         .init(
-          policy: .fieldMerge, refusals: .discard, batch: 4, page: 2, skew: 0, scopes: ["Sheet", "box/1"]),
-        .init(policy: .fieldMerge, refusals: .quarantine, batch: 6, page: 5, skew: 79369542, scopes: [""]),
-        .init(policy: .fieldMerge, refusals: .discard, batch: 3, page: 3, skew: 10632793, scopes: [""]),
+          policy: .fieldByField, refusals: .discard, batch: 4, page: 2, skew: 0, scopes: ["Sheet", "box/1"]),
+        .init(policy: .fieldByField, refusals: .quarantine, batch: 6, page: 5, skew: 79369542, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .discard, batch: 3, page: 3, skew: 10632793, scopes: [""]),
       ],
       [
         .write(1, .init(what: .note, record: 1, place: 1)),
-        .together(
+        .atomic(
           1,
           [
             .init(what: .note, record: 1, place: 1), .init(what: .note, record: 3, place: 2),
@@ -43,7 +43,7 @@ struct WidePinnedTransactionTests {
       ],
       [
         .write(0, .init(what: .count, record: 3, place: 1)),
-        .together(0, [.init(what: .create, record: 3, place: 2), .init(what: .note, record: 0, place: 0)]),
+        .atomic(0, [.init(what: .create, record: 3, place: 2), .init(what: .note, record: 0, place: 0)]),
         .online(0, .init(what: .create, record: 4, place: 1), only: false, []),
         .write(0, .init(what: .create, record: 3, place: 1)),
         .sync(0, .both, [.none, .lostRequest], during: nil),
@@ -58,21 +58,21 @@ struct WidePinnedTransactionTests {
       seed: 15258,
       [
         .init(
-          policy: .serverModifiedWins, refusals: .quarantine, batch: 2, page: 5, skew: 0,
+          policy: .remoteWins, refusals: .quarantine, batch: 2, page: 5, skew: 0,
           scopes: ["Sheet", "box"]),
         .init(
-          policy: .serverModifiedWins, refusals: .quarantine, batch: 3, page: 6, skew: -82006517, scopes: [""]
+          policy: .remoteWins, refusals: .quarantine, batch: 3, page: 6, skew: -82006517, scopes: [""]
         ),
         .init(
-          policy: .serverModifiedWins, refusals: .discard, batch: 1, page: 1, skew: -26081449, scopes: [""]),
+          policy: .remoteWins, refusals: .discard, batch: 1, page: 1, skew: -26081449, scopes: [""]),
         .init(
-          policy: .serverModifiedWins, refusals: .quarantine, batch: 5, page: 4, skew: -34908768, scopes: [""]
+          policy: .remoteWins, refusals: .quarantine, batch: 5, page: 4, skew: -34908768, scopes: [""]
         ),
       ],
       [
         .write(1, .init(what: .remake, record: 4, place: 0)),
         .refuse(true),
-        .together(
+        .atomic(
           1,
           [
             .init(what: .note, record: 4, place: 1), .init(what: .title, record: 5, place: 2),
@@ -89,19 +89,19 @@ struct WidePinnedTransactionTests {
     let found = try await WideRunner.problems(
       seed: 29292,
       [
-        .init(policy: .clientWins, refusals: .discard, batch: 4, page: 6, skew: 0, scopes: [""]),
+        .init(policy: .localWins, refusals: .discard, batch: 4, page: 6, skew: 0, scopes: [""]),
         .init(
           policy: .changedFields, refusals: .quarantine, batch: 5, page: 2, skew: 4702040, scopes: ["Sheet"]),
         .init(policy: .changedFields, refusals: .quarantine, batch: 5, page: 5, skew: 9403014, scopes: [""]),
       ],
       [
-        .together(
+        .atomic(
           0,
           [
             .init(what: .remake, record: 4, place: 1), .init(what: .title, record: 0, place: 2),
             .init(what: .note, record: 4, place: 2),
           ]),
-        .together(1, [.init(what: .count, record: 2, place: 1), .init(what: .create, record: 4, place: 2)]),
+        .atomic(1, [.init(what: .count, record: 2, place: 1), .init(what: .create, record: 4, place: 2)]),
         .online(0, .init(what: .own, record: 0, place: 1), only: false, []),
         .refuse(true),
         .sync(1, .both, [], during: nil),
@@ -115,10 +115,10 @@ struct WidePinnedTransactionTests {
     let found = try await WideRunner.problems(
       seed: 13851,
       [
-        .init(policy: .fieldMerge, refusals: .discard, batch: 3, page: 1, skew: 0, scopes: [""]),
-        .init(policy: .fieldMerge, refusals: .discard, batch: 6, page: 1, skew: -75338709, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .discard, batch: 3, page: 1, skew: 0, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .discard, batch: 6, page: 1, skew: -75338709, scopes: [""]),
         .init(
-          policy: .fieldMerge, refusals: .discard, batch: 2, page: 4, skew: -71866571,
+          policy: .fieldByField, refusals: .discard, batch: 2, page: 4, skew: -71866571,
           scopes: ["Sheet", "box"]),
       ],
       [
@@ -136,11 +136,11 @@ struct WidePinnedTransactionTests {
     let found = try await WideRunner.problems(
       seed: 29439,
       [
-        .init(policy: .serverModifiedWins, refusals: .discard, batch: 3, page: 5, skew: 0, scopes: [""]),
-        .init(policy: .clientWins, refusals: .discard, batch: 6, page: 5, skew: -81864912, scopes: [""]),
+        .init(policy: .remoteWins, refusals: .discard, batch: 3, page: 5, skew: 0, scopes: [""]),
+        .init(policy: .localWins, refusals: .discard, batch: 6, page: 5, skew: -81864912, scopes: [""]),
         .init(
           policy: .throwing, refusals: .keep, batch: 6, page: 6, skew: 23615351, scopes: ["Sheet", "box/1"]),
-        .init(policy: .clientWins, refusals: .quarantine, batch: 2, page: 2, skew: -83100, scopes: [""]),
+        .init(policy: .localWins, refusals: .quarantine, batch: 2, page: 2, skew: -83100, scopes: [""]),
       ],
       [
         .online(3, .init(what: .note, record: 4, place: 2), only: false, []),
@@ -155,17 +155,18 @@ struct WidePinnedTransactionTests {
     let found = try await WideRunner.problems(
       seed: 18938,
       [
-        .init(policy: .fieldMerge, refusals: .quarantine, batch: 1, page: 1, skew: 0, scopes: ["box/1"]),
-        .init(policy: .fieldMerge, refusals: .quarantine, batch: 4, page: 3, skew: -84_320_901, scopes: [""]),
-        .init(policy: .fieldMerge, refusals: .discard, batch: 1, page: 1, skew: -75_827_877, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .quarantine, batch: 1, page: 1, skew: 0, scopes: ["box/1"]),
+        .init(
+          policy: .fieldByField, refusals: .quarantine, batch: 4, page: 3, skew: -84_320_901, scopes: [""]),
+        .init(policy: .fieldByField, refusals: .discard, batch: 1, page: 1, skew: -75_827_877, scopes: [""]),
       ],
       [
         .write(0, .init(what: .late, record: 4, place: 2)),
         .online(0, .init(what: .create, record: 5, place: 1), only: false, []),
         .sync(0, .both, [], during: nil),
-        .together(0, [.init(what: .delete, record: 4, place: 1), .init(what: .late, record: 5, place: 2)]),
+        .atomic(0, [.init(what: .delete, record: 4, place: 1), .init(what: .late, record: 5, place: 2)]),
         .write(0, .init(what: .count, record: 4, place: 0)),
-        .decide(0, 4, .acceptLocal),
+        .decide(0, 4, .keepLocal),
       ])
     #expect(found == [])
   }

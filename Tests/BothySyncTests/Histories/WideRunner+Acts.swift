@@ -5,7 +5,7 @@ import Synchronization
 
 /// The acts of people.
 extension WideRunner {
-  func write(_ index: Int, _ acts: [WideHistory.Act], _ delivery: Delivery) throws {
+  func write(_ index: Int, _ acts: [WideHistory.Act], _ delivery: WriteGrouping) throws {
     let intent = intent
     var deeds: [Int] = []
     try device(index).store.write(delivery) { transaction in
@@ -116,7 +116,7 @@ extension WideRunner {
 
   func release(_ index: Int) throws {
     let store = device(index).store
-    let held = try store.outbox().map(\.record).filter { try store.state(of: $0) == .draft }
+    let held = try store.outboxEntries().map(\.record).filter { try store.state(of: $0) == .draft }
     try store.release(held)
     if !held.isEmpty { count("release") }
   }
@@ -131,10 +131,10 @@ extension WideRunner {
       return
     }
     let number = intent.begin(deed)
-    let options = RequestOptions(savePolicy: only ? .networkOnly : .networkThenCache)
+    let options = RequestOptions(writePolicy: only ? .remote : .remoteThenLocal)
     count(only ? "onlineOnly" : "online")
     let wasPending = try store.isPending(Sheet.record(id))
-    let receipt: SaveReceipt
+    let receipt: SaveReceipt<AnyRecord>
     do {
       if deed.isDeletion {
         receipt = try await store.delete(Sheet.record(id), options: options)
@@ -142,7 +142,8 @@ extension WideRunner {
         receipt = try await store.move(Sheet.record(id), to: place, options: options)
       } else if let after {
         receipt = try await store.save(
-          after, in: deed.isCreation ? deed.container : nil, options: options)
+          after, in: deed.isCreation ? deed.container : nil, options: options
+        ).untyped
       } else {
         return
       }

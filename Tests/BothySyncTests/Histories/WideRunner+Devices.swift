@@ -9,17 +9,17 @@ extension WideRunner {
     let store = device(index).store
     count("query")
     switch way {
-    case .networkOnly:
+    case .remote:
       _ = try await store.fetchResult(
-        RecordQuery<Sheet>(), options: RequestOptions(fetchPolicy: .networkOnly))
+        RecordQuery<Sheet>(), options: RequestOptions(readPolicy: .remote))
     case .limited:
       var query = AnyQuery("Sheet")
       query.limit = 2
-      _ = try await store.fetchResult(query, options: RequestOptions(fetchPolicy: .networkElseCache))
-    case .syncThenCache:
+      _ = try await store.fetchResult(query, options: RequestOptions(readPolicy: .remoteElseLocal))
+    case .syncThenLocal:
       // The report of such a read's sync reaches those who listen to the store.
       hear(await store.sync(.both, ifRunning: .join), index)
-      _ = try await store.fetchResult(RecordQuery<Sheet>(), options: RequestOptions(fetchPolicy: .cacheOnly))
+      _ = try await store.fetchResult(RecordQuery<Sheet>(), options: RequestOptions(readPolicy: .local))
     }
   }
 
@@ -36,15 +36,16 @@ extension WideRunner {
 
   func purge(_ index: Int, _ record: Int, _ pending: Bool) throws {
     let store = device(index).store
-    let before = try store.outbox()
+    let before = try store.outboxEntries()
     let result = try store.purge(Sheet.record("r\(record)"), includingPending: pending)
     if result.removed > 0 { count("purge") }
-    if try pending && forget(before, index, "purged", store.outbox()) { count("forced purge") }
+    if try pending && forget(before, index, "purged", store.outboxEntries()) { count("forced purge") }
   }
 
   /// Marks changes that are no longer pending as decided: those of one record, and those written together with it.
   /// Returns true if any were.
-  private func forget(_ before: [OutboxEntry], _ index: Int, _ why: String, _ after: [OutboxEntry]) -> Bool {
+  private func forget(_ before: [Outbox.Entry], _ index: Int, _ why: String, _ after: [Outbox.Entry]) -> Bool
+  {
     // After the first change of a record ends, another may have taken its place.
     let left = Set(after.map { "\($0.record) \($0.revision)" })
     let gone = before.filter { !left.contains("\($0.record) \($0.revision)") }.map(\.record)
@@ -53,21 +54,21 @@ extension WideRunner {
   }
 
   func decide(_ index: Int, _ number: Int, _ decision: WideHistory.Decision) throws {
-    guard let resolution = Resolution(rawValue: decision.rawValue) else {
+    guard let resolution = Outbox.Decision(rawValue: decision.rawValue) else {
       return intent.complain("There is no resolution \(decision.rawValue).")
     }
     let store = device(index).store
-    let before = try store.outbox()
+    let before = try store.outboxEntries()
     guard !before.isEmpty else { return }
     let entry = before[number % before.count]
     // A record made here and accepted as synced stays here alone, by design.
-    if resolution == .acceptLocal && before.contains(where: { $0.kind == .insert }) { return }
+    if resolution == .keepLocal && before.contains(where: { $0.kind == .insert }) { return }
     try store.resolve(entry.record, resolution)
     intent.note("  decided \(decision.rawValue) about \(entry.record.id)")
     count("decision \(decision.rawValue)")
-    if resolution == .acceptLocal { keepsOwn.insert(index) }
+    if resolution == .keepLocal { keepsOwn.insert(index) }
     guard resolution != .retry else { return }
-    _ = forget(before, index, decision.rawValue, try store.outbox())
+    _ = forget(before, index, decision.rawValue, try store.outboxEntries())
   }
 
   func restart(_ index: Int) throws {

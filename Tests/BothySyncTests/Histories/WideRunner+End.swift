@@ -27,16 +27,17 @@ extension WideRunner {
         // its own content, records that moved outside its scopes, and records that were deleted and forgotten. A person
         // decides.
         if report.skipped?.name == "otherServer",
-          keepsOwn.contains(index) || happened["compaction"] != nil || !store.followedScopes.contains(.space)
+          keepsOwn.contains(index) || happened["compaction"] != nil
+            || !store.followedScopes.contains(.everything)
         {
-          hear(try await store.adoptServer(), index)
+          hear(try await store.maintenance.adoptServer(), index)
         }
         try readJournals()
       }
     }
     var problems: [String] = []
     for index in world.devices.indices { problems += try await differences(index) }
-    let pending = try world.devices.map { Set(try $0.store.outbox().map(\.record.id)) }
+    let pending = try world.devices.map { Set(try $0.store.outboxEntries().map(\.record.id)) }
     problems += intent.lost { pending[$0].contains($1) }
     return problems
   }
@@ -45,7 +46,7 @@ extension WideRunner {
   private func differences(_ index: Int) async throws -> [String] {
     let device = device(index)
     var problems: [String] = []
-    for entry in try device.store.outbox() {
+    for entry in try device.store.outboxEntries() {
       problems.append("\(device.name) still has the \(entry.kind) of \(entry.record.id)")
     }
     let scopes = device.store.followedScopes

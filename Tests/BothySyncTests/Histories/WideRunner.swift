@@ -46,8 +46,8 @@ final class WideRunner {
     }
   }
 
-  private func configuration(of index: Int, _ device: WideHistory.Device) -> SyncConfiguration {
-    var configuration = SyncConfiguration.quiet
+  private func configuration(of index: Int, _ device: WideHistory.Device) -> SyncOptions {
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(policy(of: index, device.policy))
     configuration.batchSize = device.batch
     configuration.pageSize = device.page
@@ -67,11 +67,11 @@ final class WideRunner {
 
   private func policy(of index: Int, _ policy: WideHistory.Policy) -> MergePolicy {
     switch policy {
-    case .fieldMerge: return .fieldMerge
-    case .serverModifiedWins: return .serverModifiedWins
-    case .clientWins: return .clientWins
-    case .changedFields: return .clientWins(.changedFields)
-    case .lastModifiedWins: return .lastModifiedWins
+    case .fieldByField: return .fieldByField
+    case .remoteWins: return .remoteWins
+    case .localWins: return .localWins
+    case .changedFields: return .localWins(.changedFields)
+    case .latestWins: return .latestWins
     case .throwing:
       let own = switches[index]
       return .custom { context in
@@ -88,8 +88,8 @@ final class WideRunner {
     }
   }
 
-  static func scopes(_ names: [String]) -> [PullScope] {
-    names.map { PullScope(container: $0, includesChildren: true) }
+  static func scopes(_ names: [String]) -> [SyncScope] {
+    names.map { SyncScope(container: $0, includesChildren: true) }
   }
 
   /// Returns the problems of a history, or an empty array.
@@ -139,9 +139,9 @@ final class WideRunner {
 
   private func take(_ step: WideHistory.Step) async throws {
     switch step {
-    case .write(let index, let act): try write(index, [act], .separately)
-    case .together(let index, let acts):
-      try write(index, acts, .together)
+    case .write(let index, let act): try write(index, [act], .independent)
+    case .atomic(let index, let acts):
+      try write(index, acts, .atomic)
       count("together")
     case .draft(let index, let act): try await draft(index, act)
     case .release(let index): try release(index)
@@ -185,7 +185,7 @@ final class WideRunner {
     }
   }
 
-  private func sync(_ index: Int, _ scope: SyncScope, during act: WideHistory.Act?) async throws {
+  private func sync(_ index: Int, _ scope: SyncDirection, during act: WideHistory.Act?) async throws {
     let device = device(index)
     if let act {
       let planned = Mutex<WideHistory.Act?>(act)

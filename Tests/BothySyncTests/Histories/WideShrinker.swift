@@ -66,7 +66,7 @@ extension WideHistory.Step {
       return steps
     case .online(let device, let act, let only, let faults):
       return faults.isEmpty ? [] : [.online(device, act, only: only, [])]
-    case .together(let device, let acts): return acts.map { .write(device, $0) }
+    case .atomic(let device, let acts): return acts.map { .write(device, $0) }
     case .kill(let device, _, let faults), .killUntold(let device, _, let faults):
       return [.restart(device), .sync(device, .both, faults, during: nil)]
     case .query(let device, _, _): return [.sync(device, .both, [], during: nil)]

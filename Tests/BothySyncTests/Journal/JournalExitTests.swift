@@ -31,7 +31,7 @@ struct JournalExitTests {
     #expect(Self.name(entry.outcome) == exit.outcome)
     #expect(entry.lostFields.map(\.name) == exit.lost)
     #expect(entry.isFinal == (exit.cause != .refused))
-    #expect(try store.outbox().allSatisfy { $0.reason != nil })
+    #expect(try store.outboxEntries().allSatisfy { $0.reason != nil })
   }
 
   @Test("Each cause in the journal has a story")
@@ -41,7 +41,7 @@ struct JournalExitTests {
 
   /// Returns a pair on which T1 and T2 were changed here, in one transaction or not, and T1 by others too.
   private static func conflict(
-    _ delivery: Delivery = .separately, _ configure: (inout SyncConfiguration) -> Void = { _ in }
+    _ delivery: WriteGrouping = .independent, _ configure: (inout SyncOptions) -> Void = { _ in }
   ) async throws -> Pair {
     let pair = try await Pair.sharing(["T1", "T2"], configure)
     try pair.b.retitle("theirs")
@@ -85,8 +85,8 @@ struct JournalExitTests {
       let pair = try await conflict()
       return (pair.a.store, pair.world)
     },
-    Exit(cause: .together, outcome: "overwritten", lost: ["title"]) {
-      let pair = try await conflict(.together)
+    Exit(cause: .atomic, outcome: "overwritten", lost: ["title"]) {
+      let pair = try await conflict(.atomic)
       return (pair.a.store, pair.world)
     },
     Exit(cause: .rejectionPolicy, outcome: "rejected", lost: ["note"]) {
@@ -104,12 +104,12 @@ struct JournalExitTests {
     },
     Exit(cause: .keptLocal, outcome: "withdrawn", lost: ["title"]) {
       let pair = try await edited()
-      try pair.a.store.resolve(.note(), .acceptLocal)
+      try pair.a.store.resolve(.note(), .keepLocal)
       return (pair.a.store, pair.world)
     },
     Exit(cause: .evicted, outcome: "withdrawn", lost: ["title"]) {
       let pair = try await edited()
-      try pair.a.store.resolve(.note(), .evict)
+      try pair.a.store.resolve(.note(), .removeLocal)
       return (pair.a.store, pair.world)
     },
     Exit(cause: .orphaned, outcome: "overwritten", lost: ["name", "parent"]) {
@@ -148,7 +148,7 @@ struct JournalExitTests {
       remote.target = InProcessRemote(
         Authority(ledger: try SQLiteLedger(at: folder.path + "/2.sqlite"), now: VirtualTime().reader()))
       await store.sync()
-      try await store.adoptServer()
+      try await store.maintenance.adoptServer()
       return (store, folder)
     },
     Exit(cause: .unsendable, outcome: "withdrawn") {
@@ -161,7 +161,7 @@ struct JournalExitTests {
     },
     Exit(cause: .online, outcome: "accepted") {
       let pair = try await Pair.sharing()
-      try await pair.a.store.save(Note(id: "T1", "mine"), options: .saving(.networkThenCache))
+      try await pair.a.store.save(Note(id: "T1", "mine"), options: .saving(.remoteThenLocal))
       return (pair.a.store, pair.world)
     },
     Exit(cause: .typeDropped, outcome: "withdrawn") {

@@ -60,7 +60,7 @@ struct JournalKeepingTests {
     let kept = try pair.a.store.journal.entries()
     #expect(kept.map(\.record) == [.note("T9")])
     #expect(kept.allSatisfy { $0.number > last })
-    try await pair.a.store.reset()
+    try await pair.a.store.maintenance.reset()
     #expect(try pair.a.store.journal.entries().isEmpty)
     #expect(try pair.a.store.journal.lastNumber() == kept.first?.number)
   }
@@ -99,7 +99,7 @@ struct JournalKeepingTests {
     #expect(try await reader.next()?.record == .note("T2"))
     // This decision touches no record.
     try pair.a.retitle("mine")
-    try pair.a.store.resolve(.note(), .acceptLocal)
+    try pair.a.store.resolve(.note(), .keepLocal)
     let second = try #require(try await reader.next())
     #expect(second.cause == .keptLocal)
     try pair.a.restart()

@@ -11,7 +11,7 @@ struct JournalRestoreTests {
   private func lost(
     theirs: (SimulatedDevice) throws -> Void = { try $0.retitle("theirs") },
     mine: (SimulatedDevice) throws -> Void = { try $0.retitle("mine") },
-    configure: (inout SyncConfiguration) -> Void = { _ in }
+    configure: (inout SyncOptions) -> Void = { _ in }
   ) async throws -> Pair {
     let pair = try await Pair.sharing(["T1"], configure)
     try theirs(pair.b)
@@ -187,12 +187,12 @@ struct JournalRestoreTests {
     let store = pair.a.store
     try pair.a.insert("T1", "mine", note: "refused")
     await store.sync()
-    try store.resolve(.note(), .acceptLocal)
+    try store.resolve(.note(), .keepLocal)
     await store.sync()
     pair.world.setRules(AuthorityRules())
     let entry = try #require(try store.journal.entries(losing: true).first)
     let receipt = try await store.journal.restore(entry)
-    #expect(receipt.state == .pending)
+    #expect(receipt.known == .pending)
     await store.sync()
     #expect(try await pair.serverTitle() == "mine")
   }
@@ -214,8 +214,8 @@ struct JournalRestoreTests {
     let new = StoreSchema(
       version: 2, types: [TypeSchema("Note", fields: [FieldSchema("title", .text), colour])])
     let world = try SimulatedWorld()
-    var configuration = SyncConfiguration.quiet
-    configuration.mergePolicies = MergePolicies(.serverModifiedWins)
+    var configuration = SyncOptions.quiet
+    configuration.mergePolicies = MergePolicies(.remoteWins)
     let newer = try world.addDevice("newer", schema: new, configuration: configuration)
     let older = try world.addDevice("older", schema: old, configuration: configuration)
     try newer.put(AnyRecord("Note", id: "T1", ["title": "a", "colour": "red"]))

@@ -14,14 +14,14 @@ struct SyncLogTests {
     return device.failPoints.passed.count { $0.step == .begin } - before
   }
 
-  private func log(_ device: SimulatedDevice) throws -> [SyncRun] {
-    try device.store.recentSyncs(limit: .max)
+  private func log(_ device: SimulatedDevice) async throws -> [SyncRun] {
+    try await device.store.maintenance.syncHistory(limit: .max)
   }
 
   @Test("A sync that moved records is recorded with its work, time and process")
   func noted() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
-    let first = try #require(try log(pair.a).first)
+    let first = try #require(try await log(pair.a).first)
     #expect(first.pulled == 1 && first.problem == nil && first.began == pair.world.time.now)
     pair.world.time.advance(by: 5000)
     let time = pair.world.time
@@ -29,7 +29,7 @@ struct SyncLogTests {
     try pair.a.insert("T2", "mine")
     try pair.a.insert("T3", "mine", note: "refused")
     let report = await pair.a.store.sync()
-    let run = try #require(try log(pair.a).first)
+    let run = try #require(try await log(pair.a).first)
     #expect(run.pushed == 1 && run.pulled == report.pulled && run.refused == 1 && run.problem == nil)
     #expect(run.requests == report.requests && run.count == 1 && run.id > first.id)
     #expect(run.began == first.began + 5000 && run.ended == run.began + Int64(20 * report.requests))
@@ -39,43 +39,43 @@ struct SyncLogTests {
   @Test("A sync without work writes nothing to the log, however often it runs")
   func idle() async throws {
     let pair = try await Pair.sharing()
-    let before = try log(pair.a)
+    let before = try await log(pair.a)
     pair.a.remote.isOffline = true
     await pair.a.store.sync()
     pair.a.remote.isOffline = false
     let recovering = await transactions(of: pair.a) { await pair.a.store.sync() }
-    #expect(try log(pair.a).count == before.count + 2)
-    let known = try log(pair.a)
+    #expect(try await log(pair.a).count == before.count + 2)
+    let known = try await log(pair.a)
     for _ in 0..<5 {
       pair.world.time.advance(by: 30_000)
       let idle = await transactions(of: pair.a) { await pair.a.store.sync() }
       #expect(idle == recovering - 1)
     }
-    #expect(try log(pair.a) == known)
+    #expect(try await log(pair.a) == known)
   }
 
   @Test("Equal failures share a row, whose count is written once a minute at most")
   func repeated() async throws {
     let pair = try await Pair.sharing()
     let start = pair.world.time.now
-    let known = try log(pair.a).count
+    let known = try await log(pair.a).count
     pair.a.remote.isOffline = true
     var counts: [Int] = []
     var writes: [Int] = []
     for _ in 0..<6 {
       writes.append(await transactions(of: pair.a) { await pair.a.store.sync() })
-      counts.append(try #require(try log(pair.a).first).count)
+      counts.append(try #require(try await log(pair.a).first).count)
       pair.world.time.advance(by: 30_000)
     }
     #expect(counts == [1, 1, 3, 3, 5, 5])
     let least = try #require(writes.min())
     #expect(writes.map { $0 - least } == [1, 0, 1, 0, 1, 0])
-    let row = try #require(try log(pair.a).first)
+    let row = try #require(try await log(pair.a).first)
     #expect(row.problem?.name == "unreachable" && row.began == start && row.ended == start + 120_000)
     // Failures that were not counted yet are written with the next row.
     pair.a.remote.isOffline = false
     await pair.a.store.sync()
-    let after = try log(pair.a)
+    let after = try await log(pair.a)
     #expect(after.count == known + 2 && after[0].problem == nil)
     #expect(after[1].count == 6 && after[1].ended == start + 150_000)
   }
@@ -98,7 +98,7 @@ struct SyncLogTests {
       at: folder.path + "/log.sqlite", schema: .notes, remote: remote, configuration: .quiet,
       clock: SyncClock(now: world.time.reader()))
     for _ in 0..<4 { await store.sync() }
-    let problems = try store.recentSyncs().compactMap(\.problem)
+    let problems = try await store.maintenance.syncHistory().compactMap(\.problem)
     #expect(
       problems.map(\.name) == ["updateRequired", "wrongAccount", "serverError", "authenticationRequired"])
     #expect(problems[0] == .updateRequired("Too old."))
@@ -117,8 +117,9 @@ struct SyncLogTests {
     for _ in 0..<2 { #expect(await pair.a.store.sync().skipped == .paused) }
     try pair.a.store.resume()
     await pair.a.store.sync()
-    #expect(try log(pair.a).prefix(2).map(\.problem) == [nil, .paused])
-    #expect(try log(pair.a)[1].requests == 0 && log(pair.a)[1].count == 2)
+    #expect(try await log(pair.a).prefix(2).map(\.problem) == [nil, .paused])
+    let paused = try await log(pair.a)[1]
+    #expect(paused.requests == 0 && paused.count == 2)
   }
 
   @Test("A running store records once that the policy forbids the network")
@@ -128,7 +129,7 @@ struct SyncLogTests {
       $0.triggers = [.save]
     }
     let store = pair.a.store
-    let known = try log(pair.a).count
+    let known = try await log(pair.a).count
     let feed = NetworkFeed(NetworkState(.reachable, expensive: true))
     let clock = VirtualClock()
     let running = Task { await store.run(reachability: feed, clock: clock) }
@@ -139,7 +140,7 @@ struct SyncLogTests {
     }
     running.cancel()
     await running.value
-    let whole = try log(pair.a)
+    let whole = try await log(pair.a)
     #expect(whole.count == known + 1 && whole.first?.problem == .expensiveNetwork)
     #expect(try store.syncStanding().failing?.reason == .expensiveNetwork)
   }
@@ -151,27 +152,27 @@ struct SyncLogTests {
     let latch = Latch()
     pair.a.remote.setBeforeSending { _ in await latch.pass() }
     let store = pair.a.store
-    let known = try log(pair.a).count
+    let known = try await log(pair.a).count
     let first = Task { await store.sync() }
     await latch.reached()
     let second = Task { await store.sync() }
     try await until { store.joinedCount == 1 }
     latch.open()
     #expect(await first.value == second.value)
-    #expect(try log(pair.a).count == known + 1)
+    #expect(try await log(pair.a).count == known + 1)
   }
 
   @Test("A sync cancelled while running is recorded, one cancelled before it began isn't")
   func cancelled() async throws {
     let pair = try await Pair.sharing()
     let store = pair.a.store
-    let known = try log(pair.a)
+    let known = try await log(pair.a)
     let never = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       return await store.sync()
     }
     #expect(await never.value.skipped == .cancelled)
-    #expect(try log(pair.a) == known)
+    #expect(try await log(pair.a) == known)
     try pair.a.retitle("mine")
     let latch = Latch()
     pair.a.remote.setBeforeSending { _ in await latch.pass() }
@@ -181,7 +182,7 @@ struct SyncLogTests {
     pair.world.time.advance(by: 15_000)
     latch.open()
     #expect(await under.value.skipped == .cancelled)
-    #expect(try log(pair.a).first?.problem == .cancelled)
+    #expect(try await log(pair.a).first?.problem == .cancelled)
   }
 
   @Test("The log is bounded, and many successes do not remove the failures before them")
@@ -194,15 +195,15 @@ struct SyncLogTests {
       try pair.a.retitle("title \(number)")
       await pair.a.store.sync()
     }
-    let whole = try log(pair.a)
+    let whole = try await log(pair.a)
     #expect(whole.count == 151 && whole.last?.problem?.name == "unreachable")
     #expect(whole.map(\.id) == whole.map(\.id).sorted(by: >))
-    #expect(try pair.a.store.recentSyncs().count == 50)
+    #expect(try await pair.a.store.maintenance.syncHistory().count == 50)
     // Failures are bounded as well. Reasons that alternate have a row each.
     let calls = Calls()
     pair.a.remote.plan { .status(calls.add() % 2 == 0 ? 401 : 500, retryAfter: nil) }
     for _ in 0..<170 { await pair.a.store.sync() }
-    #expect(try log(pair.a).count == 300)
+    #expect(try await log(pair.a).count == 300)
     #expect(try pair.a.store.syncStanding().lastEndedWell != nil)
   }
 
@@ -211,14 +212,14 @@ struct SyncLogTests {
     let pair = try await Pair.sharing()
     pair.a.remote.isOffline = true
     await pair.a.store.sync()
-    let known = try log(pair.a)
+    let known = try await log(pair.a)
     try pair.a.restart()
-    #expect(try log(pair.a) == known)
+    #expect(try await log(pair.a) == known)
     let beside = try SyncedStore(existing: pair.a.path, remote: ScriptedRemote(), configuration: .quiet)
-    #expect(try beside.recentSyncs(limit: .max) == known)
+    #expect(try await beside.maintenance.syncHistory(limit: .max) == known)
     // The other store's own failure is equal, and counts in the same row.
     await beside.sync()
-    let since = try beside.recentSyncs(limit: .max)
+    let since = try await beside.maintenance.syncHistory(limit: .max)
     #expect(since.count == known.count && since.first?.count == 2)
     try beside.store.close()
   }
@@ -229,18 +230,18 @@ struct SyncLogTests {
     let pair = try await Pair.sharing { $0.logger = recorded.logger }
     pair.a.remote.plan(.status(401, retryAfter: nil))
     try pair.a.retitle("first")
-    let known = try log(pair.a)
+    let known = try await log(pair.a)
     let steps = pair.a.failPoints.passed.count
     await pair.a.store.sync()
     // A sync that moves nothing writes its row in a transaction of its own, the last of three steps.
     let length = pair.a.failPoints.passed.count - steps
-    let row = try log(pair.a)
+    let row = try await log(pair.a)
     #expect(row.count == known.count + 1)
     pair.a.remote.plan(.status(500, retryAfter: nil))
     pair.a.failPoints.fail(at: length - 2)
     let report = await pair.a.store.sync()
     #expect(report.skipped != nil)
-    #expect(try log(pair.a) == row)
+    #expect(try await log(pair.a) == row)
     pair.a.remote.setScript { .none }
     #expect(recorded.lines.contains { $0.contains("How a sync ended was not noted.") })
     #expect(try await pair.isEven())
@@ -251,7 +252,7 @@ struct SyncLogTests {
     var isTold: Set<Bool> = []
     for step in 1...9 {
       let pair = try await Pair.sharing()
-      let known = try log(pair.a)
+      let known = try await log(pair.a)
       try pair.a.retitle("first")
       pair.a.failPoints.reset()
       pair.a.failPoints.crash(at: step)
@@ -259,7 +260,7 @@ struct SyncLogTests {
       guard pair.a.failPoints.hasCrashed else { break }
       try pair.a.restart()
       let isSettled = try !pair.a.isPending()
-      #expect(try log(pair.a).count == known.count + (isSettled ? 1 : 0))
+      #expect(try await log(pair.a).count == known.count + (isSettled ? 1 : 0))
       isTold.insert(isSettled)
       #expect(try await pair.isEven())
     }
@@ -280,11 +281,11 @@ struct SyncLogTests {
   func purged() async throws {
     let pair = try await Pair.sharing()
     try pair.a.store.purge()
-    #expect(try !log(pair.a).isEmpty)
-    try await pair.a.store.reset()
-    #expect(try log(pair.a).isEmpty)
+    #expect(try await !log(pair.a).isEmpty)
+    try await pair.a.store.maintenance.reset()
+    #expect(try await log(pair.a).isEmpty)
     await pair.a.store.sync()
-    #expect(try log(pair.a).count == 1)
+    #expect(try await log(pair.a).count == 1)
   }
 
   @Test("The health of syncing can be read outside the app, from the file alone")

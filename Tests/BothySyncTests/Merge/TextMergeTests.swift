@@ -45,7 +45,7 @@ struct TextMergeTests {
     let schema = StoreSchema(types: [
       TypeSchema("Page", fields: [FieldSchema("text", .text, merge: .keepBoth)])
     ])
-    let pair = try Pair(schema: schema, policy: .fieldMerge)
+    let pair = try Pair(schema: schema, policy: .fieldByField)
     try pair.b.put(AnyRecord("Page", id: "P", ["text": "a short title"]))
     _ = try await pair.isEven()
     let page = RecordID(type: "Page", id: "P")
@@ -129,7 +129,7 @@ struct TextMergeTests {
       let note = try #require(try device.note())
       #expect(note.title == "by a" && note.note == "by b" && note.score == 23)
     }
-    #expect(SyncConfiguration.stackMob.mergePolicies.default.name == "serverModifiedWins")
-    #expect(SyncConfiguration.ntiBridge.mergePolicies.default.name == "remoteNewerWins")
+    #expect(SyncOptions.stackMob.mergePolicies.default.name == "remoteWins")
+    #expect(SyncOptions.ntiBridge.mergePolicies.default.name == "remoteNewerWins")
   }
 }

@@ -8,7 +8,7 @@ import Testing
 /// Typed rules of an old app on records of newer apps. No result of a rule loses a value that the type doesn't know.
 @Suite("Typed merge rules and what they can't see", .timeLimit(.minutes(5)))
 struct TypedRuleSkewTests {
-  private typealias Rule = @Sendable (Conflict<Poster>) async throws -> ConflictResolution<Poster>
+  private typealias Rule = @Sendable (Conflict<Poster>) async throws -> Resolution<Poster>
   private static let id = RecordID(type: "Poster", id: "P1")
 
   private struct Fleet {
@@ -34,7 +34,7 @@ struct TypedRuleSkewTests {
 
   /// A newer and an older app that have P1; the older one's rule is typed.
   private func fleet(_ rule: @escaping Rule) async throws -> Fleet {
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies.set(for: Poster.self, rule)
     let world = try SimulatedWorld()
     let fleet = Fleet(
@@ -55,7 +55,7 @@ struct TypedRuleSkewTests {
     await fleet.newer.store.sync()
     let digest = try await fleet.world.serverDigest().digest
     for device in [fleet.newer, fleet.older] { #expect(try device.store.digest().digest == digest) }
-    #expect(try fleet.older.store.outbox().isEmpty)
+    #expect(try fleet.older.store.outboxEntries().isEmpty)
   }
 
   @Test("A merged value keeps the server's values that the type can't read")
@@ -107,7 +107,7 @@ struct TypedRuleSkewTests {
         "title": "b", "score": 0, "stars": 5, "colour": "red", "look": ["size": 2], "place": "stairs",
         "shape": "round",
       ])
-    #expect(try fleet.older.store.outbox().isEmpty)
+    #expect(try fleet.older.store.outboxEntries().isEmpty)
   }
 
   @Test("A placeholder for an unreadable field overwrites no other device's value")
@@ -198,7 +198,7 @@ struct TypedRuleSkewTests {
     var rules = AuthorityRules()
     rules.receiveSecrets = { _, _, secrets in taken.withLock { $0.append(secrets.values["pin"]) } }
     let seen = Mutex<[String?]>([])
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies.set(for: Poster.self) { conflict in
       seen.withLock { $0 += [conflict.local?.pin, conflict.remote?.pin, conflict.suggestion?.pin] }
       guard var poster = conflict.local else { return .remote }
@@ -219,6 +219,6 @@ struct TypedRuleSkewTests {
     #expect(taken.withLock { !$0.contains("of the rule") })
     let server = try await world.serverRecords()[Self.id]?.fields.members()
     #expect(server?["title"] == "a" && server?["pin"] == nil)
-    #expect(try a.store.outbox().isEmpty)
+    #expect(try a.store.outboxEntries().isEmpty)
   }
 }

@@ -7,7 +7,7 @@ import Testing
 /// Merge rules that receive Swift values: their input, and the effect of their results.
 @Suite("Typed merge rules", .timeLimit(.minutes(5)))
 struct TypedRuleTests {
-  private typealias Rule = @Sendable (Conflict<Note>) async throws -> ConflictResolution<Note>
+  private typealias Rule = @Sendable (Conflict<Note>) async throws -> Resolution<Note>
 
   /// A pair on which B's title and A's note of T1 are in conflict, with a typed rule.
   private func conflict(_ rule: @escaping Rule) async throws -> Pair {
@@ -117,20 +117,20 @@ struct TypedRuleTests {
   @Test("A rule for one change precedes the type's own, whichever was set first")
   func kinds() {
     for isFirst in [true, false] {
-      var policies = MergePolicies(.fieldMerge, updates: .lastModifiedWins)
-      if isFirst { policies.set(.clientWins, for: Note.self) }
-      policies.set(.serverModifiedWins, for: Note.self, on: [.delete])
-      if !isFirst { policies.set(.clientWins, for: Note.self) }
-      let names = [BothySync.SyncOperation.Kind.insert, .update, .delete].map {
+      var policies = MergePolicies(.fieldByField, updates: .latestWins)
+      if isFirst { policies.set(.localWins, for: Note.self) }
+      policies.set(.remoteWins, for: Note.self, on: [.delete])
+      if !isFirst { policies.set(.localWins, for: Note.self) }
+      let names = [BothySync.ChangeKind.insert, .update, .delete].map {
         policies.policy(for: $0, type: "Note").name
       }
-      #expect(names == ["clientWins", "clientWins", "serverModifiedWins"])
-      #expect(policies.policy(for: .update, type: "Other").name == "lastModifiedWins")
+      #expect(names == ["localWins", "localWins", "remoteWins"])
+      #expect(policies.policy(for: .update, type: "Other").name == "latestWins")
     }
     var all = MergePolicies()
-    all.set(.clientWins, for: Note.self, on: Set(BothySync.SyncOperation.Kind.allCases))
-    for kind in BothySync.SyncOperation.Kind.allCases {
-      #expect(all.policy(for: kind, type: "Note").name == "clientWins")
+    all.set(.localWins, for: Note.self, on: Set(BothySync.ChangeKind.allCases))
+    for kind in BothySync.ChangeKind.allCases {
+      #expect(all.policy(for: kind, type: "Note").name == "localWins")
     }
   }
 

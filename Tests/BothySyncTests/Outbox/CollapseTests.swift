@@ -4,8 +4,8 @@ import Testing
 @Suite("Combining changes of one record into one entry", .timeLimit(.minutes(5)))
 struct CollapseTests {
   struct Row: Sendable {
-    var pending: BothySync.SyncOperation.Kind?
-    var change: BothySync.SyncOperation.Kind
+    var pending: BothySync.ChangeKind?
+    var change: BothySync.ChangeKind
     /// By (was sent, has base): neither, sent only, base only, both.
     var cells: [Collapse]
   }

@@ -26,7 +26,7 @@ struct HalvingStories {
     #expect(try await pair.world.serverRecords().count == 20)
     #expect(report.failures.map(\.record) == [.note("N13")])
     #expect(try pair.a.store.inbox().map(\.record) == [.note("N13")])
-    #expect(try pair.a.store.outbox().map(\.record) == [.note("N13")])
+    #expect(try pair.a.store.outboxEntries().map(\.record) == [.note("N13")])
     #expect(report.requests <= 20)
     // Remote changes still arrive, and the bad operation is sent once the server accepts it.
     try pair.b.insert("T2", "theirs")
@@ -81,8 +81,8 @@ struct HalvingStories {
       let report = await pair.a.store.sync()
       #expect(report.skipped != nil && report.failures.isEmpty && report.overwritten.isEmpty, "\(status)")
       #expect(pair.a.remote.requests.count <= 16, "\(status)")
-      #expect(try pair.a.store.inbox().isEmpty && pair.a.store.outbox().count == 201)
-      #expect(try pair.a.store.receipt(for: .note("N1")).state == .pending)
+      #expect(try pair.a.store.inbox().isEmpty && pair.a.store.outboxEntries().count == 201)
+      #expect(try pair.a.store.receipt(for: .note("N1")).known == .pending)
       pair.a.remote.setScript { .none }
       pair.world.time.advance(by: 1000)
       #expect(await pair.a.store.sync().pushed == 201)
@@ -99,7 +99,7 @@ struct HalvingStories {
     refuse(bad, with: 500, pair.a)
     for _ in 0..<4 { await pair.a.store.sync() }
     #expect(try await pair.world.serverRecords().count == 29)
-    #expect(try Set(pair.a.store.outbox().map(\.record.id)) == bad)
+    #expect(try Set(pair.a.store.outboxEntries().map(\.record.id)) == bad)
     pair.a.remote.setScript { .none }
     pair.world.time.advance(by: 100_000)
     await pair.a.store.sync()
@@ -120,7 +120,7 @@ struct HalvingStories {
       let report = await pair.a.store.sync()
       #expect(report.failures.allSatisfy { $0.record.id == "P1" } && report.overwritten.isEmpty)
     }
-    #expect(try Set(pair.a.store.outbox().map(\.record.id)) == ["P1", "C1"])
+    #expect(try Set(pair.a.store.outboxEntries().map(\.record.id)) == ["P1", "C1"])
     #expect(try await pair.world.serverRecords().count == 4)
     pair.a.remote.setScript { .none }
     pair.world.time.advance(by: 1000)
@@ -131,7 +131,7 @@ struct HalvingStories {
 
   @Test("A change that failed is sent again with its id and counts once")
   func sameOperation() async throws {
-    let pair = try await Pair.sharing(policy: .fieldMerge)
+    let pair = try await Pair.sharing(policy: .fieldByField)
     try pair.a.edit { $0.score += 1 }
     try pair.a.insert("N1", "new")
     let isBroken = Mutex(true)
@@ -174,7 +174,7 @@ struct HalvingStories {
     try await store.store.write { try $0.insert(Note(id: "T2", "two")) }
     #expect(await store.sync().skipped == nil)
     #expect(try await world.serverRecords().count == 2)
-    #expect(try store.outbox().isEmpty)
+    #expect(try store.outboxEntries().isEmpty)
     #expect(try await store.store.fetch(RecordQuery<Note>()).map(\.id).sorted() == ["T1", "T2"])
   }
 }

@@ -19,16 +19,16 @@ struct CompletenessTests {
       }
     }
     #expect(await other.store.sync().skipped == nil)
-    var configuration = SyncConfiguration.quiet
-    configuration.pullScopes = [PullScope(container: "shelf", includesChildren: true)]
+    var configuration = SyncOptions.quiet
+    configuration.pullScopes = [SyncScope(container: "shelf", includesChildren: true)]
     device = try world.addDevice("own", schema: .notes, configuration: configuration)
   }
 
   private func answer(
-    _ container: String, _ policy: FetchPolicy = .cacheOnly
+    _ container: String, _ policy: ReadPolicy = .local
   ) async throws -> FetchResult<AnyRecord> {
     try await device.store.fetchResult(
-      AnyQuery("Note", container: container), options: RequestOptions(fetchPolicy: policy))
+      AnyQuery("Note", container: container), options: RequestOptions(readPolicy: policy))
   }
 
   /// Promises: N-27, S-4
@@ -44,8 +44,8 @@ struct CompletenessTests {
 
   /// Promises: N-28, S-82
   @Test("A read that syncs its container first is complete, with the sync's age")
-  func syncThenCache() async throws {
-    let found = try await answer("book/1", .syncThenCache)
+  func syncThenLocal() async throws {
+    let found = try await answer("book/1", .syncThenLocal)
     #expect(found.origin == .remote && found.records.count == 3)
     #expect(found.isComplete && found.age == .zero)
     #expect(try await answer("book/1").isComplete)
@@ -60,16 +60,16 @@ struct CompletenessTests {
     _ = await device.store.sync(container: "book/1")
     #expect(try await answer("book/1").isComplete)
     #expect(try await answer("book/1").records.count == 3)
-    try await device.store.reset()
+    try await device.store.maintenance.reset()
     for book in ["book/1", "book/2"] { #expect(try await !answer(book).isComplete) }
   }
 
   @Test("A container is not complete after its subscription ends, even if fetched before")
   func scopeChange() async throws {
-    let scopes = ["book/1", "book/2"].map { PullScope(container: $0, includesChildren: true) }
+    let scopes = ["book/1", "book/2"].map { SyncScope(container: $0, includesChildren: true) }
     try await device.store.follow(scopes)
     _ = await device.store.sync()
-    for book in ["book/1", "book/2"] { #expect(try await answer(book, .networkOnly).isComplete) }
+    for book in ["book/1", "book/2"] { #expect(try await answer(book, .remote).isComplete) }
     try await device.store.follow([scopes[1]])
     let gone = try await answer("book/1")
     #expect(gone.records.isEmpty && !gone.isComplete && gone.age == nil)

@@ -21,8 +21,8 @@ struct LateSnapshotTests {
     let device = try pair.world.addDevice("c", schema: .notes)
     let store = device.store
     during(device) {
-      let result = try await store.save(Note(id: "T9", "mine"), awaiting: .seconds(5))
-      #expect(result.origin == .server)
+      let result = try await store.save(Note(id: "T9", "mine"), policy: .local).result(within: .seconds(5))
+      #expect(result.origin == .remote)
     }
     await store.sync()
     #expect(try device.note("T9")?.title == "mine")
@@ -34,7 +34,9 @@ struct LateSnapshotTests {
     let pair = try await Pair.sharing(["T1", "T2"])
     let store = pair.a.store
     _ = try store.purge(container: "Note")
-    during(pair.a) { _ = try await store.save(Note(id: "T9", "mine"), awaiting: .seconds(5)) }
+    during(pair.a) {
+      _ = try await store.save(Note(id: "T9", "mine"), policy: .local).result(within: .seconds(5))
+    }
     await store.sync()
     #expect(try pair.a.note("T9")?.title == "mine")
     #expect(try pair.a.noteIDs() == ["T1", "T2", "T9"])

@@ -58,7 +58,7 @@ struct PullTests {
   /// Promises: Scenario-15
   @Test("Local edits during a first pull are kept")
   func editsWhileFilling() async throws {
-    let pair = try Pair(policy: .fieldMerge) { $0.pageSize = 2 }
+    let pair = try Pair(policy: .fieldByField) { $0.pageSize = 2 }
     for number in 0..<6 { try pair.b.insert("N\(number)", "n") }
     await pair.b.store.sync()
     pair.a.loseConnection(after: 2)
@@ -82,7 +82,7 @@ struct PullTests {
     #expect(try pair.a.title("T1") == "edited")
     #expect(try pair.a.note("T2") == nil)
     #expect(try pair.a.title("T9") == "new")
-    #expect(try pair.a.store.outbox().count == 3)
+    #expect(try pair.a.store.outboxEntries().count == 3)
     await pair.a.store.sync()
     #expect(try await pair.serverTitle("T1") == "edited")
     #expect(try await pair.server("T2") == nil)
@@ -93,7 +93,7 @@ struct PullTests {
   @Test(
     "A device away longer than tombstones drops deleted records and keeps its edits")
   func floor() async throws {
-    let pair = try await Pair.sharing(["T1", "T2", "T3"], policy: .clientWins)
+    let pair = try await Pair.sharing(["T1", "T2", "T3"], policy: .localWins)
     try pair.b.remove("T2")
     try pair.b.remove("T3")
     await pair.b.store.sync()
@@ -116,8 +116,8 @@ struct PullTests {
     await pair.b.store.sync()
     await pair.a.store.sync(.pull, container: "trips")
     #expect(try pair.a.noteIDs() == ["trips", "trips/oslo", "trips/oslo/day1"])
-    let scope = PullScope(container: "trips", includesChildren: true)
-    let remote = try await pair.a.store.remoteDigest(scope)
+    let scope = SyncScope(container: "trips", includesChildren: true)
+    let remote = try await pair.a.store.maintenance.remoteDigest(scope)
     #expect(try pair.a.store.digest(scope).digest == remote.digest)
     #expect(try pair.a.store.containers().map(\.scope) == [scope])
   }
@@ -126,7 +126,7 @@ struct PullTests {
   @Test("The completeness of a fetch follows from complete pulls")
   func completeness() async throws {
     let pair = try await Pair.sharing()
-    let options = RequestOptions(fetchPolicy: .cacheOnly)
+    let options = RequestOptions(readPolicy: .local)
     pair.world.time.advance(by: 5_000)
     let known = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: options)
     #expect(known.isComplete && known.age == .seconds(5))

@@ -26,7 +26,7 @@ final class RefetchTests {
   private func device(
     _ count: Int = 3000, rules: AuthorityRules = AuthorityRules(), schema: StoreSchema = .notes,
     principal: Principal = Principal("tester"),
-    _ configuration: SyncConfiguration = .quiet
+    _ configuration: SyncOptions = .quiet
   ) async throws -> (world: SimulatedWorld, device: SimulatedDevice, wire: Wire) {
     let world = try SimulatedWorld(rules: rules)
     worlds.append(world)
@@ -47,7 +47,7 @@ final class RefetchTests {
     return (world, device, wire)
   }
 
-  private func sync(_ device: SimulatedDevice, _ wire: Wire, _ scope: SyncScope? = nil) async -> Traffic {
+  private func sync(_ device: SimulatedDevice, _ wire: Wire, _ scope: SyncDirection? = nil) async -> Traffic {
     let before = wire.records.count
     device.remote.forgetRequests()
     let report = await device.store.sync(scope)
@@ -58,7 +58,7 @@ final class RefetchTests {
   }
 
   private func isWhole(_ device: SimulatedDevice) async throws -> Bool {
-    try await device.store.fetchResult(RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .cacheOnly))
+    try await device.store.fetchResult(RecordQuery<Note>(), options: RequestOptions(readPolicy: .local))
       .isComplete
   }
 
@@ -87,8 +87,8 @@ final class RefetchTests {
 
   @Test(
     "A change that is accepted or evicted fetches its record alone",
-    arguments: [Resolution.acceptLocal, .evict])
-  func decided(_ resolution: Resolution) async throws {
+    arguments: [Outbox.Decision.keepLocal, .removeLocal])
+  func decided(_ resolution: Outbox.Decision) async throws {
     let (_, device, wire) = try await device(rules: .withoutNotes)
     try device.edit("T7") { $0.note = "refused" }
     let failures = await device.store.sync().failures
@@ -103,13 +103,13 @@ final class RefetchTests {
   func editedSince() async throws {
     let (_, device, wire) = try await device(3, rules: .withoutNotes)
     try device.edit("T1") { $0.note = "refused" }
-    try device.store.resolve(await device.store.sync().failures, .acceptLocal)
+    try device.store.resolve(await device.store.sync().failures, .keepLocal)
     try device.retitle("T1", "later")
     _ = await sync(device, wire)
     #expect(await device.store.sync().failures.isEmpty)
     #expect(try device.note("T1")?.note == nil)
     #expect(try device.title("T1") == "later")
-    #expect(try device.store.outbox().isEmpty)
+    #expect(try device.store.outboxEntries().isEmpty)
   }
 
   @Test("A rejection under the bridge's preset fetches the one record, in the same sync")
@@ -145,7 +145,7 @@ final class RefetchTests {
     let (world, device, wire) = try await device(3)
     try device.edit("T1") { $0.note = "mine" }
     try device.edit("T2") { $0.note = "mine" }
-    for id in ["T1", "T2"] { try device.store.resolve(.note(id), .acceptLocal) }
+    for id in ["T1", "T2"] { try device.store.resolve(.note(id), .keepLocal) }
     let other = world.devices[0]
     try other.remove("T1")
     #expect(await other.store.sync().skipped == nil)
@@ -182,7 +182,7 @@ final class RefetchTests {
     try device.insert("mine", "pending")
     #expect(try device.store.purge(container: "book/1").removed == 10)
     #expect(try device.noteIDs().count == 31)
-    let here = RequestOptions(fetchPolicy: .cacheOnly)
+    let here = RequestOptions(readPolicy: .local)
     func isWhole(_ container: String) async throws -> Bool {
       try await device.store.fetchResult(AnyQuery("Note", container: container), options: here).isComplete
     }

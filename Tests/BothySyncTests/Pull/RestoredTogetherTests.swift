@@ -21,7 +21,7 @@ struct RestoredTogetherTests {
     let remote = SwitchedRemote()
     let ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
     remote.target = InProcessRemote(Authority(ledger: ledger, now: time.reader()))
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(policy)
     configuration.restored = restore
     let store = try SyncedStore(
@@ -34,7 +34,7 @@ struct RestoredTogetherTests {
     try await ledger.backup(to: backup)
     try await store.store.write { _ = try $0.update(Note.self, id: "T1") { $0.title = "acknowledged" } }
     await store.sync()
-    try await store.write(.together) {
+    try await store.write(.atomic) {
       for n in 1...2 { _ = try $0.update(Note.self, id: "T\(n)") { $0.note = "pending" } }
     }
     let restored = try SQLiteLedger(at: backup)
@@ -45,14 +45,14 @@ struct RestoredTogetherTests {
 
   @Test(
     "The app is asked about records that the server lost, and they are restored",
-    arguments: [MergePolicy.serverModifiedWins, .fieldMerge, .clientWins, .lastModifiedWins])
+    arguments: [MergePolicy.remoteWins, .fieldByField, .localWins, .latestWins])
   func asked(policy: MergePolicy) async throws {
     let parts = try await parts(policy)
     #expect(await parts.store.sync().skipped?.name == "otherServer")
     #expect(try await parts.store.store.fetch(Note.self, id: "T1")?.title == "acknowledged")
-    _ = try await parts.store.uploadMine()
+    _ = try await parts.store.maintenance.uploadMine()
     await parts.store.sync()
-    #expect(try parts.store.outbox().isEmpty)
+    #expect(try parts.store.outboxEntries().isEmpty)
     let server = try await parts.restored.read(space: "test") { try $0.records([.note("T1"), .note("T2")]) }
     #expect(try server[.note("T1")]?.record.fields.members()["title"] == "acknowledged")
     #expect(try server[.note("T1")]?.record.fields.members()["note"] == "pending")
@@ -61,7 +61,7 @@ struct RestoredTogetherTests {
 
   @Test("A policy restores them without a question")
   func givenBack() async throws {
-    let parts = try await parts(.fieldMerge, .giveBack)
+    let parts = try await parts(.fieldByField, .giveBack)
     let report = await parts.store.sync()
     #expect(report.givenBack.contains(.note("T1")))
     await parts.store.sync()

@@ -94,10 +94,10 @@ struct ServerMemoryStories {
 
   @Test("A record that moved within one snapshot is not taken for deleted")
   func movedWithinSnapshots() async throws {
-    let scopes = ["trips/oslo", "trips/rome"].map { PullScope(container: $0) }
+    let scopes = ["trips/oslo", "trips/rome"].map { SyncScope(container: $0) }
     for order in [scopes, scopes.reversed()] {
-      let pair = try Pair(policy: .fieldMerge)
-      try pair.a.restart(configuration: .following(order, .fieldMerge))
+      let pair = try Pair(policy: .fieldByField)
+      try pair.a.restart(configuration: .following(order, .fieldByField))
       try pair.b.change { transaction in
         for id in ["T1", "T2"] { try transaction.insert(Note(id: id, "start"), in: "trips/oslo") }
       }
@@ -116,9 +116,9 @@ struct ServerMemoryStories {
 
   @Test("A record that is moved back into the subscription stays here")
   func movedBack() async throws {
-    let oslo = PullScope(container: "trips/oslo", includesChildren: true)
-    let pair = try Pair(policy: .clientWins)
-    try pair.a.restart(configuration: .following([oslo], .clientWins))
+    let oslo = SyncScope(container: "trips/oslo", includesChildren: true)
+    let pair = try Pair(policy: .localWins)
+    try pair.a.restart(configuration: .following([oslo], .localWins))
     try pair.b.change { try $0.insert(Note(id: "T1", "start"), in: "trips/oslo") }
     await pair.b.store.sync()
     await pair.a.store.sync()
@@ -131,12 +131,13 @@ struct ServerMemoryStories {
     #expect(try await pair.world.serverRecords()[.note("T1")]?.container == "trips/oslo/day2")
     #expect(try pair.a.title() == "mine")
     #expect(try pair.a.record("Note", "T1")?.container == "trips/oslo/day2")
-    #expect(try pair.a.store.digest(oslo).digest == (try await pair.a.store.remoteDigest(oslo)).digest)
+    #expect(
+      try pair.a.store.digest(oslo).digest == (try await pair.a.store.maintenance.remoteDigest(oslo)).digest)
   }
 
   @Test("A device that first pulled an empty space learns which records left its scope")
   func firstPosition() async throws {
-    let inbox = PullScope(container: "inbox")
+    let inbox = SyncScope(container: "inbox")
     let pair = try Pair()
     try pair.a.restart(configuration: .following([inbox]))
     await pair.a.store.sync()
@@ -151,7 +152,7 @@ struct ServerMemoryStories {
 
   @Test("A record moved out of the subscription disappears even if a conflict reports it")
   func movedAwayByOthers() async throws {
-    let oslo = PullScope(container: "trips/oslo", includesChildren: true)
+    let oslo = SyncScope(container: "trips/oslo", includesChildren: true)
     let pair = try Pair()
     try pair.a.restart(configuration: .following([oslo]))
     try pair.b.change { try $0.insert(Note(id: "T1", "start"), in: "trips/oslo") }
@@ -162,6 +163,6 @@ struct ServerMemoryStories {
     await pair.b.store.sync()
     for _ in 0..<2 { await pair.a.store.sync() }
     #expect(try pair.a.noteIDs().isEmpty)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
   }
 }

@@ -18,8 +18,8 @@ struct ToldTests {
   @Test("Values that an older app can't read survive its edits and its conflicts")
   func skew() async throws {
     let world = try SimulatedWorld()
-    var configuration = SyncConfiguration.quiet
-    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    var configuration = SyncOptions.quiet
+    configuration.mergePolicies = MergePolicies(.fieldByField)
     let newer = try world.addDevice("newer", schema: Self.newer, configuration: configuration)
     let older = try world.addDevice("older", schema: Self.older, configuration: configuration)
     let id = RecordID(type: "Memo", id: "M1")
@@ -66,28 +66,28 @@ struct ToldTests {
     await pair.b.store.sync()
     let head = try await pair.world.ledger.read(space: "test") { $0.head }
     try await pair.world.ledger.compact(space: "test", upTo: head)
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       for id in ["T1", "T2"] { _ = try transaction.update(Note.self, id: id) { $0.title = "mine" } }
     }
     await pair.a.store.sync(.push)
     #expect(try pair.a.title("T1") == nil && pair.a.title("T2") == "start")
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.isEven())
   }
 
   @Test("A record that became invisible disappears when its edit is reverted")
   func takenBack() async throws {
     let pair = try await Pair.sharing {
-      $0.pullScopes = [PullScope(container: "Note", includesChildren: true)]
+      $0.pullScopes = [SyncScope(container: "Note", includesChildren: true)]
     }
     try pair.a.retitle("mine")
     try pair.b.change { try $0.move(.note(), to: "elsewhere") }
     await pair.b.store.sync()
     await pair.a.store.sync(.pull)
-    #expect(try pair.a.store.outbox().first?.isLeaving == true)
+    #expect(try pair.a.store.outboxEntries().first?.isLeaving == true)
     try pair.a.retitle("start")
     await pair.a.store.sync()
-    #expect(try pair.a.note() == nil && pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.note() == nil && pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.serverTitle() == "start")
   }
 }

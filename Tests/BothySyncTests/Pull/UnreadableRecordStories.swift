@@ -17,7 +17,7 @@ struct UnreadableRecordStories {
         ])
     ])
 
-  private func pair(_ policy: MergePolicy = .serverModifiedWins) throws -> Pair {
+  private func pair(_ policy: MergePolicy = .remoteWins) throws -> Pair {
     try Pair(schema: Self.schema, policy: policy)
   }
 
@@ -90,18 +90,18 @@ struct UnreadableRecordStories {
     try await plant("P1", #"{"meta":\#(Self.nested(60)),"title":"deep"}"#, in: pair)
     let report = await pair.a.store.sync()
     #expect(report.unreadable.map(\.record) == [Self.page("P1")])
-    #expect(try pair.a.store.unreadableRecords() == report.unreadable)
+    #expect(try await pair.a.store.maintenance.unreadableRecords() == report.unreadable)
     #expect(report.unreadable.map(\.version) == ["2"])
     #expect(try pair.a.store.diagnose().findings.map(\.severity) == [.warning])
     // The quarantine survives a relaunch and a snapshot, and the local version stays.
     try pair.a.restart()
     try await pair.world.ledger.startEpoch(space: "test")
     #expect(await pair.a.store.sync().skipped == nil)
-    #expect(try pair.a.store.unreadableRecords().map(\.record) == [Self.page("P1")])
+    #expect(try await pair.a.store.maintenance.unreadableRecords().map(\.record) == [Self.page("P1")])
     #expect(try pair.a.record("Page", "P1")?["title"] == .text("one"))
     try await plant("P1", #"{"meta":[1],"title":"mended"}"#, in: pair)
     #expect(await pair.a.store.sync().unreadable.isEmpty)
-    #expect(try pair.a.store.unreadableRecords().isEmpty)
+    #expect(try await pair.a.store.maintenance.unreadableRecords().isEmpty)
     #expect(try pair.a.record("Page", "P1")?["title"] == .text("mended"))
     #expect(try await pair.isEven())
   }

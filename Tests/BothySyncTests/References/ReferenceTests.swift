@@ -21,7 +21,7 @@ struct ReferenceTests {
     }
     await pair.b.store.sync()
     for type in known {
-      _ = try await pair.a.store.fetchResult(AnyQuery(type), options: .reading(.networkOnly))
+      _ = try await pair.a.store.fetchResult(AnyQuery(type), options: .reading(.remote))
     }
     pair.a.remote.forgetRequests()
     return pair
@@ -32,16 +32,16 @@ struct ReferenceTests {
     "A record known only by its id is in no result and no count")
   func placeholders() async throws {
     let pair = try await family(["Child"])
-    for policy in [FetchPolicy.cacheOnly, .cacheThenRefresh] {
+    for policy in [ReadPolicy.local, .localThenRemote] {
       let options = RequestOptions.reading(policy)
       #expect(try await pair.a.store.fetchResult(AnyQuery("Parent"), options: options).records.isEmpty)
       #expect(try await pair.a.store.count(AnyQuery("Parent"), options: options) == 0)
     }
     #expect(try pair.a.record("Parent", "P1") == nil)
-    #expect(try pair.a.store.state(of: Self.id("Parent", "P1")) == .clean)
+    #expect(try pair.a.store.state(of: Self.id("Parent", "P1")) == .synced)
     _ = try await pair.a.store.fetchResult(
-      AnyQuery("Parent", where: .compare(field: "id", .equal, "P1")), options: .reading(.networkOnly))
-    #expect(try await pair.a.store.count(AnyQuery("Parent"), options: .reading(.cacheOnly)) == 1)
+      AnyQuery("Parent", where: .compare(field: "id", .equal, "P1")), options: .reading(.remote))
+    #expect(try await pair.a.store.count(AnyQuery("Parent"), options: .reading(.local)) == 1)
     #expect(try pair.a.store.diagnose().findings.isEmpty)
   }
 
@@ -52,17 +52,17 @@ struct ReferenceTests {
     let ids = [
       Self.id("Child", "C2"), Self.id("Parent", "P3"), Self.id("Child", "C1"), Self.id("Parent", "P1"),
     ]
-    let found = try await pair.a.store.resolve(ids, options: .reading(.cacheElseNetwork))
+    let found = try await pair.a.store.resolve(ids, options: .reading(.localElseRemote))
     #expect(found.map(\.recordID) == ids)
     #expect(pair.a.remote.reads == 1)
-    _ = try await pair.a.store.resolve(ids, options: .reading(.cacheOnly))
+    _ = try await pair.a.store.resolve(ids, options: .reading(.local))
     #expect(pair.a.remote.reads == 1)
-    _ = try await pair.a.store.resolve(ids, options: .reading(.networkOnly))
+    _ = try await pair.a.store.resolve(ids, options: .reading(.remote))
     #expect(pair.a.remote.reads == 3)
     pair.a.remote.isOffline = true
-    #expect(try await pair.a.store.resolve(ids, options: .reading(.networkElseCache)).count == 4)
+    #expect(try await pair.a.store.resolve(ids, options: .reading(.remoteElseLocal)).count == 4)
     let offline = await #expect(throws: SyncError.self) {
-      try await pair.a.store.resolve(ids, options: .reading(.networkOnly))
+      try await pair.a.store.resolve(ids, options: .reading(.remote))
     }
     #expect(offline?.code == .unreachable)
     let nobody = Self.id("Parent", "nobody")
@@ -77,19 +77,19 @@ struct ReferenceTests {
     let pair = try await family(["Child"])
     let (one, two) = (Self.id("Child", "C1"), Self.id("Child", "C2"))
     try pair.a.change { _ = try $0.update(one, fields: ["name": "mine"]) }
-    for policy in [FetchPolicy.networkOnly, .cacheElseNetwork] {
+    for policy in [ReadPolicy.remote, .localElseRemote] {
       let found = try await pair.a.store.resolve([one, two], options: .reading(policy))
       #expect(found.map { $0["name"] } == ["mine", "C2"])
     }
-    #expect(try pair.a.store.outbox().map(\.record) == [one])
+    #expect(try pair.a.store.outboxEntries().map(\.record) == [one])
     try pair.a.change { _ = try $0.delete(two) }
     let gone = await #expect(throws: SyncError.self) {
-      try await pair.a.store.resolve([two], options: .reading(.networkOnly))
+      try await pair.a.store.resolve([two], options: .reading(.remote))
     }
     #expect(gone?.code == .relatedRecordUnavailable)
     try await pair.a.store.prefetch(
       AnyQuery("Parent"), including: [ReferencePath().records(of: "Child", by: "parent")],
-      options: .reading(.networkOnly))
+      options: .reading(.remote))
     #expect(try pair.a.record("Child", "C1")?["name"] == "mine")
     #expect(try pair.a.record("Child", "C2") == nil)
     #expect(try await pair.isEven())
@@ -105,7 +105,7 @@ struct ReferenceTests {
     let reached = try await pair.a.store.prefetch(
       owners,
       including: ["owner.best", "owner.friends", ReferencePath("owner").records(of: "Child", by: "parent")],
-      options: .reading(.networkElseCache))
+      options: .reading(.remoteElseLocal))
     #expect(reached.isComplete)
     #expect(
       Set(reached.records.map(\.description))
@@ -116,7 +116,7 @@ struct ReferenceTests {
     try pair.a.store.purge(Self.id("Parent", "P2"))
     pair.a.remote.forgetRequests()
     let checked = try await pair.a.store.prefetch(
-      owners, including: ["owner.friends"], options: .reading(.cacheOnly))
+      owners, including: ["owner.friends"], options: .reading(.local))
     #expect(checked.missing == [Self.id("Parent", "P2")])
     #expect(pair.a.remote.reads == 0)
     let again = try await pair.a.store.prefetch(AnyQuery("Parent"), including: [children])
@@ -168,7 +168,7 @@ struct ReferenceTests {
     pair.a.remote.isOffline = true
     try await pair.a.store.delete(Self.id("Parent", "P1"))
     #expect(
-      try pair.a.store.outbox().map { "\($0.record) \($0.kind)" } == [
+      try pair.a.store.outboxEntries().map { "\($0.record) \($0.kind)" } == [
         "Child/C1 delete", "Child/C2 delete", "Parent/P1 delete", "Pet/D1 update",
       ])
     #expect(try pair.a.record("Pet", "D1")?["owner"] == .null)

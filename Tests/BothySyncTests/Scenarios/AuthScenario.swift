@@ -48,7 +48,7 @@ struct AuthScenario {
     #expect(try await first.signOut(.park) == left)
 
     let (other, others) = try device.open(bob)
-    #expect(try other.store.outbox().isEmpty)
+    #expect(try other.store.outboxEntries().isEmpty)
     #expect(try await other.store.store.fetch(RecordQuery<Note>()).isEmpty)
     try await write(other) { try $0.insert(Note(id: "b1", "b1")) }
     await other.store.sync()
@@ -58,8 +58,8 @@ struct AuthScenario {
     let (back, _) = try device.open(ann)
     #expect(try back.store.pendingCounts().total == left)
     #expect(await back.store.sync().skipped == nil)
-    #expect(try back.store.outbox().isEmpty)
-    let digest = try await device.authority.digest(space: "hut", principal: Principal("ann"), .space)
+    #expect(try back.store.outboxEntries().isEmpty)
+    let digest = try await device.authority.digest(space: "hut", principal: Principal("ann"), .everything)
     #expect(try back.store.digest().digest == digest.digest)
     let served = try await device.served()
     #expect(
@@ -89,10 +89,10 @@ struct AuthScenario {
     #expect(remote.requests.count == 1)
     remote.setScript { .none }
     #expect(await store.sync().skipped == nil)
-    #expect(try store.outbox().isEmpty)
+    #expect(try store.outboxEntries().isEmpty)
     try await write(account) { try $0.insert(Note(id: "a2", "a2")) }
     store.requestSync()
-    try await until { try store.outbox().isEmpty }
+    try await until { try store.outboxEntries().isEmpty }
     run.cancel()
     await run.value
     #expect(try await device.served() == ["a1": "ann", "a2": "ann"])

@@ -16,7 +16,7 @@ struct CrashScenario {
 
   /// A world in which A and the server share T1 to T4, and B has changed some of it.
   private func world() async throws -> Pair {
-    let pair = try await Pair.sharing(["T1", "T2", "T3", "T4"], policy: .fieldMerge) {
+    let pair = try await Pair.sharing(["T1", "T2", "T3", "T4"], policy: .fieldByField) {
       $0.batchSize = 2
       $0.pageSize = 2
     }

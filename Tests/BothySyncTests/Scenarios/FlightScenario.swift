@@ -21,14 +21,14 @@ struct FlightScenario {
     await answered.reached()
     try pair.a.retitle("meanwhile")
     try pair.a.edit { $0.score += 1 }
-    let during = try #require(try pair.a.store.outbox().first)
+    let during = try #require(try pair.a.store.outboxEntries().first)
     #expect(during.operationID != nil, "it is in doubt until the answer comes")
     #expect(during.base?.version == "1")
     pair.a.remote.plan(.lostRequest)
     pair.a.remote.setDuringExchange {}
     answered.open()
     _ = await syncing.value
-    let entry = try #require(try pair.a.store.outbox().first)
+    let entry = try #require(try pair.a.store.outboxEntries().first)
     let version = try #require(try await pair.world.serverRecords()[.note()]?.version)
     #expect(entry.base?.version == version)
     #expect(try entry.base?.fields.members()["title"] == "sent")

@@ -29,9 +29,9 @@ struct GivingBackTests {
 
     func device(
       _ name: String, _ restored: RestorePolicy = .ask, pageSize: Int = 1000, failPoints: FailPoints? = nil,
-      scopes: [PullScope] = [.space], batchSize: Int = 500
+      scopes: [SyncScope] = [.everything], batchSize: Int = 500
     ) throws -> SyncedStore {
-      var configuration = SyncConfiguration.quiet
+      var configuration = SyncOptions.quiet
       configuration.restored = restored
       configuration.pageSize = pageSize
       configuration.batchSize = batchSize
@@ -65,7 +65,7 @@ struct GivingBackTests {
     func server() async throws -> [String: [String: JSONValue]] {
       try await ledger.read(space: "test") { ledger in
         var found: [String: [String: JSONValue]] = [:]
-        try ledger.forEachRecord(in: .space) { found[$0.record.id.id] = try $0.record.fields.members() }
+        try ledger.forEachRecord(in: .everything) { found[$0.record.id.id] = try $0.record.fields.members() }
         return found
       }
     }
@@ -81,10 +81,10 @@ struct GivingBackTests {
         let report = await store.sync()
         #expect(report.skipped == nil, sourceLocation: sourceLocation)
       }
-      let digest = try await remote.digest(.space)
+      let digest = try await remote.digest(.everything)
       for store in stores {
         #expect(try store.digest().digest == digest.digest, sourceLocation: sourceLocation)
-        #expect(try store.outbox().isEmpty, sourceLocation: sourceLocation)
+        #expect(try store.outboxEntries().isEmpty, sourceLocation: sourceLocation)
         #expect(try store.inbox().isEmpty, sourceLocation: sourceLocation)
         #expect(try store.diagnose().findings.isEmpty, sourceLocation: sourceLocation)
       }
@@ -147,7 +147,7 @@ struct GivingBackTests {
   }
 
   @Test("Devices that pull before either has sent insert and count nothing twice")
-  func together() async throws {
+  func atomic() async throws {
     let (place, a, b) = try await restoredCase(.giveBack)
     for store in [a, b] { #expect(await store.sync(.pull).givenBack.count == 2) }
     for store in [a, b, a] {
@@ -195,7 +195,7 @@ struct GivingBackTests {
     let (place, a, b) = try await restoredCase(.ask)
     for store in [a, b] { #expect(await store.sync().skipped?.name == "otherServer") }
     #expect(try await place.titles()["late"] == nil)
-    #expect(try await a.uploadMine().givenBack.count == 2)
+    #expect(try await a.maintenance.uploadMine().givenBack.count == 2)
     // No record is missing now, so the other device needs no decision.
     #expect(await b.sync().skipped == nil)
     try await place.expectEven(a, b)
@@ -247,16 +247,16 @@ struct GivingBackTests {
     _ = await a.sync()
     try place.replace()
     for store in [a, b] { #expect(await store.sync().skipped?.name == "otherServer") }
-    #expect(try await a.uploadMine().givenBack.count == 21)
+    #expect(try await a.maintenance.uploadMine().givenBack.count == 21)
     #expect(try await place.titles().count == 21)
-    let report = try await b.uploadMine()
+    let report = try await b.maintenance.uploadMine()
     #expect(report.skipped == nil && report.failures.isEmpty)
     try await place.expectEven(a, b)
     #expect(try await place.titles().count == 21)
     #expect(try await place.titles()["A3"] == "pending")
     #expect(try await place.server()["A4"]?["score"] == 2)
     // A second upload inserts nothing twice.
-    #expect(try await a.uploadMine().pushed == 0)
+    #expect(try await a.maintenance.uploadMine().pushed == 0)
     try await place.expectEven(a, b)
   }
 
@@ -283,8 +283,8 @@ struct GivingBackTests {
     try insert(a, ["mine"])
     try place.replace()
     #expect(await a.sync().skipped?.name == "otherServer")
-    try a.keepApart()
-    #expect(try a.isKeptApart())
+    try await a.maintenance.keepApart()
+    #expect(try await a.maintenance.isKeptApart())
     let again = try place.device("a", .giveBack)
     let report = await again.sync()
     #expect(
@@ -297,7 +297,7 @@ struct GivingBackTests {
     #expect(try await place.titles().isEmpty)
     place.use(own)
     #expect(await again.sync().pushed == 1)
-    #expect(try !again.isKeptApart())
+    #expect(try await !again.maintenance.isKeptApart())
     try await place.expectEven(again)
   }
 
@@ -314,7 +314,7 @@ struct GivingBackTests {
     try insert(there, ["T1"], "theirs")
     try edit(there, "T1") { $0.score = 5 }
     _ = await there.sync()
-    let report = try await a.uploadMine()
+    let report = try await a.maintenance.uploadMine()
     #expect(report.skipped == nil)
     #expect(Set(report.givenBack.map(\.id)) == ["T1", "T2"])
     #expect(report.overwritten.map(\.record.id) == ["T1"])
@@ -326,7 +326,7 @@ struct GivingBackTests {
   @Test("Records outside all subscriptions are uploaded too")
   func unfollowed() async throws {
     let place = try Place()
-    let a = try place.device("a", scopes: [PullScope(container: "book/1", includesChildren: true)])
+    let a = try place.device("a", scopes: [SyncScope(container: "book/1", includesChildren: true)])
     try write(a) { transaction in
       try transaction.insert(Note(id: "T0", "here"), in: "book/1")
       try transaction.insert(Note(id: "T1", "there"), in: "book/2")
@@ -334,9 +334,9 @@ struct GivingBackTests {
     _ = await a.sync()
     try place.replace()
     #expect(await a.sync().skipped?.name == "otherServer")
-    #expect(try await a.uploadMine().skipped == nil)
+    #expect(try await a.maintenance.uploadMine().skipped == nil)
     #expect(try await place.titles() == ["T0": "here", "T1": "there"])
-    #expect(try a.outbox().isEmpty)
+    #expect(try a.outboxEntries().isEmpty)
   }
 
   @Test(
@@ -356,12 +356,12 @@ struct GivingBackTests {
       if isOther { try place.replace() } else { try await place.restore(backup) }
       #expect(await a.sync().skipped?.name == "otherServer")
       failPoints.crash(at: step)
-      _ = try? await a.uploadMine()
+      _ = try? await a.maintenance.uploadMine()
       let hasCrashed = failPoints.hasCrashed
       try a.store.close()
       failPoints.reset()
       let again = try place.device("a", pageSize: 2, batchSize: 2)
-      if await again.sync().skipped?.name == "otherServer" { _ = try await again.uploadMine() }
+      if await again.sync().skipped?.name == "otherServer" { _ = try await again.maintenance.uploadMine() }
       try await place.expectEven(again)
       #expect(
         try await place.titles() == ["T0": "old", "T1": "old", "T2": "late", "T3": "late", "T4": "late"])

@@ -18,7 +18,7 @@ struct LostAcknowledgementTests {
   /// Promises: Scenario-2, H-30, H-31
   @Test("Counters count exactly once, however many acknowledgements are lost")
   func counters() async throws {
-    let pair = try await Pair.sharing((0..<Self.counters).map { "c\($0)" }, policy: .fieldMerge)
+    let pair = try await Pair.sharing((0..<Self.counters).map { "c\($0)" }, policy: .fieldByField)
     var lost = 0
     var rounds = 0
     while lost < Self.wanted {

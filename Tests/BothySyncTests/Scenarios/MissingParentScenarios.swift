@@ -67,7 +67,7 @@ struct MissingParentScenarios {
 
   /// Returns a pair. A has added a child offline while B deleted its parent.
   private func orphan(
-    _ schema: StoreSchema, policy: MergePolicy = .serverModifiedWins, orphans: OrphanPolicy = .deleteRule,
+    _ schema: StoreSchema, policy: MergePolicy = .remoteWins, orphans: OrphanPolicy = .deleteRule,
     _ edit: (SimulatedDevice) throws -> Void = { _ in }
   ) async throws -> Pair {
     let rules = AuthorityRules(schema: schema, checksReferences: true)
@@ -89,7 +89,7 @@ struct MissingParentScenarios {
     let report = await pair.a.store.sync()
     #expect(report.overwritten.contains { $0.record == Self.child && $0.fields != nil })
     #expect(try pair.a.record("Child", "C1") == nil)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.isEven())
     #expect(try await pair.world.serverRecords().isEmpty)
   }
@@ -109,7 +109,7 @@ struct MissingParentScenarios {
     "If the client wins, an edited parent is recreated and its child sent"
   )
   func resurrect() async throws {
-    let pair = try await orphan(Self.schema(.cascade), policy: .clientWins) { device in
+    let pair = try await orphan(Self.schema(.cascade), policy: .localWins) { device in
       try device.change { _ = try $0.update(Self.parent, fields: ["name": "mine"]) }
     }
     for _ in 0..<2 { await pair.a.store.sync() }
@@ -147,7 +147,7 @@ struct MissingParentScenarios {
     #expect(try pair.a.store.inbox().map { $0.reason?.code } == ["unknownReference"])
     try pair.a.put(.parent("P1"))
     await pair.a.store.sync()
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.server("C1", type: "Child")?["parent"] == "P1")
     #expect(try await pair.isEven())
   }

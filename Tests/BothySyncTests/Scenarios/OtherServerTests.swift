@@ -17,11 +17,11 @@ struct OtherServerTests {
     let store: SyncedStore
 
     /// Creates a device. `T0`, `T1` and `T2` are synced; `mine` and an edit of `T0` are pending.
-    init(_ policy: MergePolicy = .serverModifiedWins, pageSize: Int = 1000) async throws {
+    init(_ policy: MergePolicy = .remoteWins, pageSize: Int = 1000) async throws {
       folder = try TemporaryFolder()
       ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
       remote.target = InProcessRemote(Authority(ledger: ledger, now: time.reader()))
-      var configuration = SyncConfiguration.quiet
+      var configuration = SyncOptions.quiet
       configuration.mergePolicies = MergePolicies(policy)
       configuration.pageSize = pageSize
       store = try SyncedStore(
@@ -57,7 +57,7 @@ struct OtherServerTests {
   private func ids(_ ledger: SQLiteLedger, _ space: String = "test") async throws -> [String] {
     try await ledger.read(space: space) { ledger in
       var ids: [String] = []
-      try ledger.forEachRecord(in: .space) { ids.append($0.record.id.id) }
+      try ledger.forEachRecord(in: .everything) { ids.append($0.record.id.id) }
       return ids.sorted()
     }
   }
@@ -69,11 +69,11 @@ struct OtherServerTests {
   func otherServer(title: String?) async throws {
     let device = try await Case()
     let other = try await device.other(title)
-    for scope in [SyncScope.both, .pull, .push] {
+    for scope in [SyncDirection.both, .pull, .push] {
       #expect(await device.store.sync(scope).skipped?.name == "otherServer")
     }
     #expect(try device.ids() == Self.all)
-    #expect(try device.store.outbox().count == 2)
+    #expect(try device.store.outboxEntries().count == 2)
     #expect(try await ids(other) == [title].compactMap(\.self))
     // The first server is in place again, and syncing continues.
     device.remote.target = InProcessRemote(Authority(ledger: device.ledger, now: device.time.reader()))
@@ -86,7 +86,7 @@ struct OtherServerTests {
     let device = try await Case()
     device.remote.target = InProcessRemote(
       Authority(ledger: device.ledger, now: device.time.reader()), space: "typo")
-    for scope in [SyncScope.both, .push] {
+    for scope in [SyncDirection.both, .push] {
       #expect(await device.store.sync(scope).skipped?.name == "otherServer")
     }
     #expect(try device.ids() == Self.all)
@@ -97,7 +97,7 @@ struct OtherServerTests {
   func directSave() async throws {
     let device = try await Case()
     let other = try await device.other(nil)
-    let options = RequestOptions(savePolicy: .networkThenCache)
+    let options = RequestOptions(writePolicy: .remoteThenLocal)
     await #expect(throws: SyncError.self) {
       try await device.store.save(Note(id: "T9", "new"), options: options)
     }
@@ -108,10 +108,10 @@ struct OtherServerTests {
   func question() async throws {
     let device = try await Case()
     _ = try await device.other()
-    let here = RequestOptions(fetchPolicy: .networkElseCache)
+    let here = RequestOptions(readPolicy: .remoteElseLocal)
     #expect(try await device.store.fetchResult(RecordQuery<Note>(), options: here).origin == .local)
     for isStored in [true, false] {
-      let there = RequestOptions(fetchPolicy: .networkOnly, cacheResults: isStored)
+      let there = RequestOptions(readPolicy: .remote, cacheResults: isStored)
       let error = await #expect(throws: SyncError.self) {
         try await device.store.fetchResult(RecordQuery<Note>(), options: there)
       }
@@ -133,13 +133,13 @@ struct OtherServerTests {
       id: UUIDv7.make(), kind: .insert, record: .note("theirs"), fields: ["title": "theirs"])
     _ = try await theirs.exchange(SyncRequest(device: "else", operations: [operation]))
     device.remote.target = theirs
-    for policy in [FetchPolicy.networkOnly, .networkElseCache] {
-      let options = RequestOptions(fetchPolicy: policy)
+    for policy in [ReadPolicy.remote, .remoteElseLocal] {
+      let options = RequestOptions(readPolicy: policy)
       _ = try? await device.store.fetchResult(RecordQuery<Note>(), options: options)
     }
-    _ = try? await device.store.repair()
+    _ = try? await device.store.maintenance.repair()
     #expect(try device.ids() == Self.all)
-    let options = RequestOptions(fetchPolicy: .networkOnly, cacheResults: false)
+    let options = RequestOptions(readPolicy: .remote, cacheResults: false)
     await #expect(throws: SyncError.self) {
       try await device.store.fetchResult(RecordQuery<Note>(), options: options)
     }
@@ -149,7 +149,7 @@ struct OtherServerTests {
   func comparison() async throws {
     let device = try await Case()
     _ = try await device.other()
-    _ = try? await device.store.repair()
+    _ = try? await device.store.maintenance.repair()
     #expect(try device.ids() == Self.all)
   }
 
@@ -157,7 +157,7 @@ struct OtherServerTests {
   func emptied(pageSize: Int) async throws {
     let device = try await Case(pageSize: pageSize)
     try await device.ledger.remove(space: "test")
-    for scope in [SyncScope.both, .push, .pull] {
+    for scope in [SyncDirection.both, .push, .pull] {
       #expect(await device.store.sync(scope).skipped?.name == "otherServer")
     }
     #expect(try device.ids() == Self.all)
@@ -166,7 +166,7 @@ struct OtherServerTests {
 
   @Test("An announced restore that lost acknowledged changes waits for a decision", arguments: [1, 1000])
   func restored(pageSize: Int) async throws {
-    let device = try await Case(.fieldMerge, pageSize: pageSize)
+    let device = try await Case(.fieldByField, pageSize: pageSize)
     let backup = device.folder.path + "/backup.sqlite"
     try await device.ledger.backup(to: backup)
     try await device.store.store.write { transaction in
@@ -187,7 +187,7 @@ struct OtherServerTests {
 
   @Test("A sync continues after a new epoch if the server still has everything", arguments: [1, 1000])
   func announced(pageSize: Int) async throws {
-    let device = try await Case(.fieldMerge, pageSize: pageSize)
+    let device = try await Case(.fieldByField, pageSize: pageSize)
     let remote = try #require(device.remote.target)
     let deletion = SyncOperation(id: UUIDv7.make(), kind: .delete, record: .note("T2"), base: "3")
     _ = try await remote.exchange(SyncRequest(device: "else", operations: [deletion]))
@@ -196,6 +196,6 @@ struct OtherServerTests {
     #expect(await device.store.sync(.push).skipped == nil)
     #expect(try device.ids() == ["T0", "T1", "mine"])
     #expect(try await ids(device.ledger) == ["T0", "T1", "mine"])
-    #expect(try device.store.outbox().isEmpty)
+    #expect(try device.store.outboxEntries().isEmpty)
   }
 }

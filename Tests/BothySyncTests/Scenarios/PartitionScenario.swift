@@ -34,8 +34,8 @@ struct PartitionScenario {
     var random = SeededGenerator(seed: seed)
     let world = try SimulatedWorld()
     let clock = VirtualClock()
-    var configuration = SyncConfiguration()
-    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    var configuration = SyncOptions()
+    configuration.mergePolicies = MergePolicies(.fieldByField)
     configuration.backoff = Backoff(first: .milliseconds(200), limit: .seconds(1), random: { 0.5 })
     var members = try (0..<4).map { _ in
       Member(device: try world.addDevice(schema: .notes, configuration: configuration))

@@ -11,14 +11,14 @@ struct RevokedAccessTests {
   func movedBetweenLists() async throws {
     let world = try Principals()
     let ann = world.ann.store
-    var friends = try await ann.create(PrincipalList(id: "friends", name: "friends", members: ["bob"]))
-    var family = try await ann.create(PrincipalList(id: "family", name: "family"))
+    var friends = try await ann.sharing.create(UserList(id: "friends", name: "friends", members: ["bob"]))
+    var family = try await ann.sharing.create(UserList(id: "family", name: "family"))
     for id in ["A1", "A2"] {
       try world.ann.insert(id, "friends")
-      try await ann.share(.note(id), with: .lists("friends"))
+      try await ann.sharing.share(.note(id), with: .lists("friends"))
     }
     try world.ann.insert("B1", "family")
-    try await ann.share(.note("B1"), with: .lists("family"))
+    try await ann.sharing.share(.note("B1"), with: .lists("family"))
     await world.sync(world.ann, world.bob)
     #expect(try world.bob.noteIDs() == ["A1", "A2"])
 
@@ -26,8 +26,8 @@ struct RevokedAccessTests {
     // the unsent edit is kept.
     try world.bob.retitle("A2", "bob's, not sent")
     (friends.members, family.members) = ([], ["bob"])
-    friends = try await ann.update(friends)
-    family = try await ann.update(family)
+    friends = try await ann.sharing.update(friends)
+    family = try await ann.sharing.update(family)
     let moved = await world.bob.store.sync(.pull)
     #expect(try world.bob.noteIDs() == ["A2", "B1"])
     #expect(moved.leaving == [.note("A2")])
@@ -37,15 +37,15 @@ struct RevokedAccessTests {
 
     // Access is granted again, and the rejected edit is sent.
     friends.members = ["bob"]
-    friends = try await ann.update(friends)
+    friends = try await ann.sharing.update(friends)
     await world.sync(world.bob, world.ann)
     #expect(try world.bob.noteIDs() == ["A1", "A2", "B1"])
     #expect(try world.ann.title("A2") == "bob's, not sent")
     #expect(try await world.isEven())
 
     // A deleted list gives no access, and neither does a new member of a list that lost the record.
-    try await ann.delete(family)
-    try await ann.unshare(.note("A1"), from: .lists("friends"))
+    try await ann.sharing.delete(family)
+    try await ann.sharing.unshare(.note("A1"), from: .lists("friends"))
     await world.sync(world.ann, world.bob)
     #expect(try world.bob.noteIDs() == ["A2"])
     #expect(try await world.isEven())
@@ -57,7 +57,7 @@ struct RevokedAccessTests {
     let world = try Principals()
     for id in ["T1", "T2"] {
       try world.ann.insert(id, "start")
-      try await world.ann.store.share(.note(id), with: .principals("bob"))
+      try await world.ann.store.sharing.share(.note(id), with: .principals("bob"))
     }
     await world.sync(world.ann, world.bob)
     #expect(try world.bob.noteIDs() == ["T1", "T2"])
@@ -84,22 +84,22 @@ struct RevokedAccessTests {
     arguments: 1...20 as ClosedRange<UInt64>)
   func random(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
-    let world = try Principals { $0.mergePolicies = MergePolicies(.fieldMerge) }
-    var lists: [PrincipalList] = []
+    let world = try Principals { $0.mergePolicies = MergePolicies(.fieldByField) }
+    var lists: [UserList] = []
     for name in ["L1", "L2"] {
-      lists.append(try await world.ann.store.create(PrincipalList(id: name, name: name)))
+      lists.append(try await world.ann.store.sharing.create(UserList(id: name, name: name)))
     }
     for number in 1...6 { try world.ann.insert("T\(number)", "start") }
     for _ in 0..<60 {
       let id = "T\(Int.random(in: 1...6, using: &random))"
       let list = Int.random(in: 0...1, using: &random)
-      let sharing: Sharing = random.chance(50) ? .principals("bob") : .lists("L\(list + 1)")
+      let sharing: Audience = random.chance(50) ? .principals("bob") : .lists("L\(list + 1)")
       switch Int.random(in: 0..<8, using: &random) {
-      case 0: try await world.ann.store.share(.note(id), with: sharing)
-      case 1: try await world.ann.store.unshare(.note(id), from: sharing)
+      case 0: try await world.ann.store.sharing.share(.note(id), with: sharing)
+      case 1: try await world.ann.store.sharing.unshare(.note(id), from: sharing)
       case 2:
         lists[list].members = random.chance(50) ? ["bob"] : []
-        lists[list] = try await world.ann.store.update(lists[list])
+        lists[list] = try await world.ann.store.sharing.update(lists[list])
       case 3: try world.ann.edit(id) { $0.own[0] = Int.random(in: 0..<100, using: &random) }
       case 4 where try world.bob.title(id) != nil:
         try world.bob.edit(id) { $0.own[1] = Int.random(in: 0..<100, using: &random) }
@@ -112,7 +112,7 @@ struct RevokedAccessTests {
     await world.sync(world.ann, world.bob)
     let visible = try await world.world.authority.query(
       space: "test", principal: Principal("bob"), AnyQuery("Note"))
-    let pending = try world.bob.store.outbox().map(\.record.id)
+    let pending = try world.bob.store.outboxEntries().map(\.record.id)
     // Invisible records are here only if an edit of them waits for a decision.
     #expect(try Set(world.bob.noteIDs()) == Set(visible.map(\.id.id)).union(pending), "seed \(seed)")
     for id in pending { try world.bob.store.resolve(.note(id), .revert) }

@@ -35,7 +35,7 @@ struct Scenario06ConcurrentBank {
       let payer = Int.random(in: 0..<5, using: &random)
       let (from, to) = ("a\(payer)", "a\((payer + Int.random(in: 1..<5, using: &random)) % 5)")
       let amount = Int.random(in: 1...5, using: &random)
-      try await store.write(.together) { transaction in
+      try await store.write(.atomic) { transaction in
         try transaction.update(BankAccount.self, id: from) { $0.balance -= amount }
         try transaction.update(BankAccount.self, id: to) { $0.balance += amount }
       }
@@ -51,8 +51,8 @@ struct Scenario06ConcurrentBank {
     arguments: 1...3 as ClosedRange<UInt64>)
   func sideBySide(seed: UInt64) async throws {
     let world = try SimulatedWorld()
-    var configuration = SyncConfiguration()
-    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    var configuration = SyncOptions()
+    configuration.mergePolicies = MergePolicies(.fieldByField)
     configuration.batchSize = 20
     configuration.pageSize = 3
     let devices = try (0..<4).map { _ in

@@ -13,8 +13,8 @@ struct Scenario07DisjointEdits {
   func everyOrder() async throws {
     for order in Self.orders {
       let world = try SimulatedWorld()
-      var configuration = SyncConfiguration.quiet
-      configuration.mergePolicies = MergePolicies(.fieldMerge)
+      var configuration = SyncOptions.quiet
+      configuration.mergePolicies = MergePolicies(.fieldByField)
       for _ in 0..<3 { try world.addDevice(schema: .notes, configuration: configuration) }
       try world.devices[0].insert("T1", "start")
       for device in world.devices { await device.store.sync() }
@@ -25,7 +25,7 @@ struct Scenario07DisjointEdits {
       for device in world.devices {
         #expect(try device.note()?.own == [1, 2, 3, nil], "in the order \(order)")
         #expect(try device.store.digest().digest == digest)
-        #expect(try device.store.outbox().isEmpty)
+        #expect(try device.store.outboxEntries().isEmpty)
       }
     }
   }

@@ -13,7 +13,7 @@ struct Scenario08SameField {
   func laterWins(skew: Int64) async throws {
     for aEditsFirst in [true, false] {
       for aArrivesFirst in [true, false] {
-        let pair = try await Pair.sharing(policy: .lastModifiedWins, skew: skew)
+        let pair = try await Pair.sharing(policy: .latestWins, skew: skew)
         let editors = aEditsFirst ? [pair.a, pair.b] : [pair.b, pair.a]
         for device in editors {
           pair.world.time.advance(by: 60_000)
@@ -37,7 +37,7 @@ struct Scenario08SameField {
   )
   func fieldRule() async throws {
     for aArrivesFirst in [true, false] {
-      let pair = try Pair(schema: .latest, policy: .fieldMerge)
+      let pair = try Pair(schema: .latest, policy: .fieldByField)
       try pair.a.put(AnyRecord("Doc", id: "D", ["title": .text("start"), "left": .int(0), "right": .int(0)]))
       for device in [pair.a, pair.b] { await device.store.sync() }
       let id = RecordID(type: "Doc", id: "D")

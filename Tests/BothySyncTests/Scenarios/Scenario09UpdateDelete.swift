@@ -28,9 +28,9 @@ struct Scenario09UpdateDelete {
     let first = aArrivesFirst ? results[0] : results[1]
     let second = aArrivesFirst ? results[1] : results[0]
     switch policy.name {
-    case MergePolicy.clientWins.name: return second.title
-    case MergePolicy.lastModifiedWins.name: return results[1].title
-    case MergePolicy.fieldMerge.name where a != b: return results.first { $0.deed == .update }?.title
+    case MergePolicy.localWins.name: return second.title
+    case MergePolicy.latestWins.name: return results[1].title
+    case MergePolicy.fieldByField.name where a != b: return results.first { $0.deed == .update }?.title
     default: return first.title
     }
   }
@@ -39,7 +39,7 @@ struct Scenario09UpdateDelete {
   @Test(
     "Updates and deletions on both sides end as the policy says")
   func matrix() async throws {
-    for policy in [MergePolicy.serverModifiedWins, .clientWins, .lastModifiedWins, .fieldMerge] {
+    for policy in [MergePolicy.remoteWins, .localWins, .latestWins, .fieldByField] {
       for a in Deed.allCases {
         for b in Deed.allCases {
           for aArrivesFirst in [true, false] {
@@ -67,8 +67,8 @@ struct Scenario09UpdateDelete {
     for aArrivesFirst in [true, false] {
       let pair = try await Pair.sharing {
         $0.mergePolicies = MergePolicies(
-          deletionWins ? .serverModifiedWins : .clientWins,
-          deletes: deletionWins ? .clientWins : .serverModifiedWins)
+          deletionWins ? .remoteWins : .localWins,
+          deletes: deletionWins ? .localWins : .remoteWins)
       }
       try pair.a.remove()
       try pair.b.retitle("b")

@@ -58,15 +58,15 @@ struct Scenario10Reinsert {
     for isPushedBetween in [false, true] {
       for aArrivesFirst in [true, false] {
         let story: Comment = "pushed between: \(isPushedBetween), a first: \(aArrivesFirst)"
-        for policy in [MergePolicy.serverModifiedWins, .clientWins, .lastModifiedWins, .fieldMerge] {
+        for policy in [MergePolicy.remoteWins, .localWins, .latestWins, .fieldByField] {
           let pair = try await againstEdit(
             policy, aArrivesFirst: aArrivesFirst, isPushedBetween: isPushedBetween)
           #expect(try await pair.isEven(), story)
           let title = try await pair.serverTitle()
           switch policy.name {
-          case MergePolicy.clientWins.name: #expect(title == (aArrivesFirst ? "edited" : "new"), story)
-          case MergePolicy.lastModifiedWins.name: #expect(title == "edited", story)
-          case MergePolicy.serverModifiedWins.name where isPushedBetween:
+          case MergePolicy.localWins.name: #expect(title == (aArrivesFirst ? "edited" : "new"), story)
+          case MergePolicy.latestWins.name: #expect(title == "edited", story)
+          case MergePolicy.remoteWins.name where isPushedBetween:
             // The edit arrives first, meets the deletion and is discarded.
             #expect(title == "new", story)
           default: #expect(title == (aArrivesFirst ? "new" : "edited"), story)

@@ -11,7 +11,7 @@ struct Scenario15FirstSync {
   private static let pairs = 4
 
   /// Changes the pairs of records that always change together. Their titles are equal in every state of the server.
-  private static func retitlePairs(_ store: Store, _ title: String) throws {
+  private static func retitlePairs(_ store: LocalStore, _ title: String) throws {
     try store.write { transaction in
       for number in 0..<pairs {
         for side in ["left", "right"] {
@@ -56,9 +56,9 @@ struct Scenario15FirstSync {
           guard number <= 8 else { return }
           try Self.retitlePairs(writer.store, "\(number)")
           try await writer.save(
-            Note(id: "new\(number)", "n"), options: RequestOptions(savePolicy: .cacheOnly))
+            Note(id: "new\(number)", "n"), options: RequestOptions(writePolicy: .local))
           try await writer.delete(
-            RecordID(type: "Note", id: "N\(100 + number)"), options: RequestOptions(savePolicy: .cacheOnly))
+            RecordID(type: "Note", id: "N\(100 + number)"), options: RequestOptions(writePolicy: .local))
           await writer.sync(.push)
           if let problem = try await Self.problem(store) { torn.withLock { $0.append(problem) } }
         } catch { Issue.record(error) }
@@ -80,11 +80,11 @@ struct Scenario15FirstSync {
     #expect(try await Self.problem(pair.a.store.store) == nil)
     pair.a.remote.setDuringExchange {}
     #expect(try await pair.isEven(), "lost \(lost), answer \(answerIsLost)")
-    #expect(try await pair.a.store.repair().map(\.isEqual) == [true])
+    #expect(try await pair.a.store.maintenance.repair().map(\.isEqual) == [true])
   }
 
   /// Returns a state that the server never had: half of a pull, or half of a transaction.
-  private static func problem(_ store: Store) async throws -> String? {
+  private static func problem(_ store: LocalStore) async throws -> String? {
     try await store.read { transaction in
       let notes = try transaction.fetch(RecordQuery<Note>())
       if notes.isEmpty { return nil }

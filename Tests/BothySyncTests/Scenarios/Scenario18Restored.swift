@@ -26,7 +26,7 @@ struct Scenario18Restored {
     }
 
     func device(_ name: String, _ policy: MergePolicy) throws -> SyncedStore {
-      var configuration = SyncConfiguration.quiet
+      var configuration = SyncOptions.quiet
       configuration.mergePolicies = MergePolicies(policy)
       configuration.pageSize = 3
       return try SyncedStore(
@@ -55,7 +55,7 @@ struct Scenario18Restored {
       use(ledger)
     }
 
-    func digest() async throws -> ScopeDigest { try await remote.digest(.space) }
+    func digest() async throws -> ScopeDigest { try await remote.digest(.everything) }
   }
 
   /// Performs one transaction of the app.
@@ -70,14 +70,14 @@ struct Scenario18Restored {
   private func isEven(_ servers: Servers, _ stores: [SyncedStore]) async throws -> Bool {
     for store in stores + stores { #expect(await store.sync().skipped == nil) }
     let digest = try await servers.digest()
-    return try stores.allSatisfy { try $0.digest().digest == digest.digest && $0.outbox().isEmpty }
+    return try stores.allSatisfy { try $0.digest().digest == digest.digest && $0.outboxEntries().isEmpty }
   }
 
   /// Promises: Scenario-18, H-11
   @Test("An unannounced restore is noticed even after other devices wrote as much again")
   func overtaken() async throws {
     var servers = try Servers()
-    let (a, b) = (try servers.device("a", .fieldMerge), try servers.device("b", .fieldMerge))
+    let (a, b) = (try servers.device("a", .fieldByField), try servers.device("b", .fieldByField))
     try change(b) { try $0.insert(Note(id: "T1", "old")) }
     #expect(try await isEven(servers, [b, a]))
     try await servers.backup()
@@ -88,7 +88,7 @@ struct Scenario18Restored {
     // A validator that was reset loses the cursor, but keeps the last position.
     try b.resetValidator(of: "Note")
     try await servers.restore(announced: false)
-    let stranger = try servers.device("c", .fieldMerge)
+    let stranger = try servers.device("c", .fieldByField)
     try change(stranger) { transaction in
       for number in 10..<20 { try transaction.insert(Note(id: "T\(number)", "theirs")) }
     }
@@ -97,7 +97,7 @@ struct Scenario18Restored {
     for store in [a, b] {
       for _ in 0..<2 { #expect(await store.sync().skipped?.name == "otherServer") }
       #expect(try note(store, "T2")?.title == "new")
-      try await store.adoptServer()
+      try await store.maintenance.adoptServer()
       let report = await store.sync()
       #expect(report.skipped == nil)
     }
@@ -115,8 +115,8 @@ struct Scenario18Restored {
     arguments: [false, true])
   func restored(announced: Bool) async throws {
     var servers = try Servers()
-    let a = try servers.device("a", .fieldMerge)
-    let b = try servers.device("b", .fieldMerge)
+    let a = try servers.device("a", .fieldByField)
+    let b = try servers.device("b", .fieldByField)
     try change(b) { transaction in
       for number in 0..<8 { try transaction.insert(Note(id: "T\(number)", "old")) }
     }
@@ -138,7 +138,7 @@ struct Scenario18Restored {
     }
     try await servers.restore(announced: announced)
     // No record is restored before the app decides.
-    for scope in [SyncScope.pull, .push, .both] {
+    for scope in [SyncDirection.pull, .push, .both] {
       #expect(await a.sync(scope).skipped?.name == "otherServer")
     }
     #expect(try note(a, "T1")?.title == "after the backup")
@@ -146,16 +146,16 @@ struct Scenario18Restored {
     #expect(try await servers.remote.query(AnyQuery("Note")).count == 8)
     try await a.store.write { try $0.insert(Note(id: "later", "made meanwhile")) }
     // Every device has to compare before the server has passed its known position. Later only a digest finds the loss.
-    #expect(try await b.adoptServer().rebased == [.space])
-    let pull = try await a.adoptServer()
+    #expect(try await b.maintenance.adoptServer().rebased == [.everything])
+    let pull = try await a.maintenance.adoptServer()
     #expect(pull.skipped == nil)
-    #expect(pull.rebased == [.space])
+    #expect(pull.rebased == [.everything])
     #expect(Set(pull.lost.map(\.id)).isSuperset(of: ["T1", "late"]))
     // The server's older state counts for records without pending changes.
     #expect(try note(a, "T1")?.title == "old")
     #expect(try note(a, "T3")?.title == "old")
     #expect(try note(a, "late") == nil)
-    #expect(try a.outbox().isEmpty)
+    #expect(try a.outboxEntries().isEmpty)
     #expect(try note(a, "T2")?.note == "mine")
     #expect(try await isEven(servers, [a, b]))
     let server = try await servers.remote.query(AnyQuery("Note"))
@@ -163,13 +163,13 @@ struct Scenario18Restored {
     for id in ["T2", "T4"] { #expect(fields[id]?["note"] == "mine") }
     #expect(fields["T5"] == nil)
     #expect(fields["mine"]?["title"] == "made here")
-    #expect(try await a.repair().map(\.isEqual) == [true])
+    #expect(try await a.maintenance.repair().map(\.isEqual) == [true])
   }
 
   /// Promises: Scenario-18
   @Test(
     "An emptied server is refused, and receives unsynced edits once adopted",
-    arguments: [MergePolicy.clientWins, .serverModifiedWins])
+    arguments: [MergePolicy.localWins, .remoteWins])
   func emptied(policy: MergePolicy) async throws {
     var servers = try Servers()
     let a = try servers.device("a", policy)
@@ -186,11 +186,11 @@ struct Scenario18Restored {
     #expect(await a.sync().skipped?.name == "otherServer")
     #expect(try await a.store.fetch(RecordQuery<Note>()).count == 6)
     #expect(try await servers.remote.query(AnyQuery("Note")).isEmpty)
-    let report = try await a.adoptServer()
-    #expect(report.rebased == [.space])
+    let report = try await a.maintenance.adoptServer()
+    #expect(report.rebased == [.everything])
     #expect(Set(report.lost.map(\.id)) == ["T0", "T1", "T2", "T3", "T4"])
     #expect(report.overwritten.isEmpty)
-    #expect(try await b.adoptServer().skipped == nil)
+    #expect(try await b.maintenance.adoptServer().skipped == nil)
     #expect(try await isEven(servers, [a, b]))
     #expect(try note(a, "T1")?.note == "mine")
     #expect(try note(a, "mine") != nil)
@@ -203,8 +203,8 @@ struct Scenario18Restored {
   )
   func unnoticed() async throws {
     var servers = try Servers()
-    let a = try servers.device("a", .serverModifiedWins)
-    let b = try servers.device("b", .serverModifiedWins)
+    let a = try servers.device("a", .remoteWins)
+    let b = try servers.device("b", .remoteWins)
     try change(b) { transaction in
       for number in 0..<5 { try transaction.insert(Note(id: "T\(number)", "old")) }
     }
@@ -213,14 +213,14 @@ struct Scenario18Restored {
     try change(b) { _ = try $0.update(Note.self, id: "T1") { $0.title = "after the backup" } }
     #expect(try await isEven(servers, [b, a]))
     try await servers.restore(announced: false)
-    let other = try servers.device("other", .serverModifiedWins)
+    let other = try servers.device("other", .remoteWins)
     try change(other) { transaction in
       for number in 0..<9 { try transaction.insert(Note(id: "U\(number)", "new")) }
     }
     _ = await other.sync()
     #expect(await a.sync().skipped?.name == "otherServer")
     #expect(try note(a, "T1")?.title == "after the backup")
-    let adopted = try await a.adoptServer()
+    let adopted = try await a.maintenance.adoptServer()
     #expect(adopted.skipped == nil && adopted.lost == [.note("T1")])
     #expect(try note(a, "T1")?.title == "old" && note(a, "U8")?.title == "new")
   }

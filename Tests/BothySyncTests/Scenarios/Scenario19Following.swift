@@ -6,16 +6,16 @@ import Testing
 /// Subscriptions that change while the device is offline.
 @Suite("Subscriptions that change offline", .timeLimit(.minutes(5)))
 struct Scenario19Following {
-  private let trips = PullScope(container: "trips", includesChildren: true)
-  private let oslo = PullScope(container: "trips/oslo", includesChildren: true)
+  private let trips = SyncScope(container: "trips", includesChildren: true)
+  private let oslo = SyncScope(container: "trips/oslo", includesChildren: true)
 
   /// Promises: Scenario-19, N-7
   @Test(
     "Narrowing a subscription offline loses no unsynced edit, even outside of it",
     arguments: [false, true])
   func narrowing(restarts: Bool) async throws {
-    let pair = try Pair(policy: .fieldMerge)
-    try pair.a.restart(configuration: .following([trips], .fieldMerge))
+    let pair = try Pair(policy: .fieldByField)
+    try pair.a.restart(configuration: .following([trips], .fieldByField))
     try pair.b.change { transaction in
       for id in ["O1", "O2"] { try transaction.insert(Note(id: id, "n"), in: "trips/oslo") }
       for id in ["R1", "R2", "R3", "R4"] { try transaction.insert(Note(id: id, "n"), in: "trips/rome") }
@@ -31,7 +31,7 @@ struct Scenario19Following {
     try pair.a.remove("R2")
     try pair.a.change { try $0.insert(Note(id: "R9", "made here"), in: "trips/rome") }
     if restarts {
-      try pair.a.restart(configuration: .following([oslo], .fieldMerge))
+      try pair.a.restart(configuration: .following([oslo], .fieldByField))
     } else {
       try await pair.a.store.follow([oslo])
     }
@@ -39,10 +39,10 @@ struct Scenario19Following {
     // A write outside of the subscription.
     try pair.a.change { try $0.insert(Note(id: "P1", "outside"), in: "trips/paris") }
     await pair.a.store.sync()
-    #expect(try pair.a.store.outbox().count == 4)
+    #expect(try pair.a.store.outboxEntries().count == 4)
     pair.a.remote.isOffline = false
     for _ in 0..<2 { #expect(await pair.a.store.sync().skipped == nil) }
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     // All changes are on the server, and records outside the subscription are not here.
     #expect(try await pair.server("R1")?["title"] == "mine")
     #expect(try await pair.server("R1")?["note"] == "theirs")
@@ -51,17 +51,18 @@ struct Scenario19Following {
     #expect(try await pair.serverTitle("P1") == "outside")
     #expect(try pair.a.noteIDs().filter { $0.hasPrefix("R") }.isEmpty)
     #expect(try pair.a.title("P1") == "outside")
-    #expect(try pair.a.store.digest(oslo).digest == (await pair.a.store.remoteDigest(oslo)).digest)
+    #expect(
+      try pair.a.store.digest(oslo).digest == (await pair.a.store.maintenance.remoteDigest(oslo)).digest)
     // With the wider subscription, the device equals the others.
-    try await pair.a.store.follow([.space])
+    try await pair.a.store.follow([.everything])
     #expect(try await pair.isEven())
   }
 
   /// Promises: Scenario-19
   @Test("Widening a subscription before the edits were sent keeps their records")
   func backAgain() async throws {
-    let pair = try Pair(policy: .fieldMerge)
-    try pair.a.restart(configuration: .following([trips], .fieldMerge))
+    let pair = try Pair(policy: .fieldByField)
+    try pair.a.restart(configuration: .following([trips], .fieldByField))
     try pair.b.change { try $0.insert(Note(id: "R1", "n"), in: "trips/rome") }
     await pair.b.store.sync()
     await pair.a.store.sync()
@@ -73,7 +74,7 @@ struct Scenario19Following {
     await pair.a.store.sync()
     #expect(try pair.a.title("R1") == "mine")
     #expect(try await pair.serverTitle("R1") == "mine")
-    try await pair.a.store.follow([.space])
+    try await pair.a.store.follow([.everything])
     #expect(try await pair.isEven())
   }
 }

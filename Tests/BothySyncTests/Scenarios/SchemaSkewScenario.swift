@@ -53,7 +53,7 @@ struct SchemaSkewScenario {
     #expect(try pair.a.store.pendingCounts() == before && before.total == 4)
     let report = await pair.a.store.sync()
     #expect(report.skipped == nil && report.failures.isEmpty)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.server("made", type: "Memo") == ["title": "new", "count": 7, "stars": 3])
     let edited = try await pair.server("edited", type: "Memo")
     #expect(edited?["title"] == "mine" && edited?["count"] == 5)
@@ -154,7 +154,7 @@ struct SchemaSkewScenario {
     #expect(refused?.code == .schemaMismatch)
     try pair.a.restart(schema: Self.old)
     #expect(try pair.a.store.pendingCounts().total == 1)
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.schemaMismatch = .resetCache
     try pair.a.restart(schema: other, configuration: configuration)
     #expect(try pair.a.store.pendingCounts().total == 0)

@@ -43,9 +43,9 @@ struct StormTests {
     /// Does the work of an app for one second: it saves, reads and requests a sync, and the server sends notifications.
     func work(_ second: Int) async throws {
       try await store.save(Note(id: "N\(second)", "written in the storm"))
-      for policy in [FetchPolicy.cacheThenRefresh, .syncThenCache] where second.isMultiple(of: 7) {
+      for policy in [ReadPolicy.localThenRemote, .syncThenLocal] where second.isMultiple(of: 7) {
         let some = RecordQuery<Note>().where(.compare(field: "id", .equal, .text("N1")))
-        _ = try await store.fetchResult(some, options: RequestOptions(fetchPolicy: policy))
+        _ = try await store.fetchResult(some, options: RequestOptions(readPolicy: policy))
       }
       if second.isMultiple(of: 10) { remote.hint() }
       if second.isMultiple(of: 60) { store.requestSync() }

@@ -7,8 +7,8 @@ import Testing
 @Suite("Two engines on one file", .timeLimit(.minutes(5)))
 struct TwoEnginesScenario {
   private func second(_ device: SimulatedDevice, _ world: SimulatedWorld) throws -> SyncedStore {
-    var configuration = SyncConfiguration.quiet
-    configuration.mergePolicies = MergePolicies(.fieldMerge)
+    var configuration = SyncOptions.quiet
+    configuration.mergePolicies = MergePolicies(.fieldByField)
     return try SyncedStore(
       at: device.path, schema: .notes, remote: InProcessRemote(world.authority), configuration: configuration,
       clock: SyncClock(now: world.time.reader()))
@@ -16,8 +16,8 @@ struct TwoEnginesScenario {
 
   /// Promises: Scenario-25, H-55
   @Test("An app and its extension that sync at once lose and duplicate nothing")
-  func together() async throws {
-    let pair = try Pair(policy: .fieldMerge)
+  func atomic() async throws {
+    let pair = try Pair(policy: .fieldByField)
     let app = pair.a.store
     let other = try second(pair.a, pair.world)
     try pair.a.insert("T1", "start")
@@ -27,7 +27,7 @@ struct TwoEnginesScenario {
         group.addTask {
           for number in 0..<40 {
             try await store.save(
-              Note(id: "\(name)-\(number)", "new"), options: RequestOptions(savePolicy: .cacheOnly))
+              Note(id: "\(name)-\(number)", "new"), options: RequestOptions(writePolicy: .local))
             try await store.store.write { _ = try $0.update(Note.self, id: "T1") { $0.score += 1 } }
             if number.isMultiple(of: 3) { await store.sync() }
             if number.isMultiple(of: 5) {
@@ -64,7 +64,7 @@ struct TwoEnginesScenario {
       let syncing = Task { await app.sync() }
       await answered.reached()
       // Another process resets at once. The engine that syncs resets when the sync is over.
-      let resetting = Task { try await (byOther ? other : app).reset(discardingPending: true) }
+      let resetting = Task { try await (byOther ? other : app).maintenance.reset(discardingPending: true) }
       if byOther { try await resetting.value }
       pair.a.remote.setDuringExchange {}
       answered.open()
@@ -88,7 +88,7 @@ struct TwoEnginesScenario {
     var wasPassed = true
     while wasPassed {
       step += 1
-      let pair = try await Pair.sharing(policy: .fieldMerge)
+      let pair = try await Pair.sharing(policy: .fieldByField)
       try pair.b.insert("B1", "of B")
       await pair.b.store.sync()
       pair.a.failPoints.reset()

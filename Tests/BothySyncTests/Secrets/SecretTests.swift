@@ -122,7 +122,7 @@ struct SecretTests {
     await device.store.sync()
     await device.store.sync()
     #expect(taken.words == ["test/U1=one", "test/U1=two"])
-    #expect(try device.store.outbox().isEmpty && secrets(device).isEmpty)
+    #expect(try device.store.outboxEntries().isEmpty && secrets(device).isEmpty)
   }
 
   /// Promises: X-17
@@ -145,7 +145,7 @@ struct SecretTests {
     let error = await #expect(throws: SyncError.self) {
       try await store.save(
         AnyRecord("User", id: "U9", ["name": "bob", "password": "other"]),
-        options: RequestOptions(savePolicy: .networkThenCache))
+        options: RequestOptions(writePolicy: .remoteThenLocal))
     }
     #expect(error != nil)
     #expect(device.remote.requests.flatMap(\.operations).isEmpty)
@@ -158,7 +158,7 @@ struct SecretTests {
     let taken = Taken()
     let world = try SimulatedWorld(rules: taken.rules())
     let device = try world.addDevice(schema: Self.schema)
-    try await device.store.save(user(), options: RequestOptions(savePolicy: .networkThenCache))
+    try await device.store.save(user(), options: RequestOptions(writePolicy: .remoteThenLocal))
     #expect(taken.words == ["test/U1=\(Self.word)"])
     try device.put(AnyRecord("User", id: "U2", ["name": "bob", "password": "x"]))
     try device.store.purge(includingPending: true)
@@ -180,10 +180,10 @@ struct SecretTests {
         Issue.record(error)
       }
     }
-    try await device.store.save(user(), options: RequestOptions(savePolicy: .networkThenCache))
+    try await device.store.save(user(), options: RequestOptions(writePolicy: .remoteThenLocal))
     await device.store.sync()
     #expect(taken.words.contains("test/U1=\(Self.word)"))
-    #expect(try device.store.outbox().isEmpty)
+    #expect(try device.store.outboxEntries().isEmpty)
     #expect(try secrets(device).isEmpty)
     #expect(try device.record("User", "U1")?["name"] == "later")
   }
@@ -233,6 +233,6 @@ struct OpenRemote: RemoteStorage {
     try await remote.query(query)
   }
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 }

@@ -9,9 +9,9 @@ struct NTIBridgeSyncTests {
   /// Promises: N-38, C-12
   @Test("Each trigger can start a sync, and all of them can be off")
   func triggers() async throws {
-    #expect(SyncConfiguration.ntiBridge.triggers == .default)
+    #expect(SyncOptions.ntiBridge.triggers == .default)
     #expect(
-      SyncConfiguration.ntiBridge.triggers.isSuperset(of: [.save, .start, .timer, .reachability, .hints]))
+      SyncOptions.ntiBridge.triggers.isSuperset(of: [.save, .start, .timer, .reachability, .hints]))
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"]) { $0.triggers = [.hints] }
     let monitor = ScriptedReachability()
     let clock = VirtualClock()
@@ -25,7 +25,7 @@ struct NTIBridgeSyncTests {
     #expect(pair.a.remote.requests.isEmpty)
     try await until {
       pair.a.remote.hint()
-      return try pair.a.store.outbox().isEmpty
+      return try pair.a.store.outboxEntries().isEmpty
     }
     loop.cancel()
     await loop.value

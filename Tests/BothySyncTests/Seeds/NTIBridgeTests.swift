@@ -12,11 +12,11 @@ struct NTIBridgeTests {
   /// Promises: N-2, C-1, C-7
   @Test("The server wins conflicts and rejections, each by a setting of its own")
   func serverIsRight() async throws {
-    let bridge = SyncConfiguration.ntiBridge
+    let bridge = SyncOptions.ntiBridge
     #expect(bridge.mergePolicies.default.name == "remoteNewerWins")
     #expect(bridge.rejectionPolicy == .discardAndRefetch)
-    let standard = SyncConfiguration()
-    #expect(standard.mergePolicies.default.name == "fieldMerge")
+    let standard = SyncOptions()
+    #expect(standard.mergePolicies.default.name == "fieldByField")
     #expect(standard.rejectionPolicy == .keepPending)
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2"], rules: .withoutNotes)
     try pair.a.retitle("mine")
@@ -27,7 +27,7 @@ struct NTIBridgeTests {
     #expect(try pair.a.title() == "theirs")
     #expect(try pair.a.note("T2")?.note == nil)
     #expect(try report.overwritten.map { try $0.fields?.members()["title"] } == ["mine", "start"])
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.isEven())
   }
 
@@ -39,7 +39,7 @@ struct NTIBridgeTests {
     let pair = try await Pair.preset(.ntiBridge, sharing: ["T1"])
     try await pair.a.store.save(Note(id: "T2", "new"))
     #expect(pair.a.remote.requests.isEmpty && pair.a.remote.reads == 0)
-    #expect(try await pair.a.titles(.cacheOnly) == ["start", "new"])
+    #expect(try await pair.a.titles(.local) == ["start", "new"])
     #expect(pair.a.remote.requests.isEmpty)
     #expect(try await pair.a.titles() == ["start", "new"])
     #expect(pair.a.remote.requests.count == 1)
@@ -65,7 +65,7 @@ struct NTIBridgeTests {
     #expect(outcomes == [.applied, .noted, .applied])
     #expect(try pair.a.title("T1") == "news")
     #expect(try pair.a.title("T2") == "mine" && pair.a.isPending("T2"))
-    #expect(try pair.a.store.outbox().first?.shadow?.version == records[.note("T2")]?.version)
+    #expect(try pair.a.store.outboxEntries().first?.shadow?.version == records[.note("T2")]?.version)
     #expect(try pair.a.note("T3") == nil)
     for change in changes + [old] {
       #expect(try await pair.a.store.apply(LiveChange(change)) == .outdated)
@@ -81,13 +81,13 @@ struct NTIBridgeTests {
   /// Promises: N-9
   @Test("A pushed change outside all subscriptions is ignored or stored, as configured")
   func socketElsewhere() async throws {
-    let pair = try await Pair.preset(.ntiBridge) { $0.pullScopes = [PullScope(container: "followed")] }
+    let pair = try await Pair.preset(.ntiBridge) { $0.pullScopes = [SyncScope(container: "followed")] }
     let change = ServerRecord(
       id: .note("X"), container: "elsewhere", version: "7", modified: 0,
       fields: FieldsDocument(["title": "x", "score": 0]))
     #expect(try await pair.a.store.apply(LiveChange(change)) == .ignored)
     let storing = try await Pair.preset(.ntiBridge) {
-      $0.pullScopes = [PullScope(container: "followed")]
+      $0.pullScopes = [SyncScope(container: "followed")]
       $0.storesUnfollowedChanges = true
     }
     #expect(try await storing.a.store.apply(LiveChange(change)) == .applied)
@@ -101,7 +101,7 @@ struct NTIBridgeTests {
       $0.triggers = []
       $0.pollInterval = .seconds(30)
     }
-    #expect(SyncConfiguration.ntiBridge.pollInterval == nil)
+    #expect(SyncOptions.ntiBridge.pollInterval == nil)
     let clock = VirtualClock()
     let loop = Task { [store = pair.a.store] in await store.run(clock: clock) }
     try await pair.otherDeviceSets("news")
@@ -122,14 +122,14 @@ struct NTIBridgeTests {
     pair.a.remote.isOffline = true
     try await pair.a.store.delete(.note())
     #expect(try pair.a.store.state(of: .note()) == .pending(.delete))
-    #expect(try pair.a.store.state(of: .note("nobody")) == .clean)
+    #expect(try pair.a.store.state(of: .note("nobody")) == .synced)
     #expect(try await pair.a.titles().isEmpty)
     let error = await #expect(throws: StoreError.self) { try await pair.a.store.delete(.note("nobody")) }
     #expect(error?.code == .notFound)
     try await pair.a.store.delete(.note())
     try pair.a.insert("T2", "never sent")
     try await pair.a.store.delete(.note("T2"))
-    #expect(try pair.a.store.outbox().map(\.record) == [.note()])
+    #expect(try pair.a.store.outboxEntries().map(\.record) == [.note()])
     pair.a.remote.isOffline = false
     #expect(try await pair.isEven())
     #expect(try await pair.world.serverRecords().isEmpty)
@@ -151,12 +151,12 @@ struct NTIBridgeTests {
         pair.a.remote.isOffline = false
         await pair.a.store.sync()
       } else {
-        try await pair.a.store.delete(.note(), options: .saving(.networkThenCache))
+        try await pair.a.store.delete(.note(), options: .saving(.remoteThenLocal))
       }
       #expect(try await pair.world.serverRecords().isEmpty)
       #expect(try await pair.isEven())
-      try await pair.a.store.delete(.note("nobody"), options: .saving(.networkThenCache))
-      #expect(try pair.a.store.outbox().isEmpty)
+      try await pair.a.store.delete(.note("nobody"), options: .saving(.remoteThenLocal))
+      #expect(try pair.a.store.outboxEntries().isEmpty)
     }
   }
 
@@ -212,10 +212,10 @@ struct NTIBridgeTests {
     var type = Note.schema
     type.fields.append(FieldSchema("link", .text, default: "expanded"))
     let pair = try await Pair.preset(.ntiBridge, rules: AuthorityRules(schema: StoreSchema(types: [type])))
-    #expect(SyncConfiguration.ntiBridge.savePolicy == .cacheThenNetwork)
+    #expect(SyncOptions.ntiBridge.writePolicy == .localThenRemote)
     pair.a.remote.isOffline = true
     let receipt = try await pair.a.store.save(Note(id: "T1", "mine"))
-    #expect(receipt.state == .pending)
+    #expect(receipt.known == .pending)
     try pair.a.restart()
     #expect(try pair.a.title() == "mine" && pair.a.isPending())
     pair.a.remote.isOffline = false
@@ -252,9 +252,9 @@ struct NTIBridgeTests {
   )
   func outcomes() async throws {
     let pair = try await Pair.preset(.ntiBridge, rules: .withoutNotes)
-    let online = RequestOptions.saving(.networkThenCache)
+    let online = RequestOptions.saving(.remoteThenLocal)
     #expect(
-      try await pair.a.store.save(Note(id: "T1", "x"), options: online).state == .accepted(version: "1"))
+      try await pair.a.store.save(Note(id: "T1", "x"), options: online).known == .accepted(version: "1"))
     let refused = await #expect(throws: SyncError.self) {
       try await pair.a.store.save(Note(id: "T2", "x", note: "refused"), options: online)
     }
@@ -266,8 +266,8 @@ struct NTIBridgeTests {
       #expect(try pair.a.title("S\(status)") == "kept" && pair.a.isPending("S\(status)"))
     }
     pair.a.loseAnswer(carrying: "T4")
-    #expect(try await pair.a.store.save(Note(id: "T4", "x"), options: online).state == .pending)
-    #expect(try pair.a.store.outbox().contains { $0.record == .note("T4") && $0.operationID != nil })
+    #expect(try await pair.a.store.save(Note(id: "T4", "x"), options: online).known == .pending)
+    #expect(try pair.a.store.outboxEntries().contains { $0.record == .note("T4") && $0.operationID != nil })
     pair.a.remote.setScript { .none }
     #expect(try await pair.isEven())
     #expect(try await pair.world.serverRecords().count == 5)

@@ -8,8 +8,8 @@ import Synchronization
 extension Pair {
   /// Creates two devices with one of the presets, and waits that a test repeats exactly.
   static func preset(
-    _ preset: SyncConfiguration, sharing ids: [String] = [], rules: AuthorityRules = AuthorityRules(),
-    schema: StoreSchema = .notes, _ change: (inout SyncConfiguration) -> Void = { _ in }
+    _ preset: SyncOptions, sharing ids: [String] = [], rules: AuthorityRules = AuthorityRules(),
+    schema: StoreSchema = .notes, _ change: (inout SyncOptions) -> Void = { _ in }
   ) async throws -> Pair {
     let pair = try Pair(schema: schema, rules: rules) { configuration in
       let quiet = configuration
@@ -35,14 +35,14 @@ extension Pair {
 }
 
 extension RequestOptions {
-  static func reading(_ policy: FetchPolicy) -> RequestOptions { RequestOptions(fetchPolicy: policy) }
-  static func saving(_ policy: SavePolicy) -> RequestOptions { RequestOptions(savePolicy: policy) }
+  static func reading(_ policy: ReadPolicy) -> RequestOptions { RequestOptions(readPolicy: policy) }
+  static func saving(_ policy: WritePolicy) -> RequestOptions { RequestOptions(writePolicy: policy) }
 }
 
 extension SimulatedDevice {
   /// Returns the titles that a read by the policy finds, in the order of ids. Nil reads as configured.
-  func titles(_ policy: FetchPolicy? = nil) async throws -> [String] {
-    let options = RequestOptions(fetchPolicy: policy)
+  func titles(_ policy: ReadPolicy? = nil) async throws -> [String] {
+    let options = RequestOptions(readPolicy: policy)
     return try await store.fetchResult(RecordQuery<Note>().order(SortKey("id")), options: options).records
       .map(
         \.title)
@@ -78,7 +78,7 @@ final class ScriptedAnswer: RemoteStorage {
 
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
 
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { try await remote.digest(scope) }
 
   func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 }

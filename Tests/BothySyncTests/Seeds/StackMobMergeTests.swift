@@ -47,22 +47,22 @@ struct StackMobMergeTests {
   /// Promises: S-54, S-55, S-58
   @Test(
     "By default a changed server record wins, and the report has the loser")
-  func serverModifiedWins() async throws {
-    #expect(SyncConfiguration.stackMob.mergePolicies.default.name == "serverModifiedWins")
-    let pair = try await conflict(SyncConfiguration.stackMob.mergePolicies)
+  func remoteWins() async throws {
+    #expect(SyncOptions.stackMob.mergePolicies.default.name == "remoteWins")
+    let pair = try await conflict(SyncOptions.stackMob.mergePolicies)
     let report = await pair.a.store.sync()
     #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedCache)])
     #expect(try report.overwritten.map { try $0.fields?.members()["title"] } == ["mine"])
     #expect(try pair.a.title() == "theirs")
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.isEven())
   }
 
   /// Promises: S-53, S-56, C-22
   @Test("If the client wins, its record or only its changed fields replace the server's")
-  func clientWins() async throws {
+  func localWins() async throws {
     for granularity in MergePolicy.Granularity.allCases {
-      let pair = try await conflict(MergePolicies(.clientWins(granularity)))
+      let pair = try await conflict(MergePolicies(.localWins(granularity)))
       let report = await pair.a.store.sync()
       #expect(report.synced.last == SyncedRecord(record: .note(), action: .updatedOnServer))
       #expect(try await pair.serverTitle() == "mine")
@@ -74,19 +74,19 @@ struct StackMobMergeTests {
   /// Promises: S-57
   @Test(
     "The later edit wins, the server wins ties, and unknown deletions are configurable")
-  func lastModifiedWins() async throws {
+  func latestWins() async throws {
     for theirsIsLater in [true, false] {
-      let pair = try await conflict(MergePolicies(.lastModifiedWins), theirsIsLater: theirsIsLater)
+      let pair = try await conflict(MergePolicies(.latestWins), theirsIsLater: theirsIsLater)
       await pair.a.store.sync()
       #expect(try await pair.serverTitle() == (theirsIsLater ? "theirs" : "mine"))
       #expect(try await pair.isEven())
     }
-    for policy in [.lastModifiedWins, MergePolicy.lastModifiedWins(missingServerRecord: .client)] {
+    for policy in [.latestWins, MergePolicy.latestWins(missingServerRecord: .client)] {
       #expect(try await titleAfterTie(policy) == "theirs")
     }
     for side in MergeSide.allCases {
       let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) {
-        $0.mergePolicies = MergePolicies(.lastModifiedWins(missingServerRecord: side))
+        $0.mergePolicies = MergePolicies(.latestWins(missingServerRecord: side))
       }
       try pair.b.remove()
       await pair.b.store.sync(.both)
@@ -119,14 +119,14 @@ struct StackMobMergeTests {
   /// Promises: S-59
   @Test("The most specific policy by operation and type decides")
   func byOperation() async throws {
-    var policies = MergePolicies(.serverModifiedWins, updates: .clientWins, deletes: .clientWins)
-    #expect(policies.policy(for: .insert, type: "Note").name == "serverModifiedWins")
-    #expect(policies.policy(for: .update, type: "Note").name == "clientWins")
-    policies.types["Note"] = MergePolicies.PerType(.lastModifiedWins, deletes: .fieldMerge)
-    #expect(policies.policy(for: .update, type: "Note").name == "lastModifiedWins")
-    #expect(policies.policy(for: .delete, type: "Note").name == "fieldMerge")
-    #expect(policies.policy(for: .delete, type: "Other").name == "clientWins")
-    let pair = try await conflict(MergePolicies(.serverModifiedWins, updates: .clientWins))
+    var policies = MergePolicies(.remoteWins, updates: .localWins, deletes: .localWins)
+    #expect(policies.policy(for: .insert, type: "Note").name == "remoteWins")
+    #expect(policies.policy(for: .update, type: "Note").name == "localWins")
+    policies.types["Note"] = MergePolicies.PerType(.latestWins, deletes: .fieldByField)
+    #expect(policies.policy(for: .update, type: "Note").name == "latestWins")
+    #expect(policies.policy(for: .delete, type: "Note").name == "fieldByField")
+    #expect(policies.policy(for: .delete, type: "Other").name == "localWins")
+    let pair = try await conflict(MergePolicies(.remoteWins, updates: .localWins))
     try pair.a.insert("T2", "mine")
     try pair.b.insert("T2", "theirs")
     await pair.b.store.sync(.both)
@@ -141,13 +141,13 @@ struct StackMobMergeTests {
   func custom() async throws {
     #expect(MergeSide.client.rawValue == 0 && MergeSide.server.rawValue == 1)
     let seen = Journal()
-    let serverModifiedWins = MergePolicy.choosing { client, server, base in
+    let remoteWins = MergePolicy.choosing { client, server, base in
       seen.note(
         "\(client?["title"]?.stringValue ?? "-") \(server?["title"]?.stringValue ?? "-") "
           + "\(base?["title"]?.stringValue ?? "-")")
       return server == base ? .client : .server
     }
-    let pair = try await conflict(MergePolicies(serverModifiedWins))
+    let pair = try await conflict(MergePolicies(remoteWins))
     await pair.a.store.sync()
     #expect(seen.lines == ["mine theirs start"])
     #expect(try pair.a.title() == "theirs")

@@ -18,11 +18,11 @@ struct StackMobReadingTests {
     #expect(try await pair.a.store.fetchResult(RecordQuery<Note>()).records.count == 6)
     pair.a.remote.forgetRequests()
     let even = try await pair.a.store.fetchResult(
-      RecordQuery<Note>().where { $0.title == "even" }, options: .reading(.cacheOnly))
+      RecordQuery<Note>().where { $0.title == "even" }, options: .reading(.local))
     #expect(even.records.map(\.id) == ["T0", "T2", "T4"])
     #expect(even.isComplete && even.age == .zero)
     let first = RecordQuery<Note>().order(SortKey("id")).limit(2)
-    #expect(try await pair.a.store.fetchResult(first, options: .reading(.cacheOnly)).records.count == 2)
+    #expect(try await pair.a.store.fetchResult(first, options: .reading(.local)).records.count == 2)
     #expect(pair.a.remote.reads == 0 && pair.a.remote.requests.isEmpty)
   }
 
@@ -36,15 +36,15 @@ struct StackMobReadingTests {
     let one = RecordQuery<Note>().where { $0.title == "one" }
     _ = try await pair.a.store.fetchResult(one)
     pair.world.time.advance(by: 5000)
-    let again = try await pair.a.store.fetchResult(one, options: .reading(.cacheOnly))
+    let again = try await pair.a.store.fetchResult(one, options: .reading(.local))
     #expect(again.isComplete && again.age == .seconds(5))
-    let all = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.cacheOnly))
+    let all = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.local))
     #expect(!all.isComplete && all.age == nil)
     _ = try await pair.a.store.fetchResult(RecordQuery<Note>().limit(1))
     #expect(
-      try await !pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.cacheOnly)).isComplete)
+      try await !pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.local)).isComplete)
     try pair.a.store.purge(type: "Note")
-    #expect(try await !pair.a.store.fetchResult(one, options: .reading(.cacheOnly)).isComplete)
+    #expect(try await !pair.a.store.fetchResult(one, options: .reading(.local)).isComplete)
   }
 
   /// Promises: S-6
@@ -72,14 +72,14 @@ struct StackMobReadingTests {
     #expect(try await pair.a.titles() == ["mine"])
     try await pair.a.store.save(Note(id: "T1", "again"))
     #expect(try await pair.serverTitle() == "again")
-    #expect(try pair.a.noteIDs().isEmpty && pair.a.store.outbox().isEmpty)
-    let reading = await #expect(throws: SyncError.self) { try await pair.a.titles(.cacheOnly) }
+    #expect(try pair.a.noteIDs().isEmpty && pair.a.store.outboxEntries().isEmpty)
+    let reading = await #expect(throws: SyncError.self) { try await pair.a.titles(.local) }
     #expect(reading?.code == .cacheDisabled)
     let saving = await #expect(throws: SyncError.self) {
-      try await pair.a.store.save(Note(id: "T2", "x"), options: .saving(.cacheOnly))
+      try await pair.a.store.save(Note(id: "T2", "x"), options: .saving(.local))
     }
     #expect(saving?.code == .cacheDisabled)
-    for policy in [FetchPolicy.networkOnly, .networkElseCache, .syncThenCache] {
+    for policy in [ReadPolicy.remote, .remoteElseLocal, .syncThenLocal] {
       pair.a.remote.isOffline = true
       let error = await #expect(throws: SyncError.self) { try await pair.a.titles(policy) }
       #expect(error?.code == .unreachable)
@@ -90,7 +90,7 @@ struct StackMobReadingTests {
     pair.a.remote.isOffline = false
     try await pair.a.store.delete(.note())
     #expect(try await pair.world.serverRecords().isEmpty)
-    #expect(try pair.a.noteIDs().isEmpty && pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.noteIDs().isEmpty && pair.a.store.outboxEntries().isEmpty)
   }
 
   // MARK: fetching into the cache
@@ -106,7 +106,7 @@ struct StackMobReadingTests {
     await pair.b.store.sync(.both)
     try pair.a.retitle("T3", "unsent")
     #expect(try await pair.a.titles() == ["new", "unsent", "start"])
-    #expect(try await pair.a.titles(.cacheOnly) == ["new", "unsent", "start"])
+    #expect(try await pair.a.titles(.local) == ["new", "unsent", "start"])
     #expect(try pair.a.isPending("T3"))
   }
 
@@ -124,7 +124,7 @@ struct StackMobReadingTests {
       await store.sync()
       return [old]
     }
-    let found = try await store.fetchResult(RecordQuery<Note>(), options: .reading(.networkOnly))
+    let found = try await store.fetchResult(RecordQuery<Note>(), options: .reading(.remote))
     #expect(found.records.map(\.title) == ["new"])
   }
 
@@ -140,22 +140,22 @@ struct StackMobReadingTests {
     await pair.a.store.sync(.both)
     pair.a.remote.isOffline = true
     #expect(found.records.map(\.title) == ["start"])
-    #expect(try await pair.a.titles(.cacheOnly) == ["new"])
+    #expect(try await pair.a.titles(.local) == ["new"])
     #expect(pair.a.remote.reads == 0)
   }
 
   // MARK: fetch policies
 
   /// Promises: S-14, S-15, S-19
-  @Test("By default a fetch uses the network and caches the result, or fails offline")
-  func networkOnly() async throws {
-    #expect(SyncConfiguration.stackMob.fetchPolicy == .networkOnly)
-    #expect(SyncConfiguration().fetchPolicy == .networkElseCache)
+  @Test("The preset fetches from the network and caches the result, or fails offline")
+  func remote() async throws {
+    #expect(SyncOptions.stackMob.readPolicy == .remote)
+    #expect(SyncOptions().readPolicy == .local)
     let pair = try await Pair.preset(.stackMob)
     try pair.b.insert("T1", "one")
     await pair.b.store.sync(.both)
     #expect(try await pair.a.titles() == ["one"])
-    #expect(try await pair.a.titles(.cacheOnly) == ["one"])
+    #expect(try await pair.a.titles(.local) == ["one"])
     pair.a.remote.isOffline = true
     let error = await #expect(throws: SyncError.self) { try await pair.a.titles() }
     #expect(error?.code == .unreachable)
@@ -166,17 +166,17 @@ struct StackMobReadingTests {
   func policies() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     try await pair.otherDeviceSets("new")
-    #expect(try await pair.a.titles(.cacheElseNetwork) == ["start"])
-    #expect(try await pair.a.titles(.cacheOnly) == ["start"])
+    #expect(try await pair.a.titles(.localElseRemote) == ["start"])
+    #expect(try await pair.a.titles(.local) == ["start"])
     #expect(pair.a.remote.reads == 0)
-    #expect(try await pair.a.titles(.networkElseCache) == ["new"])
+    #expect(try await pair.a.titles(.remoteElseLocal) == ["new"])
     pair.a.remote.isOffline = true
-    #expect(try await pair.a.titles(.networkElseCache) == ["new"])
+    #expect(try await pair.a.titles(.remoteElseLocal) == ["new"])
     try pair.a.store.purge(type: "Note")
-    #expect(try await pair.a.titles(.cacheOnly).isEmpty)
-    await #expect(throws: SyncError.self) { try await pair.a.titles(.cacheElseNetwork) }
+    #expect(try await pair.a.titles(.local).isEmpty)
+    await #expect(throws: SyncError.self) { try await pair.a.titles(.localElseRemote) }
     pair.a.remote.isOffline = false
-    #expect(try await pair.a.titles(.cacheElseNetwork) == ["new"])
+    #expect(try await pair.a.titles(.localElseRemote) == ["new"])
   }
 
   /// Promises: S-18
@@ -184,11 +184,11 @@ struct StackMobReadingTests {
   func knownEmpty() async throws {
     for trusts in [false, true] {
       let pair = try await Pair.preset(.stackMob) { $0.trustsCompleteness = trusts }
-      #expect(try await pair.a.titles(.networkOnly).isEmpty)
+      #expect(try await pair.a.titles(.remote).isEmpty)
       pair.a.remote.forgetRequests()
-      #expect(try await pair.a.titles(.cacheElseNetwork).isEmpty)
+      #expect(try await pair.a.titles(.localElseRemote).isEmpty)
       #expect(pair.a.remote.reads == (trusts ? 0 : 1))
-      let count = try await pair.a.store.count(AnyQuery("Note"), options: .reading(.cacheElseNetwork))
+      let count = try await pair.a.store.count(AnyQuery("Note"), options: .reading(.localElseRemote))
       #expect(count == 0)
       #expect(pair.a.remote.reads == (trusts ? 0 : 2))
     }
@@ -207,7 +207,7 @@ struct StackMobReadingTests {
         try new.put(AnyRecord("Note", id: id, ["title": "x", "score": 0, "mood": .text(mood)]))
       }
       await new.store.sync()
-      var configuration = SyncConfiguration.stackMob
+      var configuration = SyncOptions.stackMob
       configuration.unevaluable = unevaluable
       let old = try world.addDevice("old", schema: .notes, configuration: configuration)
       let good = Condition.compare(field: "mood", .equal, "good")
@@ -216,7 +216,7 @@ struct StackMobReadingTests {
       #expect(try old.noteIDs() == ["T1"])
       #expect(try await old.store.count(query.recordQuery) == 1)
       func cached() async throws -> [Note] {
-        try await old.store.fetchResult(query, options: .reading(.cacheOnly)).records
+        try await old.store.fetchResult(query, options: .reading(.local)).records
       }
       if unevaluable == .empty {
         #expect(try await cached().isEmpty)
@@ -242,7 +242,7 @@ struct StackMobReadingTests {
     let query = AnyQuery("Place", where: .or([oslo, .none]))
     #expect(try await pair.a.store.fetchResult(query).records.map(\.id) == ["near"])
     #expect(
-      try await pair.a.store.fetchResult(query, options: .reading(.cacheOnly)).records.map(\.id) == ["near"])
+      try await pair.a.store.fetchResult(query, options: .reading(.local)).records.map(\.id) == ["near"])
   }
 
   // MARK: per request
@@ -250,10 +250,10 @@ struct StackMobReadingTests {
   /// Promises: S-30, X-7, S-20, S-2
   @Test("A request may have its own policy, and the next uses the store's")
   func perRequest() async throws {
-    let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) { $0.fetchPolicy = .cacheOnly }
+    let pair = try await Pair.preset(.stackMob, sharing: ["T1"]) { $0.readPolicy = .local }
     try await pair.otherDeviceSets("new")
     #expect(try await pair.a.titles() == ["start"])
-    #expect(try await pair.a.titles(.networkOnly) == ["new"])
+    #expect(try await pair.a.titles(.remote) == ["new"])
     pair.a.remote.forgetRequests()
     #expect(try await pair.a.titles() == ["new"])
     #expect(pair.a.remote.reads == 0)
@@ -274,7 +274,7 @@ struct StackMobReadingTests {
     #expect(Set(news.changed) == [.note("T1"), .note("T3")])
     #expect(news.removed == [.note("T2")])
     #expect(!news.startedOver)
-    #expect(try await pair.a.titles(.cacheOnly) == ["new", "mine"])
+    #expect(try await pair.a.titles(.local) == ["new", "mine"])
     #expect(try pair.a.isPending("T3"))
     let nothing = try await pair.a.store.refresh(since: news.token)
     #expect(nothing.changed.isEmpty && nothing.removed.isEmpty)
@@ -293,11 +293,11 @@ struct StackMobReadingTests {
     let parent = RecordID(type: "Parent", id: "P1")
     pair.a.remote.isOffline = true
     let error = await #expect(throws: SyncError.self) {
-      try await pair.a.store.resolve([parent], options: .reading(.networkElseCache))
+      try await pair.a.store.resolve([parent], options: .reading(.remoteElseLocal))
     }
     #expect(error?.code == .relatedRecordUnavailable && error?.record == parent)
     #expect(
-      try await pair.a.store.fetchResult(AnyQuery("Child"), options: .reading(.cacheOnly)).records.count == 1)
+      try await pair.a.store.fetchResult(AnyQuery("Child"), options: .reading(.local)).records.count == 1)
     pair.a.remote.isOffline = false
     #expect(try await pair.a.store.resolve([parent]).map(\.id) == ["P1"])
   }

@@ -26,7 +26,7 @@ struct StackMobSavingTests {
     #expect(kept.removed == 0 && kept.kept == [.note("T4")])
     #expect(try pair.a.title("T4") == "unsent")
     #expect(try pair.a.store.purge(.note("T4"), includingPending: true).removed == 1)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.isEven())
     #expect(try pair.a.noteIDs().count == 5)
   }
@@ -50,7 +50,7 @@ struct StackMobSavingTests {
   func resetAll() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2"])
     try pair.a.retitle("unsent")
-    let error = await #expect(throws: SyncError.self) { try await pair.a.store.reset() }
+    let error = await #expect(throws: SyncError.self) { try await pair.a.store.maintenance.reset() }
     #expect(error?.code == .pendingChanges)
     #expect(try pair.a.noteIDs().count == 2)
     let latch = Latch()
@@ -58,13 +58,13 @@ struct StackMobSavingTests {
     let store = pair.a.store
     let sync = Task { await store.sync() }
     await latch.reached()
-    let reset = Task { try await store.reset() }
+    let reset = Task { try await store.maintenance.reset() }
     await Task.yield()
     #expect(try pair.a.noteIDs().count == 2)
     latch.open()
     #expect(await sync.value.pushed == 1)
     try await reset.value
-    #expect(try pair.a.noteIDs().isEmpty && pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.noteIDs().isEmpty && pair.a.store.outboxEntries().isEmpty)
     #expect(await pair.a.store.sync().skipped == nil)
     try await pair.a.store.delete(.note("T2"))
     #expect(try await pair.world.serverRecords().count == 1)
@@ -81,15 +81,15 @@ struct StackMobSavingTests {
     var type = Note.schema
     type.fields.append(FieldSchema("stamp", .text, default: "by the server"))
     let pair = try await Pair.preset(.stackMob, rules: AuthorityRules(schema: StoreSchema(types: [type])))
-    #expect(SyncConfiguration.stackMob.savePolicy == .networkThenCache)
+    #expect(SyncOptions.stackMob.writePolicy == .remoteThenLocal)
     try await pair.a.store.save(Note(id: "T1", "online"))
     #expect(pair.a.remote.requests.count == 1 && pair.a.remote.reads == 0)
-    #expect(try pair.a.store.state(of: .note()) == .clean)
+    #expect(try pair.a.store.state(of: .note()) == .synced)
     #expect(try pair.a.record("Note", "T1")?.version == "1")
     #expect(try pair.a.record("Note", "T1")?.unknownFields?.contains("by the server") == true)
     pair.a.remote.isOffline = true
     let receipt = try await pair.a.store.save(Note(id: "T2", "offline"))
-    #expect(receipt.state == .pending)
+    #expect(receipt.known == .pending)
     #expect(try pair.a.title("T2") == "offline")
     #expect(try pair.a.isPending("T2"))
     pair.a.remote.isOffline = false
@@ -101,7 +101,7 @@ struct StackMobSavingTests {
   @Test(
     "A rejected save throws and changes nothing; an accepted one stores the server's record"
   )
-  func networkThenCache() async throws {
+  func remoteThenLocal() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"], rules: .withoutNotes)
     var note = try #require(try pair.a.note())
     note.note = "refused"
@@ -109,7 +109,7 @@ struct StackMobSavingTests {
     let error = await #expect(throws: SyncError.self) { try await pair.a.store.save(refused) }
     #expect(error?.rejection?.fields.map(\.field) == ["note"])
     #expect(try pair.a.note()?.note == nil)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     try pair.b.edit { $0.score = 7 }
     await pair.b.store.sync(.both)
     try await pair.a.store.save(AnyRecord("Note", id: "T1", ["title": "mine"]))
@@ -145,25 +145,25 @@ struct StackMobSavingTests {
   @Test(
     "A save to the network only marks the cached record as stale"
   )
-  func networkOnly() async throws {
+  func remote() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
-    try await pair.a.store.save(Note(id: "T2", "new"), options: .saving(.networkOnly))
+    try await pair.a.store.save(Note(id: "T2", "new"), options: .saving(.remote))
     #expect(try pair.a.note("T2") == nil)
-    try await pair.a.store.save(Note(id: "T1", "changed"), options: .saving(.networkOnly))
+    try await pair.a.store.save(Note(id: "T1", "changed"), options: .saving(.remote))
     #expect(try await pair.serverTitle() == "changed")
-    let cached = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.cacheOnly))
+    let cached = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.local))
     #expect(cached.records.map(\.title) == ["start"])
     #expect(cached.stale == ["T1"])
     pair.a.remote.isOffline = true
-    #expect(try await pair.a.titles(.cacheElseNetwork) == ["start"])
+    #expect(try await pair.a.titles(.localElseRemote) == ["start"])
     let error = await #expect(throws: SyncError.self) {
-      try await pair.a.store.save(Note(id: "T3", "lost"), options: .saving(.networkOnly))
+      try await pair.a.store.save(Note(id: "T3", "lost"), options: .saving(.remote))
     }
     #expect(error?.code == .unreachable)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     pair.a.remote.isOffline = false
-    #expect(try await pair.a.titles(.cacheElseNetwork) == ["changed", "new"])
-    let fresh = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.cacheOnly))
+    #expect(try await pair.a.titles(.localElseRemote) == ["changed", "new"])
+    let fresh = try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.local))
     #expect(fresh.stale.isEmpty && fresh.records.map(\.title) == ["changed", "new"])
     try await pair.a.store.save(Note(id: "T2", "later"))
     #expect(try pair.a.title("T2") == "later")
@@ -171,9 +171,9 @@ struct StackMobSavingTests {
 
   /// Promises: S-37, S-40
   @Test("Saves to the cache only are collected, and the next sync sends them all")
-  func cacheOnly() async throws {
+  func local() async throws {
     let pair = try await Pair.preset(.stackMob) {
-      $0.savePolicy = .cacheOnly
+      $0.writePolicy = .local
       $0.batchSize = 4
     }
     for number in 0..<10 { try await pair.a.store.save(Note(id: "T\(number)", "x")) }
@@ -209,7 +209,7 @@ struct StackMobSavingTests {
     try await pair.a.store.save(Note(id: "T1", "mine"), options: uncached)
     #expect(try pair.a.title() == "new")
     #expect(
-      try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.cacheOnly)).stale == ["T1"])
+      try await pair.a.store.fetchResult(RecordQuery<Note>(), options: .reading(.local)).stale == ["T1"])
     try await pair.a.store.save(Note(id: "T4", "four"))
     #expect(try pair.a.title("T4") == "four")
   }

@@ -14,7 +14,7 @@ struct StackMobSyncTests {
   @Test(
     "A sync runs only on request, and each call returns a report")
   func byHand() async throws {
-    #expect(SyncConfiguration.stackMob.triggers.isEmpty)
+    #expect(SyncOptions.stackMob.triggers.isEmpty)
     #expect(!SyncTriggers.default.isEmpty)
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     pair.a.remote.isOffline = true
@@ -83,7 +83,7 @@ struct StackMobSyncTests {
     let report = await pair.a.store.sync()
     #expect(pair.a.remote.requests.count == 1 && pair.a.remote.reads == 0)
     #expect(report.synced.map(\.record.id) == ["T9", "T1", "T3"])
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.isEven())
     #expect(try pair.a.title("T2") == "start")
   }
@@ -137,7 +137,7 @@ struct StackMobSyncTests {
     let sync = Task { await store.sync() }
     await latch.reached()
     try pair.a.insert("T9", "meanwhile")
-    #expect(try await pair.a.titles(.cacheOnly).count == 7)
+    #expect(try await pair.a.titles(.local).count == 7)
     sync.cancel()
     latch.open()
     let report = await sync.value

@@ -6,48 +6,49 @@ import Testing
 
 @Suite("Lists of users, and types written on the server only", .faultsStrike, .timeLimit(.minutes(5)))
 struct ListTests {
-  private static let online = RequestOptions(fetchPolicy: .networkOnly)
-  private static let offline = RequestOptions(fetchPolicy: .cacheOnly)
+  private static let online = RequestOptions(readPolicy: .remote)
+  private static let offline = RequestOptions(readPolicy: .local)
 
   /// Promises: N-4, N-6, N-29
   @Test("A list is created and changed on the server at once, then stored here")
   func straightThrough() async throws {
     let world = try Principals()
-    var list = try await world.ann.store.create(PrincipalList(name: "friends", members: ["bob"]))
+    var list = try await world.ann.store.sharing.create(UserList(name: "friends", members: ["bob"]))
     #expect(list.version != nil)
-    #expect(try await world.ann.store.lists(options: Self.offline) == [list])
+    #expect(try await world.ann.store.sharing.lists(options: Self.offline) == [list])
     list.members.append("cid")
-    list = try await world.ann.store.update(list)
-    #expect(try await world.ann.store.lists(options: Self.offline) == [list])
-    #expect(try await world.ann.store.lists(options: Self.online) == [list])
-    #expect(try world.ann.store.outbox().isEmpty)
-    try await world.ann.store.delete(list)
-    #expect(try await world.ann.store.lists(options: Self.offline).isEmpty)
-    #expect(try await world.ann.store.lists(options: Self.online).isEmpty)
+    list = try await world.ann.store.sharing.update(list)
+    #expect(try await world.ann.store.sharing.lists(options: Self.offline) == [list])
+    #expect(try await world.ann.store.sharing.lists(options: Self.online) == [list])
+    #expect(try world.ann.store.outboxEntries().isEmpty)
+    try await world.ann.store.sharing.delete(list)
+    #expect(try await world.ann.store.sharing.lists(options: Self.offline).isEmpty)
+    #expect(try await world.ann.store.sharing.lists(options: Self.online).isEmpty)
   }
 
   /// Promises: N-29, N-30, C-19
   @Test("Offline a list can be read but not written, and nothing is queued")
   func offline() async throws {
     let world = try Principals()
-    let list = try await world.ann.store.create(PrincipalList(name: "friends", members: ["bob"]))
+    let list = try await world.ann.store.sharing.create(UserList(name: "friends", members: ["bob"]))
     world.ann.remote.isOffline = true
     var changed = list
     changed.name = "others"
     for write in [
-      { _ = try await world.ann.store.create(PrincipalList(name: "more")) },
-      { _ = try await world.ann.store.update(changed) }, { try await world.ann.store.delete(list) },
+      { _ = try await world.ann.store.sharing.create(UserList(name: "more")) },
+      { _ = try await world.ann.store.sharing.update(changed) },
+      { try await world.ann.store.sharing.delete(list) },
     ] as [() async throws -> Void] {
       let error = await #expect(throws: SyncError.self) { try await write() }
       #expect(error?.code == .requiresNetwork)
     }
-    #expect(try await world.ann.store.lists() == [list])
-    #expect(try world.ann.store.outbox().isEmpty)
+    #expect(try await world.ann.store.sharing.lists() == [list])
+    #expect(try world.ann.store.outboxEntries().isEmpty)
     world.ann.remote.isOffline = false
     world.ann.remote.forgetRequests()
     await world.sync(world.ann)
     #expect(world.ann.operations.isEmpty)
-    #expect(try await world.ann.store.lists(options: Self.online) == [list])
+    #expect(try await world.ann.store.sharing.lists(options: Self.online) == [list])
   }
 
   /// Promises: N-8
@@ -55,34 +56,34 @@ struct ListTests {
     "Only the owner sees and changes a list, on any of the owner's devices")
   func owners() async throws {
     let world = try Principals()
-    let list = try await world.ann.store.create(PrincipalList(name: "friends", members: ["bob"]))
+    let list = try await world.ann.store.sharing.create(UserList(name: "friends", members: ["bob"]))
     await world.sync(world.bob)
-    #expect(try await world.bob.store.lists(options: Self.offline).isEmpty)
-    #expect(try await world.bob.store.lists(options: Self.online).isEmpty)
-    let error = await #expect(throws: SyncError.self) { try await world.bob.store.update(list) }
+    #expect(try await world.bob.store.sharing.lists(options: Self.offline).isEmpty)
+    #expect(try await world.bob.store.sharing.lists(options: Self.online).isEmpty)
+    let error = await #expect(throws: SyncError.self) { try await world.bob.store.sharing.update(list) }
     #expect(error?.code == .rejected)
     let second = try world.world.addDevice("ann2", schema: .notes, principal: Principal("ann"))
     await second.store.sync()
-    #expect(try await second.store.lists(options: Self.offline) == [list])
+    #expect(try await second.store.sharing.lists(options: Self.offline) == [list])
     var changed = list
     changed.members = []
-    _ = try await second.store.update(changed)
-    let stale = await #expect(throws: SyncError.self) { try await world.ann.store.update(list) }
+    _ = try await second.store.sharing.update(changed)
+    let stale = await #expect(throws: SyncError.self) { try await world.ann.store.sharing.update(list) }
     #expect(stale?.code == .conflict)
     await world.sync(world.ann)
-    #expect(try await world.ann.store.lists(options: Self.offline).map(\.members) == [[]])
+    #expect(try await world.ann.store.sharing.lists(options: Self.offline).map(\.members) == [[]])
     #expect(try await world.isEven())
   }
 
   @Test("A list whose response was lost is created once by a second attempt")
   func lostAnswer() async throws {
     let world = try Principals()
-    let list = PrincipalList(name: "friends", members: ["bob"])
+    let list = UserList(name: "friends", members: ["bob"])
     world.ann.remote.plan(.lostAnswer, on: .operations, times: 1)
-    let error = await #expect(throws: SyncError.self) { try await world.ann.store.create(list) }
+    let error = await #expect(throws: SyncError.self) { try await world.ann.store.sharing.create(list) }
     #expect(error?.code == .requiresNetwork)
-    let made = try await world.ann.store.create(list)
-    #expect(try await world.ann.store.lists(options: Self.online) == [made])
+    let made = try await world.ann.store.sharing.create(list)
+    #expect(try await world.ann.store.sharing.lists(options: Self.online) == [made])
   }
 
   private static func schema() -> StoreSchema {
@@ -101,21 +102,18 @@ struct ListTests {
     let local = #expect(throws: SyncError.self) { try world.ann.retitle("local") }
     #expect(local?.code == .requiresNetwork)
     world.ann.remote.isOffline = true
-    for policy in SavePolicy.allCases {
-      for isDraft in [false, true] {
-        let options = RequestOptions(savePolicy: policy, isDraft: isDraft)
-        let error = await #expect(throws: SyncError.self) {
-          try await world.ann.store.save(Note(id: "T1", "offline"), options: options)
-        }
-        #expect(error?.code == .requiresNetwork)
+    for policy in WritePolicy.allCases {
+      let error = await #expect(throws: SyncError.self) {
+        try await world.ann.store.save(Note(id: "T1", "offline"), policy: policy)
       }
+      #expect(error?.code == .requiresNetwork)
     }
     let shared = await #expect(throws: SyncError.self) {
-      try await world.ann.store.share(.note(), with: .principals("bob"))
+      try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
     }
     #expect(shared?.code == .requiresNetwork)
     #expect(try world.ann.title() == "start")
-    #expect(try world.ann.store.outbox().isEmpty)
+    #expect(try world.ann.store.outboxEntries().isEmpty)
   }
 
   /// Promises: N-12, N-30, N-60

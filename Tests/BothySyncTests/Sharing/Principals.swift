@@ -12,11 +12,11 @@ struct Principals {
 
   init(
     rules: AuthorityRules = SharingRuleTests.rules(),
-    schema: StoreSchema = .notes, _ configure: (inout SyncConfiguration) -> Void = { _ in }
+    schema: StoreSchema = .notes, _ configure: (inout SyncOptions) -> Void = { _ in }
   ) throws {
     world = try SimulatedWorld(rules: rules)
-    var configuration = SyncConfiguration.quiet
-    configuration.savePolicy = .cacheOnly
+    var configuration = SyncOptions.quiet
+    configuration.writePolicy = .local
     configure(&configuration)
     ann = try world.addDevice(
       "ann", schema: schema, configuration: configuration, principal: Principal("ann"))
@@ -29,7 +29,7 @@ struct Principals {
   }
 
   /// Returns the audience of a record on the server.
-  func serverSharing(_ id: String = "T1") async throws -> Sharing? {
+  func serverSharing(_ id: String = "T1") async throws -> Audience? {
     try await world.serverRecords()[.note(id)]?.sharing
   }
 
@@ -39,7 +39,7 @@ struct Principals {
     for (device, name) in [(ann, "ann"), (bob, "bob")] {
       let digest = try await world.serverDigest(principal: Principal(name))
       let own = try device.store.digest()
-      guard own.digest == digest.digest, own.count == digest.count, try device.store.outbox().isEmpty,
+      guard own.digest == digest.digest, own.count == digest.count, try device.store.outboxEntries().isEmpty,
         try device.store.diagnose().findings.isEmpty
       else { return false }
     }

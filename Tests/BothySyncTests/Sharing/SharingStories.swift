@@ -13,16 +13,16 @@ struct SharingStories {
     await world.sync(world.ann, world.bob)
     #expect(try world.bob.title() == nil)
     world.ann.remote.isOffline = true
-    let receipt = try await world.ann.store.share(.note(), with: .principals("bob"))
-    #expect(receipt.state == .pending)
-    #expect(try world.ann.store.sharing(of: .note()) == .principals("bob"))
+    let receipt = try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    #expect(receipt.known == .pending)
+    #expect(try world.ann.store.audience(of: .note()) == .principals("bob"))
     #expect(try world.ann.store.state(of: .note()) == .pending(.update))
     try world.ann.restart()
-    #expect(try world.ann.store.sharing(of: .note()) == .principals("bob"))
+    #expect(try world.ann.store.audience(of: .note()) == .principals("bob"))
     world.ann.remote.isOffline = false
     await world.sync(world.ann, world.bob)
     #expect(try world.bob.title() == "start")
-    #expect(try world.bob.store.sharing(of: .note()) == .principals("bob"))
+    #expect(try world.bob.store.audience(of: .note()) == .principals("bob"))
     #expect(try await world.isEven())
   }
 
@@ -30,10 +30,10 @@ struct SharingStories {
   func oneEntry() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
-    try await world.ann.store.share(.note(), with: .principals("bob", "cid"))
+    try await world.ann.store.sharing.share(.note(), with: .principals("bob", "cid"))
     try world.ann.retitle("edited")
-    try await world.ann.store.unshare(.note(), from: .principals("cid"))
-    #expect(try world.ann.store.outbox().map(\.kind) == [.insert])
+    try await world.ann.store.sharing.unshare(.note(), from: .principals("cid"))
+    #expect(try world.ann.store.outboxEntries().map(\.kind) == [.insert])
     await world.sync(world.ann, world.bob)
     #expect(world.ann.operations.map(\.kind) == [.insert])
     #expect(try await world.serverSharing() == .principals("bob"))
@@ -43,13 +43,13 @@ struct SharingStories {
 
   @Test("A conflict over fields leaves a pending change of the audience pending")
   func conflict() async throws {
-    for policy in [MergePolicy.serverModifiedWins, .clientWins, .fieldMerge] {
+    for policy in [MergePolicy.remoteWins, .localWins, .fieldByField] {
       let world = try Principals { $0.mergePolicies = MergePolicies(policy) }
       try world.ann.insert("T1", "start")
-      try await world.ann.store.share(.note(), with: .principals("bob"))
+      try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
       await world.sync(world.ann, world.bob)
       try world.ann.retitle("ann's")
-      try await world.ann.store.share(.note(), with: .principals("cid"))
+      try await world.ann.store.sharing.share(.note(), with: .principals("cid"))
       try world.bob.retitle("bob's")
       await world.sync(world.bob, world.ann)
       #expect(try await world.serverSharing() == .principals("bob", "cid"), "\(policy.name)")
@@ -63,11 +63,11 @@ struct SharingStories {
     let calls = Calls()
     let world = try Principals { $0.mergePolicies = MergePolicies(.counting(calls)) }
     try world.ann.insert("T1", "start")
-    try await world.ann.store.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
     await world.sync(world.ann, world.bob)
     try world.bob.retitle("bob's")
     await world.sync(world.bob)
-    try await world.ann.store.share(.note(), with: .principals("cid"))
+    try await world.ann.store.sharing.share(.note(), with: .principals("cid"))
     let report = await world.ann.store.sync()
     #expect(report.overwritten.isEmpty && report.failures.isEmpty)
     #expect(calls.count == 0)
@@ -81,16 +81,16 @@ struct SharingStories {
     let world = try Principals()
     try world.ann.insert("T1", "start")
     await world.sync(world.ann, world.bob)
-    try await world.ann.store.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
     world.ann.loseAnswer()
     await world.sync(world.ann)
     #expect(try await world.serverSharing() == .principals("bob"))
-    try await world.ann.store.unshare(.note(), from: .principals("bob"))
-    try await world.ann.store.share(.note(), with: .principals("cid"))
-    #expect(try world.ann.store.sharing(of: .note()) == .principals("cid"))
+    try await world.ann.store.sharing.unshare(.note(), from: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .principals("cid"))
+    #expect(try world.ann.store.audience(of: .note()) == .principals("cid"))
     await world.sync(world.ann)
     #expect(try await world.serverSharing() == .principals("cid"))
-    #expect(try world.ann.store.sharing(of: .note()) == .principals("cid"))
+    #expect(try world.ann.store.audience(of: .note()) == .principals("cid"))
     #expect(try await world.isEven())
   }
 
@@ -103,7 +103,7 @@ struct SharingStories {
     let calls = Calls()
     world.ann.remote.setDuringExchange { [store = world.ann.store] in
       guard calls.add() == 1 else { return }
-      _ = try? await store.share(.note(), with: .principals("bob"))
+      _ = try? await store.sharing.share(.note(), with: .principals("bob"))
     }
     await world.sync(world.ann, world.bob)
     world.ann.remote.setDuringExchange {}
@@ -119,11 +119,11 @@ struct SharingStories {
     let world = try Principals()
     for id in ["T1", "T2"] {
       try world.ann.insert(id, "start")
-      try await world.ann.store.share(.note(id), with: .principals("bob"))
+      try await world.ann.store.sharing.share(.note(id), with: .principals("bob"))
     }
     await world.sync(world.ann, world.bob)
     try world.bob.retitle("T2", "bob's")
-    for id in ["T1", "T2"] { try await world.ann.store.unshare(.note(id), from: .principals("bob")) }
+    for id in ["T1", "T2"] { try await world.ann.store.sharing.unshare(.note(id), from: .principals("bob")) }
     await world.sync(world.ann)
     world.bob.remote.forgetRequests()
     let pulled = await world.bob.store.sync(.pull)
@@ -142,12 +142,12 @@ struct SharingStories {
   func letInAgain() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
-    try await world.ann.store.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
     await world.sync(world.ann, world.bob)
     try world.bob.retitle("bob's")
-    try await world.ann.store.unshare(.note(), from: .principals("bob"))
+    try await world.ann.store.sharing.unshare(.note(), from: .principals("bob"))
     await world.sync(world.ann, world.bob)
-    try await world.ann.store.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
     await world.sync(world.ann)
     world.world.time.advance(by: 1_000_000)
     await world.sync(world.bob, world.ann)
@@ -159,14 +159,14 @@ struct SharingStories {
   func refusal() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
-    try await world.ann.store.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
     await world.sync(world.ann, world.bob)
-    try await world.bob.store.share(.note(), with: .principals("cid"))
+    try await world.bob.store.sharing.share(.note(), with: .principals("cid"))
     await world.sync(world.bob)
     #expect(try world.bob.store.inbox().first?.reason?.fields.map(\.field) == ["sharing"])
-    #expect(try world.bob.store.sharing(of: .note()) == .principals("bob", "cid"))
+    #expect(try world.bob.store.audience(of: .note()) == .principals("bob", "cid"))
     try world.bob.store.resolve(.note(), .revert)
-    #expect(try world.bob.store.sharing(of: .note()) == .principals("bob"))
+    #expect(try world.bob.store.audience(of: .note()) == .principals("bob"))
     #expect(try await world.isEven())
   }
 
@@ -180,37 +180,37 @@ struct SharingStories {
     world.ann.remote.setBeforeSending { _ in
       guard calls.add() == 1 else { return }
       do {
-        try await store.share(.note(), with: .principals("cid"))
+        try await store.sharing.share(.note(), with: .principals("cid"))
         try await store.store.write { _ = try $0.update(Note.self, id: "T1") { $0.note = "meanwhile" } }
       } catch { Issue.record(error) }
     }
-    try await store.share(
-      .note(), with: .principals("bob"), options: RequestOptions(savePolicy: .networkThenCache))
-    #expect(try store.sharing(of: .note()) == .principals("bob", "cid"))
+    try await store.sharing.share(
+      .note(), with: .principals("bob"), options: RequestOptions(writePolicy: .remoteThenLocal))
+    #expect(try store.audience(of: .note()) == .principals("bob", "cid"))
     #expect(try await world.isEven())
-    #expect(try store.sharing(of: .note()) == .principals("bob", "cid"))
+    #expect(try store.audience(of: .note()) == .principals("bob", "cid"))
     #expect(try world.bob.note()?.note == "meanwhile")
   }
 
   @Test("With network policies the server decides at once, and a rejection changes nothing")
   func networkFirst() async throws {
-    let world = try Principals { $0.savePolicy = .networkThenCache }
+    let world = try Principals { $0.writePolicy = .remoteThenLocal }
     try await world.ann.store.save(Note(id: "T1", "start"))
-    let receipt = try await world.ann.store.share(.note(), with: .principals("bob"))
-    guard case .accepted = receipt.state else {
+    let receipt = try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    guard case .accepted = receipt.known else {
       Issue.record("\(receipt.state)")
       return
     }
-    #expect(try world.ann.store.sharing(of: .note()) == .principals("bob"))
+    #expect(try world.ann.store.audience(of: .note()) == .principals("bob"))
     await world.sync(world.bob)
     let error = await #expect(throws: SyncError.self) {
-      try await world.bob.store.share(.note(), with: .principals("cid"))
+      try await world.bob.store.sharing.share(.note(), with: .principals("cid"))
     }
     #expect(error?.code == .rejected)
-    #expect(try world.bob.store.sharing(of: .note()) == .principals("bob"))
+    #expect(try world.bob.store.audience(of: .note()) == .principals("bob"))
     world.ann.remote.isOffline = true
-    try await world.ann.store.share(.note(), with: .principals("cid"))
-    #expect(try world.ann.store.outbox().map(\.record) == [.note()])
+    try await world.ann.store.sharing.share(.note(), with: .principals("cid"))
+    #expect(try world.ann.store.outboxEntries().map(\.record) == [.note()])
     world.ann.remote.isOffline = false
     #expect(try await world.isEven())
     #expect(try await world.serverSharing() == .principals("bob", "cid"))
@@ -222,12 +222,12 @@ struct SharingStories {
     schema.types.append(TypeSchema("Own", fields: [FieldSchema("x", .int)], synced: false))
     let world = try Principals(schema: schema)
     let missing = await #expect(throws: StoreError.self) {
-      try await world.ann.store.share(.note(), with: .principals("bob"))
+      try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
     }
     #expect(missing?.code == .notFound)
     try world.ann.put(AnyRecord("Own", id: "1", ["x": .int(1)]))
     let own = await #expect(throws: SyncError.self) {
-      try await world.ann.store.share(RecordID(type: "Own", id: "1"), with: .principals("bob"))
+      try await world.ann.store.sharing.share(RecordID(type: "Own", id: "1"), with: .principals("bob"))
     }
     #expect(own?.code == .notSynced)
   }
@@ -236,15 +236,15 @@ struct SharingStories {
   func again() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
-    try await world.ann.store.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
     await world.sync(world.ann)
     try world.ann.remove()
     await world.sync(world.ann)
     try world.ann.insert("T1", "again")
-    #expect(try world.ann.store.sharing(of: .note()) == .nobody)
+    #expect(try world.ann.store.audience(of: .note()) == .nobody)
     await world.sync(world.ann)
     // The server knows the tombstone, so its owner and audience stay in force.
-    #expect(try world.ann.store.sharing(of: .note()) == .principals("bob"))
+    #expect(try world.ann.store.audience(of: .note()) == .principals("bob"))
     #expect(try await world.isEven())
   }
 }

@@ -28,7 +28,7 @@ struct OpenFileTests {
       let store = try synced(path)
       try store.store.write { try $0.insert(AnyRecord("Note", id: "a", ["title": "kept"])) }
     }
-    let plain = try Store(at: path, schema: schema)
+    let plain = try LocalStore(at: path, schema: schema)
     let id = RecordID(type: "Note", id: "a")
     #expect(try plain.record(id)?["title"] == "kept")
     #expect(throws: StoreError.self) { try plain.write { try $0.update(id, fields: ["title": "lost"]) } }

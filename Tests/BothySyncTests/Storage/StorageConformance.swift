@@ -61,8 +61,8 @@ struct StorageConformance: Sendable {
       #expect(try await storage.load(container: "Note").map(\.sharing) == [.nobody])
     },
     Check("Lists are saved, modified and loaded by name, and can be shared with") { storage in
-      let friends = try await storage.save(PrincipalList(id: "L1", name: "friends", members: ["bob"]))
-      try await storage.save(PrincipalList(id: "L2", name: "family"))
+      let friends = try await storage.save(UserList(id: "L1", name: "friends", members: ["bob"]))
+      try await storage.save(UserList(id: "L2", name: "family"))
       #expect(try await storage.loadLists().map(\.name) == ["family", "friends"])
       var changed = friends
       changed.name = "a few"
@@ -92,7 +92,7 @@ private struct PlainStorage: DataStorage {
   func persist(_ item: StoredItem) async throws -> StoredItem { try await storage.persist(item) }
   func remove(_ id: RecordID) async throws { try await storage.remove(id) }
   func load(container: String) async throws -> [StoredItem] { try await storage.load(container: container) }
-  func loadLists() async throws -> [PrincipalList] { try await storage.loadLists() }
+  func loadLists() async throws -> [UserList] { try await storage.loadLists() }
 }
 
 @Suite("Storages", .timeLimit(.minutes(5)))
@@ -116,10 +116,10 @@ struct StorageTests {
   /// Promises: N-3, N-4, N-6, N-26
   @Test("A synced store conforms under every pair of policies", arguments: StorageConformance.checks)
   func synced(check: StorageConformance.Check) async throws {
-    for fetch in [FetchPolicy.syncThenCache, .cacheOnly, .networkElseCache] {
-      for save in [SavePolicy.cacheThenNetwork, .networkThenCache, .cacheOnly] {
+    for fetch in [ReadPolicy.syncThenLocal, .local, .remoteElseLocal] {
+      for save in [WritePolicy.localThenRemote, .remoteThenLocal, .local] {
         let world = try Principals(rules: AuthorityRules(schema: .notes)) {
-          ($0.fetchPolicy, $0.savePolicy) = (fetch, save)
+          ($0.readPolicy, $0.writePolicy) = (fetch, save)
         }
         try await check.run(world.ann.store)
       }
@@ -131,7 +131,7 @@ struct StorageTests {
   func plain(check: StorageConformance.Check) async throws {
     try await check.run(PlainStorage(storage: LocalStorage(at: nil, schema: .notes)))
     try await check.run(PlainStorage(storage: ServerStorage(Self.ann().remote, schema: .notes)))
-    let world = try Principals(rules: AuthorityRules(schema: .notes)) { $0.fetchPolicy = .syncThenCache }
+    let world = try Principals(rules: AuthorityRules(schema: .notes)) { $0.readPolicy = .syncThenLocal }
     try await check.run(PlainStorage(storage: world.ann.store))
   }
 
@@ -140,16 +140,16 @@ struct StorageTests {
   func bothWays() async throws {
     var seen: [[StoredItem]] = []
     for isPlain in [false, true] {
-      let world = try Principals { $0.fetchPolicy = .syncThenCache }
+      let world = try Principals { $0.readPolicy = .syncThenLocal }
       let storage: any DataStorage = isPlain ? PlainStorage(storage: world.ann.store) : world.ann.store
-      let list = try await storage.save(PrincipalList(id: "L1", name: "friends"))
+      let list = try await storage.save(UserList(id: "L1", name: "friends"))
       try await storage.persist(StoredItem(StorageConformance.note("T1", "new")))
       try await storage.updateSharing(of: .note("T1"), to: .lists("L1"))
       await world.sync(world.ann)
       var changed = list
       changed.members = ["bob"]
       try await storage.modify(changed)
-      try await storage.updateSharing(of: .note("T1"), to: Sharing(principals: ["cid"], lists: ["L1"]))
+      try await storage.updateSharing(of: .note("T1"), to: Audience(principals: ["cid"], lists: ["L1"]))
       await world.sync(world.ann, world.bob)
       seen.append(
         try await world.bob.store.load(container: "Note").map { item in
@@ -180,7 +180,7 @@ struct StorageTests {
     let synced = try SyncedStore(
       at: path, schema: .notes,
       remote: InProcessRemote(world.world.authority, principal: Principal("ann")), configuration: .quiet)
-    #expect(try synced.outbox().map(\.record) == [.note("T1")])
+    #expect(try synced.outboxEntries().map(\.record) == [.note("T1")])
     await synced.sync()
     await world.sync(world.bob)
     #expect(try world.bob.noteIDs() == ["T1"])
@@ -200,7 +200,7 @@ struct StorageTests {
   /// Promises: N-27, N-28
   @Test("A load syncs its container first and returns local records, even offline")
   func loading() async throws {
-    let world = try Principals(rules: AuthorityRules()) { $0.fetchPolicy = .syncThenCache }
+    let world = try Principals(rules: AuthorityRules()) { $0.readPolicy = .syncThenLocal }
     try world.bob.insert("T1", "bob's")
     await world.sync(world.bob)
     #expect(try await world.ann.store.load(container: "Note").map(\.record.id) == ["T1"])

@@ -7,7 +7,8 @@ import Testing
 @Suite("In the middle of a sync", .faultsStrike, .timeLimit(.minutes(5)))
 struct ConcurrencyStories {
   /// Runs `body` on A's store once, after the server has answered and before A receives the response.
-  private func duringNextExchange(_ pair: Pair, _ body: @escaping @Sendable (Store) async throws -> Void) {
+  private func duringNextExchange(_ pair: Pair, _ body: @escaping @Sendable (LocalStore) async throws -> Void)
+  {
     let calls = Calls()
     pair.a.remote.setDuringExchange { [store = pair.a.store.store] in
       guard calls.add() == 1 else { return }
@@ -15,7 +16,7 @@ struct ConcurrencyStories {
     }
   }
 
-  private func retitle(_ title: String) -> @Sendable (Store) async throws -> Void {
+  private func retitle(_ title: String) -> @Sendable (LocalStore) async throws -> Void {
     { store in
       try await store.write { transaction in
         _ = try transaction.update(Note.self, id: "T1") { $0.title = title }
@@ -69,7 +70,7 @@ struct ConcurrencyStories {
     }
     var note = try #require(try pair.a.note())
     note.title = "online"
-    try await pair.a.store.save(note, options: RequestOptions(savePolicy: .networkThenCache))
+    try await pair.a.store.save(note, options: RequestOptions(writePolicy: .remoteThenLocal))
     #expect(try pair.a.title() == "online")
     #expect(pair.a.operations.map(\.fields) == [["title": "online"], ["note": "meanwhile"]])
     await pair.a.store.sync()
@@ -81,7 +82,7 @@ struct ConcurrencyStories {
   /// Promises: H-44, C-7
   @Test("An edit during a pull stays, and the policy decides the conflict")
   func editDuringPull() async throws {
-    for (policy, winner) in [(MergePolicy.clientWins, "mine"), (.serverModifiedWins, "theirs")] {
+    for (policy, winner) in [(MergePolicy.localWins, "mine"), (.remoteWins, "theirs")] {
       let pair = try await Pair.sharing(policy: policy)
       try pair.b.retitle("theirs")
       await pair.b.store.sync()
@@ -116,7 +117,7 @@ struct ConcurrencyStories {
     for other in others { #expect(await other.value == report) }
     #expect(try await pair.serverTitle("D") == "d")
     #expect(pair.a.operations.count == 2)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
   }
 
   /// Promises: H-45
@@ -266,7 +267,7 @@ struct ConcurrencyStories {
     try pair.a.restart()
     let entry = try #require(try pair.a.store.inbox().first)
     try pair.a.edit { $0.note = nil }
-    #expect(try pair.a.store.resolve(.note(), .acceptLocal, revision: entry.revision) == false)
+    #expect(try pair.a.store.resolve(.note(), .keepLocal, revision: entry.revision) == false)
     #expect(try pair.a.isPending())
   }
 
@@ -279,10 +280,10 @@ struct ConcurrencyStories {
     let kept = try pair.a.store.purge()
     #expect(kept.removed == 1)
     #expect(Set(kept.kept) == [.note("T1"), .note("T2")])
-    #expect(try pair.a.store.outbox().count == 2)
+    #expect(try pair.a.store.outboxEntries().count == 2)
     let forced = try pair.a.store.purge(includingPending: true)
     #expect(forced.kept.isEmpty)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(await pair.a.store.sync().skipped == nil)
     #expect(try pair.a.title("T1") == "start")
     #expect(try await pair.isEven())
@@ -304,10 +305,10 @@ struct ConcurrencyStories {
   func reset() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("b")
-    let error = await #expect(throws: SyncError.self) { try await pair.a.store.reset() }
+    let error = await #expect(throws: SyncError.self) { try await pair.a.store.maintenance.reset() }
     #expect(error?.code == .pendingChanges)
     #expect(try pair.a.title() == "b")
-    try await pair.a.store.reset(discardingPending: true)
+    try await pair.a.store.maintenance.reset(discardingPending: true)
     #expect(try pair.a.note() == nil)
     #expect(try await pair.isEven())
     #expect(try pair.a.title() == "start")

@@ -22,7 +22,7 @@ struct DeletionStories {
   /// Promises: H-23, C-16, S-54, N-48
   @Test("A deletion against an edit is undone if the server wins", arguments: [true, false])
   func deletionServerWins(deletionFirst: Bool) async throws {
-    let (pair, report) = try await deleteAgainstEdit(.serverModifiedWins, deletionFirst: deletionFirst)
+    let (pair, report) = try await deleteAgainstEdit(.remoteWins, deletionFirst: deletionFirst)
     #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedCache)])
     #expect(try pair.a.title() == "b")
     #expect(try !pair.a.isPending())
@@ -32,7 +32,7 @@ struct DeletionStories {
   /// Promises: H-23, C-16, S-56
   @Test("A deletion against an edit is kept if the client wins", arguments: [true, false])
   func deletionClientWins(deletionFirst: Bool) async throws {
-    let (pair, _) = try await deleteAgainstEdit(.clientWins, deletionFirst: deletionFirst)
+    let (pair, _) = try await deleteAgainstEdit(.localWins, deletionFirst: deletionFirst)
     #expect(try await pair.server("T1") == nil)
     #expect(try await pair.isEven())
     #expect(try pair.b.note() == nil)
@@ -41,7 +41,7 @@ struct DeletionStories {
   /// Promises: H-23, S-57
   @Test("Of a local deletion and an edit the later is kept if later wins", arguments: [true, false])
   func deletionLaterWins(deletionFirst: Bool) async throws {
-    let (pair, _) = try await deleteAgainstEdit(.lastModifiedWins, deletionFirst: deletionFirst)
+    let (pair, _) = try await deleteAgainstEdit(.latestWins, deletionFirst: deletionFirst)
     #expect(try await pair.isEven())
     #expect(try await pair.serverTitle() == (deletionFirst ? "b" : nil))
   }
@@ -60,7 +60,7 @@ struct DeletionStories {
   /// Promises: H-24, C-17, S-54
   @Test("An edit of a remotely deleted record is reported if the server wins")
   func editServerWins() async throws {
-    let (pair, report) = try await editAgainstDelete(.serverModifiedWins, editFirst: true)
+    let (pair, report) = try await editAgainstDelete(.remoteWins, editFirst: true)
     #expect(report.synced == [SyncedRecord(record: .note(), action: .removedFromCache)])
     #expect(try report.overwritten.first?.fields?.members()["title"] == "a")
     #expect(try pair.a.note() == nil)
@@ -72,7 +72,7 @@ struct DeletionStories {
     "An edit of a remotely deleted record recreates it once if the client wins"
   )
   func editClientWins() async throws {
-    for policy in [MergePolicy.clientWins, .fieldMerge] {
+    for policy in [MergePolicy.localWins, .fieldByField] {
       let (pair, _) = try await editAgainstDelete(policy, editFirst: true)
       #expect(pair.a.operations.filter { $0.kind == .insert }.count == 1)
       #expect(try await pair.serverTitle() == "a")
@@ -84,7 +84,7 @@ struct DeletionStories {
   /// Promises: H-24, S-57
   @Test("Of a local edit and a deletion the later is kept if later wins", arguments: [true, false])
   func editLaterWins(editFirst: Bool) async throws {
-    let (pair, _) = try await editAgainstDelete(.lastModifiedWins, editFirst: editFirst)
+    let (pair, _) = try await editAgainstDelete(.latestWins, editFirst: editFirst)
     #expect(try await pair.isEven())
     #expect(try await pair.serverTitle() == (editFirst ? nil : "a"))
   }
@@ -92,7 +92,7 @@ struct DeletionStories {
   /// Promises: H-25, Scenario-10
   @Test("A record deleted and recreated offline is one conditional replacement")
   func deleteAndInsert() async throws {
-    for policy in [MergePolicy.serverModifiedWins, .clientWins] {
+    for policy in [MergePolicy.remoteWins, .localWins] {
       let pair = try await Pair.sharing(policy: policy)
       try pair.b.edit { $0.note = "old" }
       await pair.b.store.sync()
@@ -152,7 +152,7 @@ struct DeletionStories {
     let report = await pair.a.store.sync()
     #expect(report.synced == [SyncedRecord(record: .note(), action: .alreadyDeleted)])
     #expect(calls.count == 0)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
   }
 
   /// Promises: H-28, S-69
@@ -162,8 +162,8 @@ struct DeletionStories {
     try pair.a.remove()
     let report = await pair.a.store.sync()
     #expect(report.failures.map(\.code) == ["forbidden"])
-    #expect(try pair.a.store.state(of: .note()).name == "refused")
-    try pair.a.store.resolve(.note(), .acceptLocal)
+    #expect(try pair.a.store.state(of: .note()).name == "rejected")
+    try pair.a.store.resolve(.note(), .keepLocal)
     await pair.a.store.sync()
     #expect(try pair.a.title() == "start")
     #expect(try await pair.isEven())
@@ -176,10 +176,10 @@ struct DeletionStories {
     try pair.a.insert("T9", "nine")
     try pair.a.retitle("edited")
     for id in ["T9", "T1"] {
-      try await pair.a.store.delete(Note.self, id: id, options: RequestOptions(savePolicy: .networkThenCache))
+      try await pair.a.store.delete(Note.self, id: id, options: RequestOptions(writePolicy: .remoteThenLocal))
     }
     #expect(try await pair.world.serverRecords().isEmpty)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try pair.a.note("T9") == nil)
     #expect(await pair.a.store.sync().skipped == nil)
     #expect(try await pair.isEven())

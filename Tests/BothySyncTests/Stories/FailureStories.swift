@@ -7,7 +7,7 @@ import Testing
 /// Retries, crashes and partial failures.
 @Suite("Failures", .faultsStrike, .timeLimit(.minutes(5)))
 struct FailureStories {
-  private let online = RequestOptions(savePolicy: .networkThenCache)
+  private let online = RequestOptions(writePolicy: .remoteThenLocal)
 
   /// Promises: H-30, H-33, N-18
   @Test("An insert whose response is lost happens once, even over a restart", arguments: [false, true])
@@ -108,7 +108,7 @@ struct FailureStories {
     #expect(throws: Killed.self) { try killed() }
     try pair.a.restart()
     #expect(try pair.a.note() == nil)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     try pair.a.insert("T1", "a")
     try pair.a.restart()
     #expect(try pair.a.note() != nil)
@@ -124,7 +124,7 @@ struct FailureStories {
     let report = await pair.a.store.sync()
     #expect(report.pushed == 4)
     #expect(report.failures.map(\.record) == [.note("T3")])
-    #expect(try pair.a.store.outbox().map(\.record) == [.note("T3")])
+    #expect(try pair.a.store.outboxEntries().map(\.record) == [.note("T3")])
     #expect(try pair.a.store.inbox().first?.reason?.fields.map(\.field) == ["note"])
     pair.a.remote.forgetRequests()
     await pair.a.store.sync()
@@ -212,7 +212,7 @@ struct FailureStories {
   func tooLarge() async throws {
     let pair = try Pair(rules: AuthorityRules(operationLimit: 3))
     for number in 1...9 { try pair.a.insert("T\(number)", "single") }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       for number in 1...4 { try transaction.insert(Note(id: "G\(number)", "together")) }
     }
     let report = await pair.a.store.sync()
@@ -274,7 +274,7 @@ struct FailureStories {
     #expect(try report.overwritten.first?.fields?.members()["title"] == "a")
     #expect(report.failures.map(\.code) == ["invalid"])
     #expect(try pair.a.note() == nil)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.isEven())
   }
 

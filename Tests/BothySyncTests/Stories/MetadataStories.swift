@@ -51,7 +51,7 @@ struct MetadataStories {
     let before = try #require(try pair.a.metadata())
     pair.world.time.advance(by: 5000)
     try pair.a.change { _ = try $0.move(.note("T1"), to: "box") }
-    try await pair.a.store.share(.note("T2"), with: Sharing.principals("guest"))
+    try await pair.a.store.sharing.share(.note("T2"), with: Audience.principals("guest"))
     #expect(try await pair.isEven())
     #expect(try pair.b.metadata()?.modifiedTime == pair.world.time.now)
     #expect(try pair.b.metadata()?.createdTime == before.createdTime)
@@ -64,7 +64,7 @@ struct MetadataStories {
     let before = try #require(try pair.a.metadata())
     pair.world.time.advance(by: 5000)
     let note = Note(id: isNew ? "T2" : "T1", "mine")
-    try await pair.a.store.save(note, options: .saving(.networkThenCache))
+    try await pair.a.store.save(note, options: .saving(.remoteThenLocal))
     let now = pair.world.time.now
     #expect(try pair.a.metadata(note.id)?.modifiedTime == now)
     #expect(try pair.a.metadata(note.id)?.createdTime == (isNew ? now : before.createdTime))
@@ -100,7 +100,7 @@ struct MetadataStories {
     for (query, ids) in asked {
       #expect(try await pair.b.store.store.fetch(query).map(\.id) == ids)
       #expect(
-        try await pair.a.store.fetchResult(query, options: .reading(.networkOnly)).records.map(\.id) == ids)
+        try await pair.a.store.fetchResult(query, options: .reading(.remote)).records.map(\.id) == ids)
     }
     let texts = try await pair.b.store.store.fetch(
       AnyQuery(
@@ -134,9 +134,9 @@ struct MetadataStories {
     await pair.a.store.sync()
     let query = AnyQuery(
       "Pet", where: .compare(field: "owner", .notEqual, .text("Cid")), order: [SortKey("created")])
-    for policy in [FetchPolicy.cacheOnly, .networkOnly] {
+    for policy in [ReadPolicy.local, .remote] {
       let found = try await pair.b.store.fetchResult(query, options: .reading(policy))
-      #expect(found.records.map(\.id) == (policy == .cacheOnly ? [] : ["P1", "P0"]))
+      #expect(found.records.map(\.id) == (policy == .local ? [] : ["P1", "P0"]))
     }
   }
 }

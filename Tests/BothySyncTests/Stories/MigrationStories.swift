@@ -32,7 +32,7 @@ struct MigrationStories {
     let report = await pair.a.store.sync()
     #expect(report.pushed == 1 && report.failures.isEmpty)
     #expect(try await pair.server("M1", type: "Memo") == ["title": "one", "stars": 3])
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try pair.a.store.diagnose().findings.isEmpty)
   }
 
@@ -50,7 +50,7 @@ struct MigrationStories {
       let report = await pair.a.store.sync()
       #expect(report.skipped == nil)
       #expect(report.requests < 10)
-      #expect(try pair.a.store.outbox().isEmpty)
+      #expect(try pair.a.store.outboxEntries().isEmpty)
       #expect(Set(pair.a.operations.map(\.id)).count == 1)
       if !arrived { #expect(try await pair.server("M1", type: "Memo")?["title"] == "one") }
     }
@@ -68,7 +68,7 @@ struct MigrationStories {
     try pair.a.change { _ = try $0.update(RecordID(type: "Memo", id: "M1"), fields: ["title": "mine"]) }
     await pair.a.store.sync(.pull)
     try pair.a.restart(schema: Self.renamed, migrations: Self.steps)
-    let entry = try #require(try pair.a.store.outbox().first)
+    let entry = try #require(try pair.a.store.outboxEntries().first)
     #expect(entry.shadow?.id == RecordID(type: "Card", id: "M1"))
     #expect(try entry.shadow?.fields.members() == ["heading": "theirs"])
     #expect(try entry.base?.fields.members() == ["heading": "start"])

@@ -51,10 +51,10 @@ struct PayloadStories {
     try wide.put(AnyRecord("Thing", id: "X", ["name": "x", "text": "kept", "count": 7]))
     await wide.store.sync()
     let device = try world.addDevice("narrow", schema: narrow)
-    _ = try await device.store.fetchResult(AnyQuery("Thing"), options: .reading(.networkOnly))
+    _ = try await device.store.fetchResult(AnyQuery("Thing"), options: .reading(.remote))
     try await device.store.save(
-      AnyRecord("Thing", id: "X", ["name": "y"]), options: .saving(.networkThenCache))
-    _ = try await device.store.fetchResult(AnyQuery("Thing"), options: .reading(.networkOnly))
+      AnyRecord("Thing", id: "X", ["name": "y"]), options: .saving(.remoteThenLocal))
+    _ = try await device.store.fetchResult(AnyQuery("Thing"), options: .reading(.remote))
     #expect(try device.record("Thing", "X")?.unknownFields?.contains("kept") == true)
     await wide.store.sync()
     let found = try wide.record("Thing", "X")
@@ -64,13 +64,13 @@ struct PayloadStories {
   /// Promises: X-13, H-66
   @Test(
     "Defaults are set at insert, offline and online, and overwrite nothing later",
-    arguments: [SavePolicy.cacheOnly, .networkThenCache])
-  func defaults(policy: SavePolicy) async throws {
+    arguments: [WritePolicy.local, .remoteThenLocal])
+  func defaults(policy: WritePolicy) async throws {
     let pair = try Pair(schema: Self.everything)
     let options = RequestOptions.saving(policy)
     try await pair.a.store.save(AnyRecord("Thing", id: "X", ["name": "x", "stars": 5]), options: options)
     let report = await pair.a.store.sync()
-    if policy == .cacheOnly { #expect(report.synced.map(\.action) == [.insertedOnServer]) }
+    if policy == .local { #expect(report.synced.map(\.action) == [.insertedOnServer]) }
     #expect(try await pair.server("X", type: "Thing") == ["name": "x", "mood": "calm", "stars": 5])
     try await pair.a.store.save(AnyRecord("Thing", id: "X", ["mood": "wild"]), options: options)
     try await pair.a.store.save(AnyRecord("Thing", id: "X", ["name": "y"]), options: options)
@@ -93,7 +93,7 @@ struct PayloadStories {
     for (name, online) in zip(values.keys.sorted(), [true, false, true, false, true, false, true]) {
       let change = AnyRecord("Thing", id: "X", [name: .null])
       try await pair.a.store.save(
-        AnyRecord("Thing", id: "X", change.fields), options: .saving(online ? .networkThenCache : .cacheOnly))
+        AnyRecord("Thing", id: "X", change.fields), options: .saving(online ? .remoteThenLocal : .local))
       await pair.a.store.sync()
       #expect(pair.a.operations.last?.fields == [name: .null])
     }
@@ -103,23 +103,23 @@ struct PayloadStories {
   }
 
   /// Promises: S-87
-  @Test("All fetch and save policies work together and end in agreement")
+  @Test("All read and write policies work together and end in agreement")
   func combinations() async throws {
-    for fetch in FetchPolicy.allCases {
-      for save in SavePolicy.allCases {
+    for fetch in ReadPolicy.allCases {
+      for save in WritePolicy.allCases where save != .draft {
         let pair = try await Pair.sharing(["T1"]) {
-          $0.fetchPolicy = fetch
-          $0.savePolicy = save
+          $0.readPolicy = fetch
+          $0.writePolicy = save
         }
         for (step, network) in ["on", "off", "lost answers", "on"].enumerated() {
           pair.a.remote.isOffline = network == "off"
           pair.a.remote.setScript { network == "lost answers" ? .lostAnswer : .none }
           let needsNetwork = network != "on"
           do { try await pair.a.store.save(Note(id: "N\(step)", network)) } catch let error as SyncError {
-            #expect(needsNetwork && save == .networkOnly && error.code == .unreachable)
+            #expect(needsNetwork && save == .remote && error.code == .unreachable)
           }
           do { _ = try await pair.a.store.fetchResult(RecordQuery<Note>()) } catch let error as SyncError {
-            #expect(needsNetwork && fetch == .networkOnly && error.code == .unreachable)
+            #expect(needsNetwork && fetch == .remote && error.code == .unreachable)
           }
         }
         #expect(try await pair.isEven(), "\(fetch) \(save)")

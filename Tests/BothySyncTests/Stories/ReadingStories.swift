@@ -6,7 +6,7 @@ import Testing
 /// Reads and merges while changes are pending.
 @Suite("Reading while changes are pending", .faultsStrike, .timeLimit(.minutes(5)))
 struct ReadingStories {
-  private let network = RequestOptions(fetchPolicy: .networkOnly)
+  private let network = RequestOptions(readPolicy: .remote)
 
   private func all(_ device: SimulatedDevice, _ options: RequestOptions) async throws -> [Note] {
     try await device.store.fetchResult(RecordQuery<Note>().order(SortKey("id")), options: options).records
@@ -15,9 +15,9 @@ struct ReadingStories {
   /// Promises: H-12, S-79
   @Test(
     "A fetch at launch does not overwrite an edit made offline",
-    arguments: ["clientWins", "serverModifiedWins"])
+    arguments: ["localWins", "remoteWins"])
   func launch(policy: String) async throws {
-    let pair = try await Pair.sharing(policy: policy == "clientWins" ? .clientWins : .serverModifiedWins)
+    let pair = try await Pair.sharing(policy: policy == "localWins" ? .localWins : .remoteWins)
     try pair.a.retitle("b")
     try pair.a.restart()
     #expect(try await all(pair.a, network).map(\.title) == ["b"])
@@ -44,9 +44,9 @@ struct ReadingStories {
     try pair.a.retitle("T1", "b")
     try pair.a.remove("T2")
     try pair.a.insert("T9", "nine")
-    let before = try pair.a.store.outbox()
+    let before = try pair.a.store.outboxEntries()
     _ = try await all(pair.a, network)
-    #expect(try pair.a.store.outbox() == before)
+    #expect(try pair.a.store.outboxEntries() == before)
   }
 
   /// Promises: H-16, S-18, X-12, N-14
@@ -55,10 +55,9 @@ struct ReadingStories {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.a.remove("T1")
     try pair.a.remove("T2")
-    for policy in [FetchPolicy.cacheElseNetwork, .networkOnly, .networkElseCache, .cacheOnly, .syncThenCache]
-    {
-      if policy == .syncThenCache { continue }
-      let options = RequestOptions(fetchPolicy: policy)
+    for policy in [ReadPolicy.localElseRemote, .remote, .remoteElseLocal, .local, .syncThenLocal] {
+      if policy == .syncThenLocal { continue }
+      let options = RequestOptions(readPolicy: policy)
       #expect(try await all(pair.a, options).isEmpty, "\(policy)")
       #expect(try await pair.a.store.count(AnyQuery("Note"), options: options) == 0, "\(policy)")
     }
@@ -80,7 +79,7 @@ struct ReadingStories {
     let top = RecordQuery<Note>().order(SortKey("score")).limit(10)
     let found = try await pair.a.store.fetchResult(top, options: network)
     #expect(found.records.count == 10)
-    #expect(try await all(pair.a, RequestOptions(fetchPolicy: .cacheOnly)).count == 20)
+    #expect(try await all(pair.a, RequestOptions(readPolicy: .local)).count == 20)
   }
 
   /// Promises: H-18, S-10
@@ -93,7 +92,7 @@ struct ReadingStories {
     let query = RecordQuery<Note>().where { $0.title == "start" }
     #expect(try await pair.a.store.fetchResult(query, options: network).records.isEmpty)
     #expect(
-      try await pair.a.store.fetchResult(query, options: RequestOptions(fetchPolicy: .cacheOnly)).records
+      try await pair.a.store.fetchResult(query, options: RequestOptions(readPolicy: .local)).records
         .isEmpty)
     #expect(try pair.a.title("T1") == "y")
     #expect(try pair.a.note("T2") == nil)
@@ -107,8 +106,8 @@ struct ReadingStories {
   func otherErrors(status: Int) async throws {
     let pair = try await Pair.sharing()
     pair.a.remote.plan(.status(status, retryAfter: nil))
-    for policy in [FetchPolicy.networkElseCache, .networkOnly] {
-      await #expect(throws: SyncError.self) { try await all(pair.a, RequestOptions(fetchPolicy: policy)) }
+    for policy in [ReadPolicy.remoteElseLocal, .remote] {
+      await #expect(throws: SyncError.self) { try await all(pair.a, RequestOptions(readPolicy: policy)) }
     }
     #expect(try pair.a.title() == "start")
   }
@@ -124,12 +123,12 @@ struct ReadingStories {
     default: pair.a.remote.plan(.status(502, retryAfter: nil))
     }
     let found = try await pair.a.store.fetchResult(
-      RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkElseCache))
+      RecordQuery<Note>(), options: RequestOptions(readPolicy: .remoteElseLocal))
     #expect(found.records.map(\.title) == ["start"])
     #expect(found.origin == .local)
     let receipt = try await pair.a.store.save(
-      Note(id: "T2", "two"), options: RequestOptions(savePolicy: .networkThenCache))
-    #expect(receipt.state == .pending)
+      Note(id: "T2", "two"), options: RequestOptions(writePolicy: .remoteThenLocal))
+    #expect(receipt.known == .pending)
     #expect(try pair.a.isPending("T2"))
   }
 }

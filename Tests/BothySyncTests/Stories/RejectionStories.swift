@@ -33,8 +33,8 @@ struct RejectionStories {
   /// Promises: S-69, S-70, H-51
   @Test(
     "Failures stored over a relaunch can be accepted, but newer edits stay",
-    arguments: [Resolution.acceptLocal, .evict])
-  func decodedFailures(_ resolution: Resolution) async throws {
+    arguments: [Outbox.Decision.keepLocal, .removeLocal])
+  func decodedFailures(_ resolution: Outbox.Decision) async throws {
     let pair = try await Pair.sharing(["T1", "T2", "T3"], rules: .withoutNotes)
     for id in ["T1", "T2", "T3"] { try pair.a.edit(id) { $0.note = "refused" } }
     let kept = try JSONEncoder().encode(await pair.a.store.sync().failures)
@@ -42,8 +42,8 @@ struct RejectionStories {
     try pair.a.edit("T2") { $0.title = "newer" }
     let failures = try JSONDecoder().decode([SyncFailure].self, from: kept)
     #expect(try pair.a.store.resolve(failures, resolution) == [.note("T1"), .note("T3")])
-    #expect(try pair.a.note("T1")?.note == (resolution == .evict ? nil : "refused"))
-    #expect(try pair.a.store.outbox().map(\.record) == [.note("T2")])
+    #expect(try pair.a.note("T1")?.note == (resolution == .removeLocal ? nil : "refused"))
+    #expect(try pair.a.store.outboxEntries().map(\.record) == [.note("T2")])
     // A second call changes nothing, because no change is pending.
     #expect(try pair.a.store.resolve(failures, resolution).isEmpty)
     try pair.a.edit("T2") { $0.note = nil }
@@ -63,10 +63,10 @@ struct RejectionStories {
     #expect(report.failures.map(\.operation) == [.update])
     #expect(report.failures.map(\.code) == ["forbidden"])
     #expect(try await pair.serverTitle() == "start")
-    try pair.a.store.resolve(report.failures, .evict)
+    try pair.a.store.resolve(report.failures, .removeLocal)
     #expect(try pair.a.note() == nil)
     let fetched = try await pair.a.store.fetchResult(
-      RecordQuery<Note>(), options: RequestOptions(fetchPolicy: .networkOnly))
+      RecordQuery<Note>(), options: RequestOptions(readPolicy: .remote))
     #expect(fetched.records.map(\.title) == ["start"])
     #expect(try pair.a.title() == "start")
   }
@@ -97,7 +97,7 @@ struct RejectionStories {
       try report.overwritten.map { try $0.fields?.members()["title"]?.stringValue } == ["new", "edited", nil])
     #expect(try pair.a.noteIDs() == ["T1", "T2"])
     #expect(try pair.a.title("T1") == "start")
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try pair.a.store.containers().allSatisfy { $0.cursor != nil })
     pair.a.remote.forgetRequests()
     #expect(await pair.a.store.sync(.pull).pulled == 0)

@@ -84,7 +84,7 @@ struct RelationStories {
     let child = RecordID(type: "Child", id: "C1")
     #expect(report.failures.map(\.record) == [parent])
     #expect(report.blocked == [Blocked(record: child, by: parent)])
-    #expect(try pair.a.store.outbox().map(\.record) == [child, parent])
+    #expect(try pair.a.store.outboxEntries().map(\.record) == [child, parent])
     try pair.a.change { _ = try $0.update(parent, fields: ["best": .null]) }
     #expect(await pair.a.store.sync().pushed == 2)
     #expect(try await pair.isEven())
@@ -117,10 +117,10 @@ struct RelationStories {
     try pair.a.retitle("b")
     var note = try #require(try pair.a.note())
     note.note = "x"
-    let receipt = try await pair.a.store.save(note, options: RequestOptions(savePolicy: .networkThenCache))
-    #expect(receipt.state == .accepted(version: "2"))
+    let receipt = try await pair.a.store.save(note, options: RequestOptions(writePolicy: .remoteThenLocal))
+    #expect(receipt.known == .accepted(version: "2"))
     #expect(try await pair.server("T1") == ["title": "b", "note": "x", "score": 0])
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.isEven())
   }
 
@@ -185,7 +185,7 @@ struct RelationStories {
   /// Promises: H-67, Scenario-7
   @Test("Edits of different fields on two offline devices merge by field")
   func differentFields() async throws {
-    let pair = try await Pair.sharing(policy: .fieldMerge)
+    let pair = try await Pair.sharing(policy: .fieldByField)
     try pair.a.retitle("a")
     try pair.b.edit { $0.note = "b" }
     for device in [pair.a, pair.b, pair.a, pair.b] { await device.store.sync() }

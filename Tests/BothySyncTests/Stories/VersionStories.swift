@@ -7,7 +7,7 @@ import Testing
 /// Bases, versions and clocks.
 @Suite("Versions and clocks", .timeLimit(.minutes(5)))
 struct VersionStories {
-  private let online = RequestOptions(savePolicy: .networkThenCache)
+  private let online = RequestOptions(writePolicy: .remoteThenLocal)
 
   /// Promises: H-1, S-62
   @Test("The base follows online saves, so a later offline edit causes no conflict")
@@ -70,7 +70,7 @@ struct VersionStories {
   /// Promises: H-4
   @Test("Field merge keeps both changes of one millisecond everywhere")
   func equalTimesMerged() async throws {
-    let pair = try await Pair.sharing(policy: .fieldMerge)
+    let pair = try await Pair.sharing(policy: .fieldByField)
     try pair.b.retitle("b")
     await pair.b.store.sync()
     try pair.a.edit { $0.note = "x" }
@@ -83,7 +83,7 @@ struct VersionStories {
   /// Promises: H-6
   @Test("The later edit wins though a clock is an hour wrong", arguments: [1, -1])
   func skew(direction: Int64) async throws {
-    let pair = try await Pair.sharing(policy: .lastModifiedWins, skew: direction * 3_600_000)
+    let pair = try await Pair.sharing(policy: .latestWins, skew: direction * 3_600_000)
     func editA() throws { try pair.a.retitle("a") }
     func editB() async throws {
       try pair.b.retitle("b")
@@ -127,8 +127,8 @@ struct VersionStories {
     try await pair.world.ledger.startEpoch(space: "test")
     #expect(await pair.a.store.sync().skipped?.name == "otherServer")
     #expect(try pair.a.title("T1") == "later")
-    let report = try await pair.a.store.adoptServer()
-    try await pair.b.store.adoptServer()
+    let report = try await pair.a.store.maintenance.adoptServer()
+    try await pair.b.store.maintenance.adoptServer()
     #expect(try pair.a.title("T1") == "start")
     #expect(try pair.a.title("T2") == "start")
     #expect(try report.overwritten.map { try $0.fields?.members()["title"] } == ["edited"])
@@ -138,7 +138,7 @@ struct VersionStories {
   /// Promises: H-11
   @Test("An edit that wins survives a restore of the server")
   func restoredServerClientWins() async throws {
-    let pair = try await Pair.sharing(policy: .clientWins)
+    let pair = try await Pair.sharing(policy: .localWins)
     let backup = try await pair.world.serverRecords()
     try pair.b.retitle("later")
     await pair.b.store.sync()
@@ -148,8 +148,8 @@ struct VersionStories {
       try ledger.put(backup.values.map { LedgerRecord(position: Int64($0.version) ?? 0, record: $0) })
     }
     try await pair.world.ledger.startEpoch(space: "test")
-    try await pair.a.store.adoptServer()
-    try await pair.b.store.adoptServer()
+    try await pair.a.store.maintenance.adoptServer()
+    try await pair.b.store.maintenance.adoptServer()
     #expect(try await pair.isEven())
     #expect(try await pair.server("T1")?["note"] == "mine")
   }

@@ -38,7 +38,7 @@ extension SimulatedDevice {
 
   /// Moves an amount in one transaction.
   func transfer(_ amount: Int, from payer: String, to payee: String) throws {
-    try store.write(.together) { transaction in
+    try store.write(.atomic) { transaction in
       try transaction.update(BankAccount.self, id: payer) { $0.balance -= amount }
       try transaction.update(BankAccount.self, id: payee) { $0.balance += amount }
     }
@@ -46,7 +46,7 @@ extension SimulatedDevice {
 
   /// Opens accounts with these balances in one transaction.
   func open(_ balances: [String: Int]) throws {
-    try store.write(.together) { transaction in
+    try store.write(.atomic) { transaction in
       for (id, balance) in balances { try transaction.insert(BankAccount(id, balance)) }
     }
   }

@@ -28,10 +28,10 @@ struct BankHistory {
     counts = seed.isMultiple(of: 2)
     let ids = Mutex(SeededGenerator(seed: seed &+ 1))
     for device in 0..<Int.random(in: 3...5, using: &random) {
-      var configuration = SyncConfiguration.quiet
+      var configuration = SyncOptions.quiet
       configuration.batchSize = Int.random(in: 1...6, using: &random)
       configuration.pageSize = Int.random(in: 1...4, using: &random)
-      configuration.mergePolicies = MergePolicies(seed % 4 == 1 ? .serverModifiedWins : .fieldMerge)
+      configuration.mergePolicies = MergePolicies(seed % 4 == 1 ? .remoteWins : .fieldByField)
       configuration.makeOperationID = { [time = world.time] in
         ids.withLock { UUIDv7.make(at: Timestamp(milliseconds: time.now), using: &$0) }
       }
@@ -78,7 +78,7 @@ struct BankHistory {
     var amount: Int
 
     func carryOut(_ store: SyncedStore) throws {
-      try store.write(.together) { transaction in
+      try store.write(.atomic) { transaction in
         guard var from = try transaction.fetch(BankAccount.self, id: payer),
           var to = try transaction.fetch(BankAccount.self, id: payee)
         else { return }
@@ -143,7 +143,7 @@ struct BankHistory {
   private mutating func fetch(_ device: SimulatedDevice) async throws {
     guard let id = try device.balances().keys.sorted().randomElement(using: &random) else { return }
     // A failed request shows no balance, so its error is ignored.
-    _ = try? await device.store.fetch(BankAccount.self, id: id, options: .reading(.networkElseCache))
+    _ = try? await device.store.fetch(BankAccount.self, id: id, options: .reading(.remoteElseLocal))
   }
 
   private static func balances(_ store: SyncedStore) throws -> [Int] {
@@ -159,7 +159,7 @@ struct BankHistory {
     func balances() async throws -> [Int] {
       try await ledger.read(space: "test") { ledger in
         var balances: [Int] = []
-        try ledger.forEachRecord(in: .space) { entry in
+        try ledger.forEachRecord(in: .everything) { entry in
           balances.append(Int(try entry.record.fields.members()["balance"]?.intValue ?? 0))
         }
         return balances
@@ -192,7 +192,7 @@ struct BankHistory {
     }
     let digest = try await world.serverDigest()
     for device in world.devices {
-      let left = try device.store.outbox()
+      let left = try device.store.outboxEntries()
       if !left.isEmpty { problems.add("\(device.name) still has \(left.map(\.record))") }
       if try device.store.digest().digest != digest.digest {
         problems.add("\(device.name) differs from the server")

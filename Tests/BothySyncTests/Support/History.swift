@@ -5,7 +5,7 @@ import Synchronization
 
 /// One random history: four devices, one policy, random writes and random faults. It ends with calm and a check.
 ///
-/// The model contains the values that no merge may lose under `fieldMerge`. In a record that no device deleted, each
+/// The model contains the values that no merge may lose under `fieldByField`. In a record that no device deleted, each
 /// device's own field has its last written value, and the count is the sum of all increments.
 struct History {
   private var random: SeededGenerator
@@ -27,12 +27,12 @@ struct History {
     random = SeededGenerator(seed: seed)
     world = try SimulatedWorld()
     let policies: [MergePolicy] = [
-      .fieldMerge, .fieldMerge, .serverModifiedWins, .clientWins, .lastModifiedWins,
+      .fieldByField, .fieldByField, .remoteWins, .localWins, .latestWins,
     ]
-    policy = policies.randomElement(using: &random) ?? .fieldMerge
+    policy = policies.randomElement(using: &random) ?? .fieldByField
     let ids = Mutex(SeededGenerator(seed: seed &+ 1))
     for device in 0..<Self.deviceCount {
-      var configuration = SyncConfiguration.quiet
+      var configuration = SyncOptions.quiet
       configuration.mergePolicies = MergePolicies(policy)
       configuration.batchSize = Int.random(in: 1...5, using: &random)
       configuration.pageSize = Int.random(in: 1...5, using: &random)
@@ -92,7 +92,7 @@ struct History {
     }
 
     /// Sets the device's own field, once, if the record exists here.
-    func apply(_ store: Store) throws {
+    func apply(_ store: LocalStore) throws {
       let isFirst = isDone.withLock { done in
         defer { done = true }
         return !done
@@ -141,7 +141,7 @@ struct History {
     }
   }
 
-  private mutating func create(_ index: Int, _ store: Store) throws {
+  private mutating func create(_ index: Int, _ store: LocalStore) throws {
     let id =
       random.chance(30)
       ? "shared\(Int.random(in: 0..<3, using: &random))" : "d\(index)-\(random.next() % 100_000)"
@@ -177,7 +177,7 @@ struct History {
     let server = try await world.serverRecords()
     let digest = try await world.serverDigest().digest
     for device in world.devices {
-      let left = try device.store.outbox()
+      let left = try device.store.outboxEntries()
       if !left.isEmpty { problems.append("\(device.name) still has \(left.map(\.record))") }
       let own = try device.store.digest()
       if own.digest != digest || own.count != server.count {
@@ -186,7 +186,7 @@ struct History {
       let findings = try device.store.diagnose().findings
       if !findings.isEmpty { problems.append("\(device.name): \(findings)") }
     }
-    if policy.name == MergePolicy.fieldMerge.name { problems += try lostEdits(server) }
+    if policy.name == MergePolicy.fieldByField.name { problems += try lostEdits(server) }
     return problems.map { "[\(policy.name)] \($0)" }
   }
 

@@ -21,7 +21,7 @@ struct RewritingRemote: RemoteStorage {
     try await remote.query(query)
   }
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote.count(query) }
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await remote.digest(scope)
   }
   func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }

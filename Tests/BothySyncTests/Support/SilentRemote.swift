@@ -18,7 +18,7 @@ final class SilentRemote: RemoteStorage {
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { try await silence() }
   func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { try await silence() }
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await silence() }
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { try await silence() }
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { try await silence() }
   func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory { try await silence() }
   func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
   var blobs: (any BlobRemote)? { SilentBlobs(silence: { await self.latch.pass() }) }

@@ -7,7 +7,7 @@ final class StatementCount: Sendable {
   private let seen = Mutex<[String]>([])
 
   /// Counts from now on. The store has one reader, so both of its connections are traced.
-  func count(in store: Store) throws {
+  func count(in store: LocalStore) throws {
     try store.write(origin: .remote) { trace($0.database) }
     try store.read { trace($0.database) }
   }

@@ -12,12 +12,12 @@ struct Pair {
 
   init(
     schema: StoreSchema = .notes, rules: AuthorityRules = AuthorityRules(),
-    policy: MergePolicy = .serverModifiedWins,
+    policy: MergePolicy = .remoteWins,
     skew: Int64 = 0, timeouts: VirtualClock? = nil,
-    _ configure: (inout SyncConfiguration) -> Void = { _ in }
+    _ configure: (inout SyncOptions) -> Void = { _ in }
   ) throws {
     world = try SimulatedWorld(rules: rules)
-    var configuration = SyncConfiguration.quiet
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(policy)
     configure(&configuration)
     a = try world.addDevice("a", schema: schema, configuration: configuration, skew: skew, timeouts: timeouts)
@@ -27,8 +27,8 @@ struct Pair {
   /// Returns a pair on which both devices and the server have these notes, titled `start`.
   static func sharing(
     _ ids: [String] = ["T1"], rules: AuthorityRules = AuthorityRules(),
-    policy: MergePolicy = .serverModifiedWins,
-    skew: Int64 = 0, _ configure: (inout SyncConfiguration) -> Void = { _ in }
+    policy: MergePolicy = .remoteWins,
+    skew: Int64 = 0, _ configure: (inout SyncOptions) -> Void = { _ in }
   ) async throws -> Pair {
     let pair = try Pair(rules: rules, policy: policy, skew: skew, configure)
     for id in ids { try pair.b.insert(id, "start") }
@@ -54,7 +54,8 @@ struct Pair {
     let digest = try await world.serverDigest()
     for device in [a, b] {
       let own = try device.store.digest()
-      guard own.digest == digest.digest, own.count == digest.count, try device.store.outbox().isEmpty else {
+      guard own.digest == digest.digest, own.count == digest.count, try device.store.outboxEntries().isEmpty
+      else {
         return false
       }
       guard try device.store.diagnose().findings.isEmpty else { return false }

@@ -24,13 +24,13 @@ final class SwitchedRemote: RemoteStorage {
     try await remote().query(query)
   }
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { try await remote().count(query) }
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await remote().digest(scope)
   }
-  func digest(_ scope: PullScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     try await remote().digest(scope, parts: parts)
   }
-  func stamps(_ scope: PullScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
+  func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
     try await remote().stamps(scope, parts: parts, in: chosen)
   }
   func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }

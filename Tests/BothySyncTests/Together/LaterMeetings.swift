@@ -10,7 +10,7 @@ struct LaterMeetings {
 
   /// Returns a pair whose devices and server have the parents P1 and P2 and the pet X1 of P1.
   private func family() async throws -> Pair {
-    let pair = try Pair(schema: .family, rules: .family, policy: .fieldMerge)
+    let pair = try Pair(schema: .family, rules: .family, policy: .fieldByField)
     for id in ["P1", "P2"] { try pair.b.put(.parent(id)) }
     try pair.b.put(.pet("X1", of: "P1"))
     await pair.b.store.sync()
@@ -22,7 +22,7 @@ struct LaterMeetings {
   private func give(_ pet: RecordID, to owner: String, with id: String, on device: SimulatedDevice)
     async throws
   {
-    try await device.store.write(.together) { transaction in
+    try await device.store.write(.atomic) { transaction in
       try transaction.update(pet, fields: ["owner": .text(owner)])
       try transaction.insert(.parent(id))
     }
@@ -34,7 +34,7 @@ struct LaterMeetings {
   func orphans(_ isSentBefore: Bool) async throws {
     let pair = try await family()
     try await give(Self.cherished, to: "P2", with: "N1", on: pair.a)
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Self.cherished, fields: ["name": "Rex"])
       try transaction.insert(.parent("N2"))
     }
@@ -56,12 +56,12 @@ struct LaterMeetings {
   func cascade(_ isInDoubt: Bool) async throws {
     let pair = try await family()
     let child = RecordID(type: "Child", id: "C1")
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.child("C1", of: "P2"))
       try transaction.insert(.parent("N1"))
     }
     for name in ["second", "third"] {
-      try await pair.a.store.write(.together) { transaction in
+      try await pair.a.store.write(.atomic) { transaction in
         try transaction.update(child, fields: ["name": .text(name)])
         try transaction.insert(.parent("N-\(name)"))
       }
@@ -83,7 +83,7 @@ struct LaterMeetings {
     let parent = RecordID(type: "Parent", id: "P1")
     // Each transaction inserts a child of the next one's new parent. The last child's parent is in the first.
     for number in 0..<count {
-      try await pair.a.store.write(.together) { transaction in
+      try await pair.a.store.write(.atomic) { transaction in
         try transaction.insert(.parent("N\(number)"))
         try transaction.insert(.child("C\(number)", of: "N\((number + 1) % count)"))
         try transaction.update(parent, fields: ["name": .text("change \(number)")])
@@ -99,15 +99,15 @@ struct LaterMeetings {
   func madeAgainInCircle() async throws {
     let pair = try await family()
     let parent = RecordID(type: "Parent", id: "P1")
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.pet("X2", of: "P1"))
       try transaction.insert(.child("C1", of: "N1"))
     }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.delete(RecordID(type: "Pet", id: "X2"))
       try transaction.update(parent, fields: ["name": "second"])
     }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.pet("X2", of: "P2"))
       try transaction.insert(.parent("N1"))
     }
@@ -131,10 +131,10 @@ struct LaterMeetings {
     for id in ids { try newer.put(AnyRecord("Memo", id: id.id, ["title": "one", "colour": "red"])) }
     await newer.store.sync()
     await older.store.sync()
-    try await older.store.write(.together) { transaction in
+    try await older.store.write(.atomic) { transaction in
       for id in ids { try transaction.update(id, fields: ["title": "two"]) }
     }
-    try await older.store.write(.together) { transaction in
+    try await older.store.write(.atomic) { transaction in
       try transaction.delete(ids[0])
       try transaction.insert(AnyRecord("Memo", id: "M1", ["title": "three"]))
       try transaction.update(ids[1], fields: ["title": "three"])
@@ -149,15 +149,15 @@ struct LaterMeetings {
   func needThrough() async throws {
     let pair = try await family()
     let (one, two) = (RecordID(type: "Parent", id: "P1"), RecordID(type: "Parent", id: "P2"))
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.child("C1", of: "N1"))
       try transaction.update(one, fields: ["name": "first"])
     }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(one, fields: ["name": "second"])
       try transaction.update(two, fields: ["name": "second"])
     }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(two, fields: ["name": "third"])
       try transaction.insert(.parent("N1"))
     }
@@ -170,33 +170,34 @@ struct LaterMeetings {
 
   @Test("Sharing a record of a waiting transaction is sent separately")
   func sharing() async throws {
-    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
-    try await pair.a.store.write(.together) { transaction in
+    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldByField)
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
       try transaction.update(Note.self, id: "T2") { $0.title = "mine" }
     }
-    try await pair.a.store.share(.note("T1"), with: Sharing.principals("guest"))
+    try await pair.a.store.sharing.share(.note("T1"), with: Audience.principals("guest"))
     await pair.a.store.sync()
     let operations = pair.a.operations
     #expect(operations.map { $0.group?.size } == [2, 2, nil])
     #expect(operations.map { $0.sharing != nil } == [false, false, true])
     #expect(try await pair.isEven())
-    #expect(try await pair.world.serverRecords()[.note("T1")]?.sharing == Sharing.principals("guest"))
+    #expect(try await pair.world.serverRecords()[.note("T1")]?.sharing == Audience.principals("guest"))
   }
 
   @Test("An awaited save first sends the transactions beneath its own")
   func awaited() async throws {
-    let pair = try await Pair.sharing(["T1", "T2", "T3"], policy: .fieldMerge)
-    try await pair.a.store.write(.together) { transaction in
+    let pair = try await Pair.sharing(["T1", "T2", "T3"], policy: .fieldByField)
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "first" }
       try transaction.update(Note.self, id: "T2") { $0.title = "first" }
     }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T2") { $0.title = "second" }
       try transaction.update(Note.self, id: "T3") { $0.title = "second" }
     }
-    let saved = try await pair.a.store.save(Note(id: "T3", "third"), awaiting: .seconds(10))
-    #expect(saved.origin == .server && saved.problem == nil && saved.record?.title == "third")
+    let saved = try await pair.a.store.save(Note(id: "T3", "third"), policy: .local).result(
+      within: .seconds(10))
+    #expect(saved.origin == .remote && saved.record?.title == "third")
     #expect(try await pair.serverTitle("T3") == "third")
     #expect(try await pair.serverTitle("T2") == "second")
     #expect(try await pair.isEven())
@@ -209,12 +210,12 @@ struct LaterMeetings {
         version: version,
         types: [TypeSchema("Memo", fields: [FieldSchema("title", .text), FieldSchema("count", kind)])])
     }
-    let pair = try Pair(schema: memo(1, .text), policy: .fieldMerge)
+    let pair = try Pair(schema: memo(1, .text), policy: .fieldByField)
     let ids = ["M1", "M2", "M3"].map { RecordID(type: "Memo", id: $0) }
     for id in ids { try pair.a.put(AnyRecord("Memo", id: id.id, ["title": "start", "count": "1"])) }
     await pair.a.store.sync()
     for (number, pairs) in [(2, ids[0...1]), (3, ids[1...2])] {
-      try await pair.a.store.write(.together) { transaction in
+      try await pair.a.store.write(.atomic) { transaction in
         for id in pairs { try transaction.update(id, fields: ["count": .text(String(number))]) }
       }
     }
@@ -226,6 +227,6 @@ struct LaterMeetings {
     #expect(await pair.a.store.sync().failures.isEmpty)
     let sent = pair.a.operations.map { "\($0.record.id) \($0.fields["count"]?.intValue ?? -1)" }
     #expect(Set(sent) == ["M1 2", "M2 2", "M2 3", "M3 3"] && sent.count == 4)
-    #expect(try pair.a.store.outbox().isEmpty && pair.a.store.diagnose().findings.isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty && pair.a.store.diagnose().findings.isEmpty)
   }
 }

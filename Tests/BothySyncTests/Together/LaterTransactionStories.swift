@@ -8,8 +8,8 @@ import Testing
 @Suite("Transactions on top of others", .faultsStrike, .timeLimit(.minutes(10)))
 struct LaterTransactionStories {
   /// Returns two shops that add each sale to a shared register.
-  private func shops(_ configure: (inout SyncConfiguration) -> Void = { _ in }) async throws -> Pair {
-    let pair = try Pair(schema: .countingBank, policy: .fieldMerge, configure)
+  private func shops(_ configure: (inout SyncOptions) -> Void = { _ in }) async throws -> Pair {
+    let pair = try Pair(schema: .countingBank, policy: .fieldByField, configure)
     try pair.b.open(["register": 0])
     await pair.b.store.sync()
     await pair.a.store.sync()
@@ -51,13 +51,13 @@ struct LaterTransactionStories {
     let rules = AuthorityRules(
       schema: StoreSchema(
         types: StoreSchema.countingBank.types + (AuthorityRules.withoutNotes.schema?.types ?? [])))
-    let pair = try Pair(schema: schema, rules: rules, policy: .fieldMerge) {
+    let pair = try Pair(schema: schema, rules: rules, policy: .fieldByField) {
       $0.rejectionPolicy = .quarantine(after: 1)
     }
     try pair.a.open(["register": 0])
     await pair.a.store.sync()
     for (amount, note) in [(5, "refused"), (3, nil)] {
-      try await pair.a.store.write(.together) { transaction in
+      try await pair.a.store.write(.atomic) { transaction in
         try transaction.insert(Note(id: "s\(amount)", "sale", note: note))
         try transaction.update(BankAccount.self, id: "register") { $0.balance += amount }
       }
@@ -67,7 +67,7 @@ struct LaterTransactionStories {
     #expect(Set(try pair.a.store.inbox().map(\.record)) == [.note("s5"), .account("register")])
     #expect(try pair.a.balance("register") == 8)
     #expect(try await pair.world.serverBalances() == ["register": 0])
-    #expect(try pair.a.store.receipt(for: .note("s3")).state == .pending)
+    #expect(try pair.a.store.receipt(for: .note("s3")).known == .pending)
     try pair.a.store.resolve(.note("s5"), .revert)
     #expect(try pair.a.balance("register") == 3)
     #expect(try pair.a.noteIDs() == ["s3"])
@@ -90,14 +90,14 @@ struct LaterTransactionStories {
 
   @Test("A transaction that gives way takes no later change along", arguments: [false, true])
   func givesWay(isTogether: Bool) async throws {
-    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
+    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldByField)
     try pair.b.retitle("T2", "theirs")
     await pair.b.store.sync()
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
       try transaction.update(Note.self, id: "T2") { $0.title = "mine" }
     }
-    try await pair.a.store.write(isTogether ? .together : .separately) { transaction in
+    try await pair.a.store.write(isTogether ? .atomic : .independent) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.note = "later" }
     }
     let receipt = try pair.a.store.receipt(for: .note("T1"))
@@ -117,11 +117,11 @@ struct LaterTransactionStories {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.b.retitle("T2", "theirs")
     await pair.b.store.sync()
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "first" }
     }
     let first = try pair.a.store.receipt(for: .note("T1"))
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "second" }
       try transaction.update(Note.self, id: "T2") { $0.title = "second" }
     }
@@ -140,7 +140,7 @@ struct LaterTransactionStories {
     let pair = try await Pair.sharing(["T1", "T2"], rules: .withoutNotes) {
       $0.rejectionPolicy = .quarantine(after: 1)
     }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.note = "refused" }
       try transaction.update(Note.self, id: "T2") { $0.title = "together" }
     }
@@ -154,15 +154,15 @@ struct LaterTransactionStories {
   @Test("A record deleted in one transaction and recreated in the next is both", arguments: [false, true])
   func deletedAndMade(losesAnswer: Bool) async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.delete(Note.self, id: "T1")
       try transaction.update(Note.self, id: "T2") { $0.title = "deleted" }
     }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(Note(id: "T1", "again"))
       try transaction.update(Note.self, id: "T2") { $0.title = "again" }
     }
-    try await pair.a.store.write(.together) { try $0.delete(Note.self, id: "T2") }
+    try await pair.a.store.write(.atomic) { try $0.delete(Note.self, id: "T2") }
     if losesAnswer { pair.a.loseAnswer() }
     await pair.a.store.sync()
     #expect(pair.a.operations.prefix(5).map { $0.group?.size } == [2, 2, 2, 2, nil])
@@ -189,9 +189,9 @@ struct LaterTransactionStories {
 
   @Test("Pending sharing beneath a transaction survives edits of other devices")
   func sharedBeneath() async throws {
-    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldMerge)
-    try await pair.a.store.share(.note("T1"), with: Sharing.principals("guest"))
-    try await pair.a.store.write(.together) { transaction in
+    let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldByField)
+    try await pair.a.store.sharing.share(.note("T1"), with: Audience.principals("guest"))
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
       try transaction.update(Note.self, id: "T2") { $0.title = "mine" }
     }
@@ -204,12 +204,12 @@ struct LaterTransactionStories {
 
   @Test(
     "A change on top of a transaction that gave way contains nothing of it",
-    arguments: [MergePolicy.serverModifiedWins, .lastModifiedWins, .fieldMerge].map(\.name))
+    arguments: [MergePolicy.remoteWins, .latestWins, .fieldByField].map(\.name))
   func withoutGround(_ policy: String) async throws {
-    let policies: [MergePolicy] = [.serverModifiedWins, .lastModifiedWins, .fieldMerge]
+    let policies: [MergePolicy] = [.remoteWins, .latestWins, .fieldByField]
     let pair = try await Pair.sharing(
-      ["T1", "T2"], policy: policies.first { $0.name == policy } ?? .fieldMerge)
-    try await pair.a.store.write(.together) { transaction in
+      ["T1", "T2"], policy: policies.first { $0.name == policy } ?? .fieldByField)
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
       try transaction.update(Note.self, id: "T2") { $0.title = "mine" }
     }
@@ -225,9 +225,9 @@ struct LaterTransactionStories {
   @Test("A receipt does not depend on a later transaction that was reverted")
   func receiptBeneath() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
-    try await pair.a.store.write(.together) { try $0.update(Note.self, id: "T1") { $0.title = "first" } }
+    try await pair.a.store.write(.atomic) { try $0.update(Note.self, id: "T1") { $0.title = "first" } }
     let first = try pair.a.store.receipt(for: .note("T1"))
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "second" }
       try transaction.update(Note.self, id: "T2") { $0.title = "second" }
     }
@@ -256,7 +256,7 @@ struct LaterTransactionStories {
 extension SimulatedDevice {
   /// Adds a sale, and its amount to the register, in one transaction.
   fileprivate func sell(_ amount: Int, as id: String) throws {
-    try store.write(.together) { transaction in
+    try store.write(.atomic) { transaction in
       try transaction.insert(BankAccount(id, amount))
       try transaction.update(BankAccount.self, id: "register") { $0.balance += amount }
     }

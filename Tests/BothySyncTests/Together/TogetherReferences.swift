@@ -10,7 +10,7 @@ struct TogetherReferences {
   @Test("A transaction with records that refer to each other is sent as a whole")
   func cycle() async throws {
     let pair = try Pair(schema: .family, rules: .family)
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.parent("P1", best: "C1"))
       try transaction.insert(.child("C1", of: "P1"))
     }
@@ -25,7 +25,7 @@ struct TogetherReferences {
   func neededBefore() async throws {
     let pair = try Pair(schema: .family, rules: .family)
     try pair.a.put(.parent("P1"))
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.child("C1", of: "P1"))
       try transaction.insert(.child("C2", of: "P1"))
     }
@@ -38,7 +38,7 @@ struct TogetherReferences {
   @Test("A new record that refers to one in a transaction follows it")
   func neededAfter() async throws {
     let pair = try Pair(schema: .family, rules: .family)
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.parent("P1"))
       try transaction.insert(.parent("P2"))
     }
@@ -51,11 +51,11 @@ struct TogetherReferences {
   @Test("Two transactions that need each other's new records become one")
   func mutual() async throws {
     let pair = try Pair(schema: .family, rules: .family)
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.parent("P1", best: "C2"))
       try transaction.insert(.parent("P3"))
     }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.child("C2", of: "P1"))
       try transaction.insert(.parent("P4"))
     }
@@ -69,7 +69,7 @@ struct TogetherReferences {
   func joined() async throws {
     let pair = try Pair(schema: .mutual, rules: AuthorityRules(schema: .mutual, checksReferences: true))
     try pair.a.put(AnyRecord("Left", id: "L", ["right": .text("R")]))
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(AnyRecord("Right", id: "R", ["left": .text("L")]))
       try transaction.insert(AnyRecord("Right", id: "R2", ["left": .text("L")]))
     }
@@ -84,7 +84,7 @@ struct TogetherReferences {
       schema: .family,
       rules: AuthorityRules(schema: .family, checksReferences: true, recordSizeLimit: 100))
     try pair.a.put(AnyRecord("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 200))]))
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.child("C1", of: "P1"))
       try transaction.insert(.parent("P2"))
     }

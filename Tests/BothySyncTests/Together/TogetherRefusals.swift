@@ -11,7 +11,7 @@ struct TogetherRefusals {
     let pair = try await Pair.sharing(["T1", "T2", "T3"], rules: .withoutNotes) {
       $0.rejectionPolicy = policy
     }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.note = "refused" }
       try transaction.update(Note.self, id: "T2") { $0.title = "together" }
     }
@@ -64,15 +64,15 @@ struct TogetherRefusals {
 
   @Test("Reverting, accepting or evicting one record affects its whole transaction", arguments: ["T1", "T2"])
   func decide(_ id: String) async throws {
-    for resolution in [Resolution.revert, .acceptLocal, .evict] {
+    for resolution in [Outbox.Decision.revert, .keepLocal, .removeLocal] {
       let (pair, _) = try await refused()
       #expect(try pair.a.store.resolve(.note(id), resolution))
-      #expect(try pair.a.store.outbox().isEmpty)
+      #expect(try pair.a.store.outboxEntries().isEmpty)
       let titles = try ["T1", "T2"].map { try pair.a.title($0) }
       switch resolution {
       case .revert: #expect(titles == ["start", "start"])
-      case .acceptLocal: #expect(titles == ["start", "together"])
-      case .evict: #expect(titles == [nil, nil])
+      case .keepLocal: #expect(titles == ["start", "together"])
+      case .removeLocal: #expect(titles == [nil, nil])
       case .retry: break
       }
       #expect(try await pair.isEven())
@@ -93,7 +93,7 @@ struct TogetherRefusals {
   func purge() async throws {
     let (pair, _) = try await refused()
     try pair.a.store.purge([.note("T1")], includingPending: true)
-    #expect(try pair.a.store.outbox().isEmpty)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try pair.a.title("T2") == "start")
     #expect(try await pair.isEven())
   }
@@ -101,7 +101,7 @@ struct TogetherRefusals {
   @Test("A record purged while in doubt does not block the rest forever")
   func purgedInDoubt() async throws {
     let pair = try await Pair.sharing(["T1", "T2"])
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "a" }
       try transaction.update(Note.self, id: "T2") { $0.title = "a" }
     }
@@ -123,7 +123,7 @@ struct TogetherRefusals {
     let pair = try await Pair.sharing(["T1", "T2"], policy: policy)
     try pair.b.retitle("T1", "b")
     await pair.b.store.sync()
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "a" }
       try transaction.update(Note.self, id: "T2") { $0.title = "a" }
     }

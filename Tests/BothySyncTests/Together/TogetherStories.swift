@@ -7,7 +7,7 @@ import Testing
 /// The server accepts the changes of a transaction together, or none of them.
 @Suite("Transactions on the way to the server", .faultsStrike, .timeLimit(.minutes(5)))
 struct TogetherStories {
-  private func bank(_ policy: MergePolicy = .serverModifiedWins, rules: AuthorityRules = AuthorityRules())
+  private func bank(_ policy: MergePolicy = .remoteWins, rules: AuthorityRules = AuthorityRules())
     async throws -> Pair
   {
     let pair = try Pair(schema: .bank, rules: rules, policy: policy)
@@ -51,7 +51,7 @@ struct TogetherStories {
 
   @Test("Equal results on two devices for different reasons still conflict")
   func sameBalance() async throws {
-    for policy in [MergePolicy.serverModifiedWins, .fieldMerge] {
+    for policy in [MergePolicy.remoteWins, .fieldByField] {
       let pair = try await bank(policy)
       try pair.b.transfer(10, from: "x", to: "z")
       await pair.b.store.sync()
@@ -63,8 +63,8 @@ struct TogetherStories {
   }
 
   @Test("If the client wins, the whole transaction is sent again")
-  func clientWins() async throws {
-    let pair = try await bank(.clientWins)
+  func localWins() async throws {
+    let pair = try await bank(.localWins)
     try pair.b.transfer(5, from: "x", to: "z")
     await pair.b.store.sync()
     try pair.a.transfer(10, from: "x", to: "y")
@@ -122,7 +122,7 @@ struct TogetherStories {
     pair.a.remote.setDuringExchange { [store = pair.a.store] in
       guard calls.add() == 1 else { return }
       do {
-        try await store.write(.together) { transaction in
+        try await store.write(.atomic) { transaction in
           try transaction.update(BankAccount.self, id: "y") { $0.balance -= 30 }
           try transaction.update(BankAccount.self, id: "z") { $0.balance += 30 }
         }
@@ -145,11 +145,11 @@ struct TogetherStories {
     #expect(pair.a.remote.requests.count == 1)
     #expect(try await pair.world.serverBalances() == ["x": 90, "y": 100, "z": 110])
 
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(BankAccount.self, id: "x") { $0.balance -= 7 }
       try transaction.insert(BankAccount("new", 7))
     }
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.delete(BankAccount.self, id: "new")
       try transaction.update(BankAccount.self, id: "y") { $0.balance += 7 }
     }
@@ -160,8 +160,8 @@ struct TogetherStories {
   @Test("One draft holds its whole transaction back until it is released")
   func draft() async throws {
     let pair = try await bank()
-    try await pair.a.store.save(BankAccount("x", 90), options: RequestOptions(isDraft: true))
-    try await pair.a.store.write(.together) { transaction in
+    try await pair.a.store.save(BankAccount("x", 90), options: RequestOptions(writePolicy: .draft))
+    try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(BankAccount.self, id: "x") { $0.balance = 90 - 10 }
       try transaction.update(BankAccount.self, id: "y") { $0.balance += 10 }
     }
@@ -200,8 +200,8 @@ struct TogetherStories {
     let pair = try await bank()
     try pair.a.transfer(10, from: "x", to: "y")
     let receipt = try await pair.a.store.save(
-      BankAccount("y", 200), options: RequestOptions(savePolicy: .networkThenCache))
-    guard case .accepted = receipt.state else {
+      BankAccount("y", 200), options: RequestOptions(writePolicy: .remoteThenLocal))
+    guard case .accepted = receipt.known else {
       Issue.record("\(receipt.state)")
       return
     }

@@ -30,7 +30,7 @@ struct TransactionWorldTests {
           try transaction.insert(Note(id: id, "\(number)"))
         }
       }
-      try device.store.write(isTogether ? .together : .separately) { transaction in
+      try device.store.write(isTogether ? .atomic : .independent) { transaction in
         switch self {
         case .edit: try edit("T1", transaction)
         case .delete: try delete("T1", transaction)

@@ -51,8 +51,8 @@ final class TypesDevice: Sendable {
   }
 
   /// The configuration of a device of the history.
-  func configuration(of device: TypesHistory.Device, seed: UInt64, time: VirtualTime) -> SyncConfiguration {
-    var configuration = SyncConfiguration.quiet
+  func configuration(of device: TypesHistory.Device, seed: UInt64, time: VirtualTime) -> SyncOptions {
+    var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(policy(device.policy))
     configuration.rejectionPolicy =
       switch device.refusals {
@@ -62,7 +62,7 @@ final class TypesDevice: Sendable {
       }
     configuration.batchSize = device.batch
     configuration.pageSize = device.page
-    configuration.savePolicy = .cacheOnly
+    configuration.writePolicy = .local
     configuration.logger.logLevel = .critical
     let ids = Mutex(SeededGenerator(seed: seed))
     configuration.makeOperationID = {
@@ -73,10 +73,10 @@ final class TypesDevice: Sendable {
 
   private func policy(_ policy: TypesHistory.Policy) -> MergePolicy {
     switch policy {
-    case .fieldMerge: .fieldMerge
-    case .serverModifiedWins: .serverModifiedWins
-    case .clientWins: .clientWins
-    case .lastModifiedWins: .lastModifiedWins
+    case .fieldByField: .fieldByField
+    case .remoteWins: .remoteWins
+    case .localWins: .localWins
+    case .latestWins: .latestWins
     case .wayward: .custom { [self] in try decide($0) }
     }
   }

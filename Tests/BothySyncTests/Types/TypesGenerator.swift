@@ -10,7 +10,7 @@ struct TypesGenerator {
   private var follows = false
   /// The number of syncs in a hundred steps.
   private var talk = 17
-  private var decisions: [TypesHistory.Decision] = [.revert, .retry, .acceptLocal, .evict]
+  private var decisions: [TypesHistory.Decision] = [.revert, .retry, .keepLocal, .removeLocal]
   /// The records that each device should have, those that it had after its last sync, and those that it has read.
   private var known: [[TypesName]] = []
   private var heard: [[TypesName]] = []
@@ -38,7 +38,7 @@ struct TypesGenerator {
     talk = number(6...24)
     let isEnforced = random.chance(50)
     let isWayward = random.chance(45)
-    if isWayward { decisions = [.revert, .retry, .retry, .evict] }
+    if isWayward { decisions = [.revert, .retry, .retry, .removeLocal] }
     let devices = (0..<count).map { _ in device(isWayward) }
     let first = random.chance(65) ? beginning() : []
     let steps = (0..<number(24...48)).map { _ in step() }
@@ -157,7 +157,7 @@ struct TypesGenerator {
     if random.chance(talk) { return .sync(device, synced(device)) }
     switch number(0...28) {
     case 0..<9: return .write(device, act(device))
-    case 9..<14: return .together(device, (0..<number(2...3)).map { _ in act(device) })
+    case 9..<14: return .atomic(device, (0..<number(2...3)).map { _ in act(device) })
     case 14..<21: return decision(device)
     case 21..<25: return online(device)
     default: return upkeep(device)

@@ -21,7 +21,7 @@ struct TypesHistory: Codable, Sendable, Equatable {
 
   /// The merge policies, and one of the app's own that decides at random and sometimes throws.
   enum Policy: String, Codable, Sendable, CaseIterable {
-    case fieldMerge, serverModifiedWins, clientWins, lastModifiedWins, wayward
+    case fieldByField, remoteWins, localWins, latestWins, wayward
   }
 
   enum Refusals: String, Codable, Sendable, CaseIterable { case keep, quarantine, discard }
@@ -47,7 +47,7 @@ struct TypesHistory: Codable, Sendable, Equatable {
   enum Step: Codable, Sendable, Equatable {
     /// Writes on the device, for a later sync to send.
     case write(Int, Act)
-    case together(Int, [Act])
+    case atomic(Int, [Act])
     case draft(Int, Act)
     case release(Int)
     /// Reads a record and stores the value for a later `saveOld`.
@@ -74,7 +74,7 @@ struct TypesHistory: Codable, Sendable, Equatable {
     case fetch(Int, TypesKind)
   }
 
-  enum Decision: String, Codable, Sendable, CaseIterable { case retry, revert, acceptLocal, evict }
+  enum Decision: String, Codable, Sendable, CaseIterable { case retry, revert, keepLocal, removeLocal }
 }
 
 extension TypesHistory {

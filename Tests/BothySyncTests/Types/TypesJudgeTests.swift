@@ -9,7 +9,7 @@ struct TypesJudgeTests {
 
   /// Returns the kinds of problems of two devices right after the steps, without a calm phase.
   private func kinds(after steps: [TypesHistory.Step]) async throws -> Set<TypesProblem.Kind> {
-    let devices = [TypesHistory.Device](repeating: .init(policy: .fieldMerge), count: 2)
+    let devices = [TypesHistory.Device](repeating: .init(policy: .fieldByField), count: 2)
     let runner = try TypesRunner(TypesHistory(seed: 1, devices: devices, steps: steps))
     try await runner.takeSteps()
     try await runner.judge()
@@ -45,7 +45,7 @@ struct TypesJudgeTests {
 
   @Test("A device that never reaches its server is found")
   func stuck() async throws {
-    let runner = try TypesRunner(TypesHistory(seed: 1, devices: [.init(policy: .fieldMerge)], steps: []))
+    let runner = try TypesRunner(TypesHistory(seed: 1, devices: [.init(policy: .fieldByField)], steps: []))
     runner.device(0).remote.isOffline = true
     try await runner.calm()
     #expect(Set(runner.problems.map(\.kind)) == [.stuck])
@@ -59,6 +59,6 @@ struct TypesJudgeTests {
       history.steps.contains(.crash(1, at: 77)) ? [TypesProblem(kind: .stuck, text: "")] : []
     }
     #expect(smaller.steps == [.crash(1, at: 77)])
-    #expect(smaller.devices.allSatisfy { $0 == .init(policy: .fieldMerge) })
+    #expect(smaller.devices.allSatisfy { $0 == .init(policy: .fieldByField) })
   }
 }

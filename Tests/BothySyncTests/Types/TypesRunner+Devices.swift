@@ -10,8 +10,8 @@ extension TypesRunner {
   }
 
   func decide(_ index: Int, _ number: Int, _ decision: TypesHistory.Decision) throws {
-    let pending = try store(index).outbox()
-    guard !pending.isEmpty, let resolution = Resolution(rawValue: decision.rawValue) else { return }
+    let pending = try store(index).outboxEntries()
+    guard !pending.isEmpty, let resolution = Outbox.Decision(rawValue: decision.rawValue) else { return }
     let entry = pending[number % pending.count]
     note("  decided about \(entry.record)")
     try store(index).resolve(entry.record, resolution)
@@ -45,7 +45,7 @@ extension TypesRunner {
 
   func follow(_ index: Int, _ names: [String]) async throws {
     strayed.insert(index)
-    try await store(index).follow(names.map { $0.isEmpty ? .space : PullScope(container: $0) })
+    try await store(index).follow(names.map { $0.isEmpty ? .everything : SyncScope(container: $0) })
     count("follow")
   }
 
@@ -53,7 +53,7 @@ extension TypesRunner {
   /// result.
   func fetch(_ index: Int, _ kind: TypesKind) async throws {
     let query = AnyQuery(kind.type)
-    let found = try await store(index).fetchResult(query, options: RequestOptions(fetchPolicy: .networkOnly))
+    let found = try await store(index).fetchResult(query, options: RequestOptions(readPolicy: .remote))
     count("fetch")
     let given = Set(found.records.map(\.id))
     let here = try ids(index, query)

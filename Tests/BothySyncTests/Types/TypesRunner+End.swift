@@ -10,7 +10,7 @@ extension TypesRunner {
   func calm() async throws {
     note("the end")
     for own in settings { own.calm() }
-    for index in strayed.sorted() { try await store(index).follow([.space]) }
+    for index in strayed.sorted() { try await store(index).follow([.everything]) }
     for round in 0..<8 {
       for index in world.devices.indices { try await settle(index, round) }
     }
@@ -64,7 +64,7 @@ extension TypesRunner {
     for type in TypesSchema.schema.types {
       for record in try device.store.store.fetch(AnyQuery(type.name)) {
         guard let there = server[record.recordID] else { continue }
-        let sharing = try device.store.sharing(of: record.recordID)
+        let sharing = try device.store.audience(of: record.recordID)
         let id = "\(device.name) \(record.recordID)"
         if record.version != there.version {
           complain(.version, "\(id) v\(record.version ?? "-"), server v\(there.version)")
@@ -82,7 +82,7 @@ extension TypesRunner {
 
   /// Checks that each receipt has a result. No change is pending, so each write was decided.
   private func judgeReceipts(_ index: Int) async throws {
-    guard try store(index).outbox().isEmpty else { return }
+    guard try store(index).outboxEntries().isEmpty else { return }
     for receipt in receipts[index] {
       let outcome = try await receipt.outcome()
       if [.pending, .draft, .unknown].contains(outcome) {

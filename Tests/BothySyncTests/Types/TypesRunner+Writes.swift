@@ -3,13 +3,13 @@ import BothySync
 
 /// The changes of users to records.
 extension TypesRunner {
-  func write(_ index: Int, _ acts: [TypesHistory.Act], _ delivery: Delivery) throws {
+  func write(_ index: Int, _ acts: [TypesHistory.Act], _ delivery: WriteGrouping) throws {
     let held = held[index]
     let done = try store(index).write(delivery) { transaction in
       try acts.filter { try $0.perform(in: transaction, held) }
     }
     for act in done { count(act.what.rawValue) }
-    if delivery == .together && done.count > 1 { count("together") }
+    if delivery == .atomic && done.count > 1 { count("together") }
   }
 
   func draft(_ index: Int, _ act: TypesHistory.Act) async throws {
@@ -20,7 +20,7 @@ extension TypesRunner {
 
   func release(_ index: Int) throws {
     let store = store(index)
-    let drafts = try store.outbox().map(\.record).filter { try store.state(of: $0) == .draft }
+    let drafts = try store.outboxEntries().map(\.record).filter { try store.state(of: $0) == .draft }
     guard !drafts.isEmpty else { return }
     try store.release(drafts)
     count("release")
@@ -41,7 +41,7 @@ extension TypesRunner {
   func online(_ index: Int, _ name: TypesName, _ content: [String: TypesValue], _ only: Bool) async throws {
     guard let record = try changed(index, name, content) else { return }
     count(only ? "onlineOnly" : "online")
-    let options = RequestOptions(savePolicy: only ? .networkOnly : .networkThenCache)
+    let options = RequestOptions(writePolicy: only ? .remote : .remoteThenLocal)
     receipts[index].append(try await store(index).save(record, options: options))
   }
 
@@ -57,13 +57,13 @@ extension TypesRunner {
 
   func share(_ index: Int, _ name: TypesName, _ principal: String) async throws {
     guard try isHere(index, name) else { return }
-    try await store(index).share(name.record, with: .principals(principal))
+    try await store(index).sharing.share(name.record, with: .principals(principal))
     count("share")
   }
 
   func unshare(_ index: Int, _ name: TypesName, _ principal: String) async throws {
     guard try isHere(index, name) else { return }
-    try await store(index).unshare(name.record, from: .principals(principal))
+    try await store(index).sharing.unshare(name.record, from: .principals(principal))
     count("unshare")
   }
 

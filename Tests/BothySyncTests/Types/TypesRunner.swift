@@ -15,7 +15,7 @@ final class TypesRunner {
   /// The values that were read long ago, by device.
   var held: [[RecordID: AnyRecord]]
   /// The receipts whose store is still open, by device.
-  var receipts: [[SaveReceipt]]
+  var receipts: [[SaveReceipt<AnyRecord>]]
   /// The devices that have ever subscribed to less than everything.
   var strayed: Set<Int> = []
 
@@ -75,8 +75,8 @@ final class TypesRunner {
 
   private func take(_ step: TypesHistory.Step) async throws {
     switch step {
-    case .write(let index, let act): try write(index, [act], .separately)
-    case .together(let index, let acts): try write(index, acts, .together)
+    case .write(let index, let act): try write(index, [act], .independent)
+    case .atomic(let index, let acts): try write(index, acts, .atomic)
     case .draft(let index, let act): try await draft(index, act)
     case .release(let index): try release(index)
     case .read(let index, let name): try read(index, name)
@@ -100,7 +100,7 @@ final class TypesRunner {
     case .crash(let index, let at): try await crash(index, at)
     case .follow(let index, let names): try await follow(index, names)
     case .repair(let index):
-      _ = try await store(index).repair()
+      _ = try await store(index).maintenance.repair()
       count("repair")
     case .fetch(let index, let kind): try await fetch(index, kind)
     default: break

@@ -95,7 +95,7 @@ extension TypesHistory.Device {
     var keeping = usual
     keeping.refusals = .keep
     var merging = keeping
-    merging.policy = .fieldMerge
+    merging.policy = .fieldByField
     return [usual, keeping, merging].filter { $0 != self }
   }
 }
@@ -107,7 +107,7 @@ extension TypesHistory.Step {
     case .write(let device, let act): return act.simpler.map { .write(device, $0) }
     case .draft(let device, let act):
       return [.write(device, act)] + act.simpler.map { .draft(device, $0) }
-    case .together(let device, let acts): return Self.simpler(device, acts)
+    case .atomic(let device, let acts): return Self.simpler(device, acts)
     case .save(let device, let name, let content):
       return content.simpler.map { .save(device, name, $0) }
     case .online(let device, let name, let content, let only, let faults):
@@ -125,11 +125,11 @@ extension TypesHistory.Step {
     for index in acts.indices {
       var fewer = acts
       let act = fewer.remove(at: index)
-      if !fewer.isEmpty { steps.append(.together(device, fewer)) }
+      if !fewer.isEmpty { steps.append(.atomic(device, fewer)) }
       for simpler in act.simpler {
         fewer = acts
         fewer[index] = simpler
-        steps.append(.together(device, fewer))
+        steps.append(.atomic(device, fewer))
       }
     }
     return steps

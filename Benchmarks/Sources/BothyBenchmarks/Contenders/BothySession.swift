@@ -9,7 +9,7 @@ func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
 ) throws -> Session {
   let schema = StoreSchema(types: [Plain.schema, Indexed.schema])
   let synced = Plain.schema.isSynced ? try SyncedStore(at: path, schema: schema, remote: NoRemote()) : nil
-  let store = try synced?.store ?? Store(at: path, schema: schema)
+  let store = try synced?.store ?? LocalStore(at: path, schema: schema)
   let items = data.items.map(Plain.init)
   let indexed = data.items.map(Indexed.init)
   let singles = data.singles.map(Plain.init)
@@ -55,6 +55,6 @@ struct NoRemote: RemoteStorage {
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw unreachable }
   func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { throw unreachable }
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { throw unreachable }
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest { throw unreachable }
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest { throw unreachable }
   func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 }

@@ -24,7 +24,7 @@ struct InProcessRemote: RemoteStorage {
   func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { [] }
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { 0 }
 
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     do { return try await authority.digest(space: "bench", principal: principal, scope) } catch {
       throw RemoteError(.serverError, "\(error)")
     }

@@ -68,7 +68,7 @@ private struct EndlessRemote: RemoteStorage {
 
   func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { [] }
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { 0 }
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     throw RemoteError(.notFound, "There is no digest.")
   }
   func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }

@@ -7,7 +7,7 @@ public struct SavedPlace: Entity, Hashable {
   public enum Kind: String, Sendable, Hashable, CaseIterable, FieldConvertible {
     /// A place to return to. A person may have any number of markers.
     case marker
-    /// The place to travel to. `UserPlaces.setDestination` stores at most one.
+    /// The place to travel to. `SavedPlaces.setDestination` stores at most one.
     case destination
     /// A position that isn't a place of the map.
     case location
@@ -35,7 +35,7 @@ public struct SavedPlace: Entity, Hashable {
   /// The time when it was saved, in whole milliseconds. Older places of one kind come first.
   public var createdAt: Date
 
-  /// Creates a place for `UserPlaces.save`, by default with a new id and the current time.
+  /// Creates a place for `SavedPlaces.save`, by default with a new id and the current time.
   public init(
     _ kind: Kind, _ name: String, at position: Coordinate, for feature: FeatureKey? = nil,
     note: String? = nil, createdAt: Date = Date(), id: String = UUIDv7.make()
@@ -133,7 +133,7 @@ extension FeatureKey: LosslessStringConvertible {
   /// Parses the format of `description`.
   public init?(_ description: String) {
     let parts = description.split(separator: "/", maxSplits: 1)
-    guard parts.count == 2, let layer = MapFeature.Layer(rawValue: String(parts[0])) else { return nil }
+    guard parts.count == 2, let layer = TileFeature.Layer(rawValue: String(parts[0])) else { return nil }
     self.init(layer, String(parts[1]))
   }
 }

@@ -53,7 +53,7 @@ struct KintoPull: Sendable {
 
   /// Returns `nil` if the cursor does not belong to the server's history.
   private func read(
-    _ scope: PullScope, from old: KintoCursor, limit: Int, _ written: [RecordID: Int64],
+    _ scope: SyncScope, from old: KintoCursor, limit: Int, _ written: [RecordID: Int64],
     isSnapshot: Bool = false
   ) async throws(RemoteError) -> Result? {
     var cursor = old
@@ -99,7 +99,7 @@ struct KintoPull: Sendable {
 
 /// Collects the changes in the responses of one pull.
 private struct Reading {
-  let scope: PullScope
+  let scope: SyncScope
   let written: [RecordID: Int64]
   let overlap: Int64
   let now: Int64

@@ -23,7 +23,7 @@ struct KintoPush: Sendable {
 
   struct Written: Sendable, Hashable {
     var record: RecordID
-    var kind: SyncOperation.Kind
+    var kind: ChangeKind
     var version: Int64
   }
 
@@ -62,7 +62,7 @@ struct KintoPush: Sendable {
               "Kinto can't take several records together or not at all. Take the change back with `revert`, or write "
               + "the records separately.")))
     }
-    let isList = operation.record.type == PrincipalList.typeName
+    let isList = operation.record.type == UserList.typeName
     guard isList || !(operation.sharing?.isEmpty ?? true) else { return nil }
     let what = isList ? "lists of principals" : "sharing of single records"
     return Outcome(

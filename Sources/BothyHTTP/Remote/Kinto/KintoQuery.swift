@@ -68,7 +68,7 @@ struct KintoQuery: Sendable {
   }
 
   /// Computes the digest of a scope. Reads every record of the space.
-  func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     let listing = try await space.client.send(space.listing).value
     var sum = DigestSum()
     for collection in try await space.collections(listing) {

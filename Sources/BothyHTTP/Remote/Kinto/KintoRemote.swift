@@ -125,7 +125,7 @@ public struct KintoRemote: RemoteStorage {
   }
 
   /// Computes the digest of a scope on the device. Reads every record of the space.
-  public func digest(_ scope: PullScope) async throws(RemoteError) -> ScopeDigest {
+  public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     try await client.checkPause()
     return try await KintoQuery(space: space, schema: schema).digest(scope)
   }

@@ -19,7 +19,7 @@ enum SoakLog {
   /// Writes the number of pending changes, and the local and remote digests.
   static func state(of store: SyncedStore) async throws {
     let digest = try store.digest()
-    let remote = try? await store.remoteDigest()  // nil in the output: the server didn't respond
+    let remote = try? await store.maintenance.remoteDigest()  // nil in the output: the server didn't respond
     try say(
       "state",
       value: [
@@ -46,7 +46,7 @@ enum SoakLog {
         records[record.recordID.description] = try JSONValue(parsing: writer.bytes)
       }
     }
-    let outbox = try store.outbox().map { JSONValue.string("\($0)") }
+    let outbox = try store.outboxEntries().map { JSONValue.string("\($0)") }
     let findings = try store.diagnose().findings.map { JSONValue.string("\($0)") }
     try say(
       "contents",

@@ -90,13 +90,13 @@ struct SoakWorkload: Sendable {
 
   private mutating func add() async throws {
     let record = AnyRecord("Element", ["value": .int(number)])
-    // Some are sent to the server first by `networkThenCache`. Their outcome is known only when the save returns.
+    // Some are sent to the server first by `remoteThenLocal`. Their outcome is known only when the save returns.
     guard random.below(4) == 0 else {
       return try await perform("add", .int(number)) { try $0.insert(record) }
     }
     try SoakLog.say("invoke", "add", value: .int(number))
     do {
-      try await store.save(record, options: RequestOptions(savePolicy: .networkThenCache))
+      try await store.save(record, options: RequestOptions(writePolicy: .remoteThenLocal))
       try SoakLog.say("ok", "add", value: .int(number))
     } catch let error as SyncError {
       try SoakLog.say("info", "add", value: .int(number))
@@ -202,7 +202,7 @@ struct SoakWorkload: Sendable {
     _ operation: String, _ value: JSONValue, _ body: @escaping @Sendable (WriteTransaction) throws -> Void
   ) async throws {
     try SoakLog.say("invoke", operation, value: value)
-    let delivery: Delivery = ["transfer", "family"].contains(operation) ? .together : .separately
+    let delivery: WriteGrouping = ["transfer", "family"].contains(operation) ? .atomic : .independent
     try await store.write(delivery) { try body($0) }
     try SoakLog.say("ok", operation, value: value)
   }

@@ -9,7 +9,7 @@ struct MapDrawing {
   let box: GeoBox
   let width: Double
   let tiles: [(tile: Tile, state: TileState)]
-  let features: [MapFeature]
+  let features: [TileFeature]
   let attributions: [String]
   var language: String?
 
@@ -18,7 +18,7 @@ struct MapDrawing {
   private static let footHeight = 22.0
 
   init(
-    box: GeoBox, width: Double, tiles: [(Tile, TileState)], features: [MapFeature], attributions: [String],
+    box: GeoBox, width: Double, tiles: [(Tile, TileState)], features: [TileFeature], attributions: [String],
     language: String?
   ) {
     self.box = box
@@ -38,7 +38,7 @@ struct MapDrawing {
   }
 
   /// Orders areas below lines below points, so that larger shapes hide no smaller ones.
-  private static func depth(_ feature: MapFeature) -> Int {
+  private static func depth(_ feature: TileFeature) -> Int {
     switch (feature.geometry.extent, feature.layer) {
     case (.area, _): 0
     case (.line, .path): 1
@@ -87,7 +87,7 @@ struct MapDrawing {
         corner.x + 4, corner.y + 12, size: 9, "\(tile)", extra: " fill=\"\(MapLegend.color(state))\"")
   }
 
-  private func feature(_ feature: MapFeature) -> String {
+  private func feature(_ feature: TileFeature) -> String {
     let style = MapLegend.style(feature)
     let title = "<title>\(SVG.escaped(feature.title(language)))</title>"
     switch feature.geometry {

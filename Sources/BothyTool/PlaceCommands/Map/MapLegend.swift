@@ -16,7 +16,7 @@ enum MapLegend {
     }
   }
 
-  static func style(_ feature: MapFeature) -> Style {
+  static func style(_ feature: TileFeature) -> Style {
     switch feature.layer {
     case .road: Style(color: "#6b6b6b", size: 2.5)
     case .path: Style(color: "#a08a5b", size: 1.2)
@@ -47,14 +47,14 @@ enum MapLegend {
 
   /// Returns the rows of the legend for the contents of the picture.
   static func lines(
-    x: Double, features: [MapFeature], tiles: [MapDrawing.TileState: Int]
+    x: Double, features: [TileFeature], tiles: [MapDrawing.TileState: Int]
   ) -> [String] {
     var rows: [(color: String, text: String)] = []
     for state in MapDrawing.TileState.allCases {
       if let count = tiles[state] { rows.append((color(state), "\(state.rawValue) tile (\(count))")) }
     }
     let layers = Dictionary(grouping: features, by: \.layer)
-    for layer in [MapFeature.Layer.road, .path, .intersection, .entranceList] {
+    for layer in [TileFeature.Layer.road, .path, .intersection, .entranceList] {
       guard let found = layers[layer], let first = found.first else { continue }
       let name = layer == .entranceList ? "entrances" : layer.rawValue
       rows.append((style(first).color, "\(name) (\(found.count))"))

@@ -80,7 +80,7 @@ struct PlacesMapCommand: AsyncParsableCommand {
     }
   }
 
-  private func draw(_ places: Places, in box: GeoBox, at now: Int64) throws -> MapDrawing {
+  private func draw(_ places: PlaceStore, in box: GeoBox, at now: Int64) throws -> MapDrawing {
     let tiles = try area.tiles(zoom: zoom, limit: 2500)
     let held = try places.held(tiles)
     let lifetime = ToolClock.offset("+" + lifetime) ?? PlaceTile.defaultLifetime

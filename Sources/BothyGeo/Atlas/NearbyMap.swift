@@ -1,0 +1,364 @@
+public import BothyCache
+public import BothyStore
+internal import Foundation
+
+/// Provides the places around a moving position: fetches missing and old tiles, and reports changes.
+///
+///     let map = NearbyMap(places: places, cache: cache, source: source, saved: SavedPlaces(store))
+///     for await position in positions { try await map.update(position) }
+///
+/// Each tile has one request at a time, also if several callers need it. Runs for different positions are concurrent.
+/// Without a network, everything that was ever fetched remains available.
+public actor NearbyMap {
+  /// The database of the features of the tiles.
+  public nonisolated let places: PlaceStore
+  /// The places that a person saved, or `nil` if the app has none.
+  public nonisolated let saved: SavedPlaces?
+  let loading: TileLoading
+  let settings: NearbyMapSettings
+  let clock: LoadClock
+  private let changed = Broadcast<SpatialChange>()
+  private let stated = Broadcast<NearbyMapState>()
+  private let connected = Broadcast<ConnectivityState>()
+
+  private var throttle = RefreshThrottle()
+  private var position: Coordinate?
+  private var shown = ShownTiles()
+  /// The tiles that other versions replaced since changes were last reported.
+  private var untold: Set<Tile> = []
+  private var required: [String: Set<Tile>] = [:]
+  private var pinned: Set<Tile>?
+  private var flights: [Tile: (number: Int, task: Task<TileOutcome, Never>)] = [:]
+  private var flightNumber = 0
+  private var runNumber = 0
+  private var snapshotNumber = 0
+  private var known: (basis: SnapshotBasis, snapshot: PlaceSnapshot)?
+  private var delay = RecoveryDelay()
+  private var recovery: Task<Void, Never>?
+  /// True if a needed tile isn't in the database and its request failed.
+  private var hasHoles = false
+  private var hasNetwork = true
+  private var hold = ConnectivityHold()
+  private var holding: Task<Void, Never>?
+  /// The state of the map. `states` reports each change.
+  public private(set) var state = NearbyMapState.waitingForLocation
+
+  /// Creates a map.
+  ///
+  /// - Parameters:
+  ///   - source: the source of the tiles, known to the cache.
+  ///   - saved: the tiles of its markers and destination are fetched and pinned too.
+  ///   - clock: returns the time and waits. Apps use the clock of the cache.
+  public init(
+    places: PlaceStore, cache: ResourceCache, source: ResourceSource, saved: SavedPlaces? = nil,
+    settings: NearbyMapSettings = NearbyMapSettings(), clock: LoadClock = LoadClock()
+  ) {
+    self.places = places
+    self.saved = saved
+    self.settings = settings
+    self.clock = clock
+    loading = TileLoading(places: places, cache: cache, source: source)
+  }
+
+  /// The changes around the position from now on. Emits only actual changes.
+  public nonisolated var changes: AsyncStream<SpatialChange> { changed.values(keeping: 64) }
+
+  /// The state, now and after each change.
+  public var states: AsyncStream<NearbyMapState> { stated.values(startingWith: state, keeping: 64) }
+
+  /// The connectivity of the app, which is offline without a network and in the state `.error`. It is online again
+  /// three seconds after both have ended.
+  public var connectivity: ConnectivityState { hold.state }
+
+  /// The connectivity, now and after each change.
+  public var connectivities: AsyncStream<ConnectivityState> {
+    connected.values(startingWith: hold.state, keeping: 64)
+  }
+
+  /// The tiles that are shown: those around the position that are in the database.
+  public var tiles: Set<Tile> { shown.tiles }
+
+  /// Takes a position and returns the results of the needed tiles. Returns `nil` without further work if the last
+  /// position is too near in time or space.
+  ///
+  /// A tile that can't be fetched doesn't throw. The report contains it.
+  ///
+  /// - Parameter vehicleSpeed: metres a second, or `nil` on foot.
+  /// - Throws: `GeoError` if the places can't be read, `StoreError` if the saved places can't.
+  @discardableResult
+  public func update(_ position: Coordinate, vehicleSpeed: Double? = nil) async throws -> TileSetReport? {
+    guard throttle.accepts(position, at: clock.wall(), vehicleSpeed: vehicleSpeed) else { return nil }
+    self.position = Coordinate(
+      latitude: position.latitude, longitude: Geodesy.normalized(longitude: position.longitude))
+    return try await refresh()
+  }
+
+  /// Checks the tiles around the last position again, for example after a time without a network. Returns an empty
+  /// report before the first position.
+  @discardableResult
+  public func refresh() async throws -> TileSetReport {
+    guard let position else { return TileSetReport() }
+    recovery?.cancel()
+    recovery = nil
+    runNumber += 1
+    let run = runNumber
+    try await pinSaved()
+    let plan = try await plan(around: position)
+    // Shown at once: queries can use the available tiles while the others load.
+    try await show(plan, run)
+    if !plan.stages.isEmpty, !plan.canShow { set(.loading, run) }
+    let early = plan.stages.isEmpty ? nil : showEarly(plan, run)
+    defer { early?.cancel() }
+    var report = TileSetReport()
+    for stage in plan.stages {
+      await load(stage, current: plan.current, into: &report)
+      if plan.tellsCurrent { try await show(plan, run) }
+      // Set before the other tiles load, which may take long.
+      if report.failed[plan.current] != nil, !plan.canShow { set(.error, run) }
+    }
+    try await show(plan, run)
+    let isHeld = try await held([plan.current])[plan.current] != nil
+    if run == runNumber { hasHoles = report.failed.keys.contains { !report.fromStale.contains($0) } }
+    set(NearbyMapState(after: report, current: plan.current, isHeld: isHeld), run)
+    if run == runNumber { scheduleRecovery() }
+    return report
+  }
+
+  /// Fetches missing and old tiles around any position, but doesn't change the map's own position. Waits only for the
+  /// tiles of this position.
+  ///
+  /// - Parameter progress: called after each tile with the number of finished tiles and the total.
+  public func fetch(
+    around position: Coordinate, progress: (@Sendable (_ done: Int, _ of: Int) -> Void)? = nil
+  ) async throws -> TileSetReport {
+    let plan = try await plan(around: position, withRequired: false)
+    var report = TileSetReport()
+    let total = plan.stages.reduce(0) { $0 + $1.count }
+    for stage in plan.stages {
+      await load(stage, current: plan.current, into: &report, isPatient: true) { progress?($0, total) }
+    }
+    if let own = self.position { try await show(self.plan(around: own), runNumber) }
+    return report
+  }
+
+  /// Makes tiles elsewhere required by a holder, in place of the holder's earlier ones. The next refresh fetches them.
+  ///
+  /// Required tiles are pinned, so the cache never evicts them. A tile that stays required is pinned throughout.
+  public func require(_ tiles: Set<Tile>, for holder: String) async throws {
+    required[holder] = tiles.isEmpty ? nil : tiles
+    let keys = try tiles.map { try loading.source.key($0) }
+    let before = try await loading.cache.pins(by: holder).map(\.key)
+    // New pins come first: a process that ends in between leaves too many pins, never too few.
+    if !keys.isEmpty { try await loading.cache.pin(keys, by: holder) }
+    let gone = Set(before).subtracting(keys)
+    if !gone.isEmpty { try await loading.cache.unpin(Array(gone), by: holder) }
+  }
+
+  /// Returns the places around the position.
+  ///
+  /// A snapshot is created on the first call for each state of the tiles and saved places. It costs one read of each
+  /// feature of the tiles. Further calls without a change cost nothing.
+  public func snapshot() async throws -> PlaceSnapshot {
+    let saved = try await savedPlaces()
+    let basis = SnapshotBasis(tiles: shown.tiles, places: places.revision, saved: saved)
+    if let known, known.basis == basis { return known.snapshot }
+    let places = places
+    let features = try await loading.run { try places.features(of: basis.tiles) }
+    if let known, known.basis == basis { return known.snapshot }  // created meanwhile
+    snapshotNumber += 1
+    let snapshot = PlaceSnapshot(
+      revision: snapshotNumber, tiles: basis.tiles, features: features, saved: saved)
+    known = (basis, snapshot)
+    return snapshot
+  }
+
+  private struct SnapshotBasis: Equatable {
+    let tiles: Set<Tile>
+    let places: Int
+    let saved: [SavedPlace]
+  }
+
+  /// Deletes all places and tiles and cancels loads, then fetches what the last position and the required tiles need.
+  /// Saved places stay.
+  @discardableResult
+  public func clear() async throws -> TileSetReport {
+    let places = places
+    try await loading.run { try places.clear() }
+    for flight in flights.values { flight.task.cancel() }
+    flights = [:]
+    try await loading.cache.removeAll(loading.source.id)
+    return try await refresh()
+  }
+
+  /// Sets if the device has a network. Without one, no requests are sent.
+  ///
+  /// When the network returns, missing and old tiles are fetched at once. They are also fetched if the network is
+  /// available and earlier requests failed. Returns `nil` if nothing is fetched.
+  @discardableResult
+  public func setNetwork(isAvailable: Bool) async throws -> TileSetReport? {
+    let isNew = isAvailable && !hasNetwork
+    hasNetwork = isAvailable
+    noteConnectivity()
+    guard isAvailable else {
+      recovery?.cancel()
+      recovery = nil
+      return nil
+    }
+    guard position != nil, isNew || hasHoles else { return nil }
+    loading.cache.networkChanged()
+    delay.reset()
+    return try await refresh()
+  }
+
+  /// Requests the tile of a position from the server, once. Throws `CacheError` if the server has no tile. An unchanged
+  /// tile counts as success.
+  public func checkServer(at position: Coordinate) async throws {
+    try await loading.check(Tile(containing: position, zoom: settings.zoom))
+  }
+
+  /// Ends the streams and cancels loads. The places and the cache stay open.
+  public func close() {
+    recovery?.cancel()
+    holding?.cancel()
+    for flight in flights.values { flight.task.cancel() }
+    flights = [:]
+    changed.finish()
+    stated.finish()
+    connected.finish()
+  }
+}
+
+/// The steps of a run.
+extension NearbyMap {
+  private func held(_ tiles: some Sequence<Tile> & Sendable) async throws -> [Tile: Int64] {
+    let places = places
+    return try await loading.run { try places.held(tiles) }
+  }
+
+  private func plan(around position: Coordinate, withRequired: Bool = true) async throws -> NearbyMapPlan {
+    let required = withRequired ? self.required.values.reduce(into: Set()) { $0.formUnion($1) } : []
+    let cover = try NearbyMapPlan.cover(position, settings)
+    let held = try await held(cover + required)
+    return try NearbyMapPlan(around: position, held: held, required: required, at: clock.wall(), settings)
+  }
+
+  private func savedPlaces() async throws -> [SavedPlace] {
+    guard let saved else { return [] }
+    return try await loading.run { try saved.saved() }
+  }
+
+  /// Makes the tiles of saved places required if they have changed.
+  private func pinSaved() async throws {
+    guard let saved else { return }
+    let zoom = settings.zoom
+    let tiles = try await loading.run { try saved.tiles(zoom: zoom) }
+    guard tiles != pinned else { return }
+    try await require(tiles, for: "saved places of \(loading.source.id)")
+    pinned = tiles
+  }
+
+  /// Loads tiles concurrently. A run for the map's own position is tried again later, so it doesn't wait for a server
+  /// that is down.
+  private func load(
+    _ tiles: [Tile], current: Tile, into report: inout TileSetReport, isPatient: Bool = false,
+    done: (Int) -> Void = { _ in }
+  ) async {
+    let held = (try? await held(tiles)) ?? [:]  // if unreadable, loading reports it
+    let tasks = tiles.map { tile -> (Tile, Task<TileOutcome, Never>) in
+      var way = TileLoading.Way(priority: tile == current ? .visible : .normal)
+      way.isHeld = held[tile] != nil
+      way.isPatient = isPatient
+      way.hasNetwork = hasNetwork
+      return (tile, flight(tile, way))
+    }
+    for (tile, task) in tasks {
+      report.note(tile, await task.value, isHeld: held[tile] != nil)
+      done(report.count)
+    }
+  }
+
+  /// Returns the running load of a tile, or starts one.
+  private func flight(_ tile: Tile, _ way: TileLoading.Way) -> Task<TileOutcome, Never> {
+    if let known = flights[tile] { return known.task }
+    flightNumber += 1
+    let number = flightNumber
+    let loading = loading
+    let task = Task {
+      let outcome = await loading.load(tile, way)
+      self.land(tile, number, outcome)
+      return outcome
+    }
+    flights[tile] = (number, task)
+    return task
+  }
+
+  private func land(_ tile: Tile, _ number: Int, _ outcome: TileOutcome) {
+    // A new tile is reported when it is shown, which may have happened before.
+    if case .loaded(isNew: false) = outcome { untold.insert(tile) }
+    if flights[tile]?.number == number { flights[tile] = nil }
+  }
+
+  /// Shows the available tiles of a plan and reports the changes, unless a later position was processed.
+  private func show(_ plan: NearbyMapPlan, _ run: Int) async throws {
+    let held = try await held(plan.cover)
+    guard run == runNumber else { return }
+    // Tiles that arrived during this look-up are reported next time, as added.
+    let change = shown.show(Set(held.keys), changed: untold)
+    untold.subtract(held.keys)
+    if let change { changed.send(change) }
+  }
+
+  /// Shows the tiles so far, at intervals while a run takes long.
+  private func showEarly(_ plan: NearbyMapPlan, _ run: Int) -> Task<Void, Never> {
+    Task { [weak self, clock] in
+      while (try? await clock.sleep(NearbyMapSettings.longWait)) != nil {
+        // An unreadable database is reported at the end of the run.
+        try? await self?.show(plan, run)
+      }
+    }
+  }
+
+  private func set(_ state: NearbyMapState, _ run: Int) {
+    guard run == runNumber, state != self.state else { return }
+    self.state = state
+    stated.send(state)
+    noteConnectivity()
+  }
+
+  private func scheduleRecovery() {
+    guard hasHoles, hasNetwork else { return delay.reset() }
+    var generator = SystemRandomNumberGenerator()
+    let wait = delay.next(using: &generator)
+    let clock = clock
+    recovery = Task { [weak self] in
+      guard (try? await clock.sleep(wait)) != nil, !Task.isCancelled else { return }
+      await self?.recover()
+    }
+  }
+
+  private func recover() async {
+    recovery = nil
+    guard hasHoles, hasNetwork else { return }
+    // If the places can't be read now, they are checked again later.
+    if (try? await refresh()) == nil, recovery == nil { scheduleRecovery() }
+  }
+
+  private func noteConnectivity() {
+    // A tile that is tried again isn't available yet.
+    let isTrying = state == .loading && hold.state == .offline
+    guard hold.note(isOffline: !hasNetwork || state == .error || isTrying) else { return }
+    holding?.cancel()
+    holding = nil
+    connected.send(hold.state)
+    guard hold.state == .enteringOnline else { return }
+    let turn = hold.turn
+    holding = Task { [weak self, clock] in
+      guard (try? await clock.sleep(ConnectivityHold.length)) != nil else { return }
+      await self?.endHold(turn)
+    }
+  }
+
+  private func endHold(_ turn: Int) {
+    if hold.end(turn) { connected.send(hold.state) }
+  }
+}

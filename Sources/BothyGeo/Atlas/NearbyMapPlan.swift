@@ -1,0 +1,126 @@
+public import BothyStore
+
+/// The radius that an atlas covers, and the age up to which it uses tiles.
+public struct NearbyMapSettings: Sendable, Hashable {
+  /// The radius around the position in metres.
+  public var radius: Double = 500
+  /// The zoom of the tiles with places.
+  public var zoom = 16
+  /// The age in milliseconds from which a tile is requested again.
+  public var lifetime = PlaceTile.defaultLifetime
+  /// The maximum number of tiles for one position.
+  public var limit = 400
+  /// The interval at which a long run shows its tiles.
+  static let longWait: Duration = .seconds(2)
+
+  /// Creates settings: 500 metres, tiles of zoom 16 that are at most a week old, and at most 400 of them.
+  public init() {}
+}
+
+/// The tiles of a position, and those of them to fetch, with their order.
+public struct NearbyMapPlan: Sendable, Hashable {
+  /// The tile that contains the position.
+  public let current: Tile
+  /// The tiles around the position: the current one first, then by distance.
+  public let cover: [Tile]
+  /// The tiles to fetch, in groups. The next group begins when the one before is done. If the current tile isn't
+  /// available, it is a group of its own.
+  public let stages: [[Tile]]
+  /// True if the atlas can show something without a network: the current tile is available, at any age.
+  public let canShow: Bool
+  /// True if the current tile is shown before the others, as only it is missing around the position.
+  public let tellsCurrent: Bool
+
+  /// Creates the plan of a position.
+  ///
+  /// - Parameters:
+  ///   - held: the available tiles, with the time of their last validation in milliseconds since 1970.
+  ///   - required: tiles elsewhere that are needed too, such as those of markers.
+  /// - Throws: `GeoError` for an invalid position or too many tiles.
+  public init(
+    around position: Coordinate, held: [Tile: Int64], required: Set<Tile> = [], at now: Int64,
+    _ settings: NearbyMapSettings = NearbyMapSettings()
+  ) throws(GeoError) {
+    let current = try Tile(containing: position, zoom: settings.zoom)
+    cover = try Self.cover(position, settings)
+    let needed = (cover + required.subtracting(cover).sorted()).filter { tile in
+      guard let validated = held[tile] else { return true }
+      return !PlaceTile.isFresh(validatedAt: validated, at: now, lifetime: settings.lifetime)
+    }
+    self.current = current
+    canShow = held[current] != nil
+    tellsCurrent = cover.filter { held[$0] == nil } == [current]
+    if canShow {
+      stages = needed.isEmpty ? [] : [needed]
+    } else {
+      let others = needed.filter { $0 != current }
+      stages = others.isEmpty ? [[current]] : [[current], others]
+    }
+  }
+
+  static func cover(_ position: Coordinate, _ settings: NearbyMapSettings) throws(GeoError) -> [Tile] {
+    try TileGrid(around: position, radius: settings.radius, zoom: settings.zoom)
+      .tiles(nearestTo: position, limit: settings.limit)
+  }
+}
+
+/// The outcome of one requested tile.
+public enum TileOutcome: Sendable {
+  /// The tile has new bytes. `isNew` is true if it had none before.
+  case loaded(isNew: Bool)
+  /// The server confirmed the tile or sent the same bytes.
+  case unchanged
+  /// The server doesn't have the tile.
+  case absent
+  /// The request failed with an error. An old version stays.
+  case failed(any Error)
+}
+
+/// The results of the requested tiles. A tile may be in `fromStale` and in `failed`.
+public struct TileSetReport: Sendable {
+  /// The tiles that came with new bytes.
+  public internal(set) var loaded: Set<Tile> = []
+  /// The tiles that the server confirmed, or sent with the same bytes.
+  public internal(set) var unchanged: Set<Tile> = []
+  /// The tiles that the server doesn't have.
+  public internal(set) var absent: Set<Tile> = []
+  /// The tiles that are shown from an old version, as no newer one came.
+  public internal(set) var fromStale: Set<Tile> = []
+  /// The tiles whose request failed, with the error. An old version of them stays.
+  public internal(set) var failed: [Tile: any Error] = [:]
+
+  /// Creates an empty report.
+  public init() {}
+
+  /// The number of requested tiles.
+  public var count: Int { loaded.count + unchanged.count + absent.count + failed.count }
+
+  /// Adds the outcome of a tile. `isHeld` is true if an old version is available.
+  public mutating func note(_ tile: Tile, _ outcome: TileOutcome, isHeld: Bool) {
+    switch outcome {
+    case .loaded: loaded.insert(tile)
+    case .unchanged: unchanged.insert(tile)
+    case .absent: absent.insert(tile)
+    case .failed(let error):
+      failed[tile] = error
+      if isHeld { fromStale.insert(tile) }
+    }
+  }
+}
+
+/// The state of an atlas.
+public enum NearbyMapState: Sendable, Hashable {
+  /// The atlas has received no position yet.
+  case waitingForLocation
+  /// The tile of the position isn't available and is being fetched.
+  case loading
+  /// The tile of the position is available, possibly in an old version.
+  case ready
+  /// The tile of the position isn't available and couldn't be fetched.
+  case error
+
+  /// The state after a run.
+  public init(after report: TileSetReport, current: Tile, isHeld: Bool) {
+    self = isHeld || report.absent.contains(current) ? .ready : .error
+  }
+}

@@ -1,0 +1,142 @@
+public import BothyStore
+
+/// A feature of a tile: a place, a road, a path, an intersection, or the entrances of a building.
+public struct TileFeature: Hashable, Sendable {
+  /// The layers of the map. An id may occur in several of them, for example as a place and as a road.
+  public enum Layer: String, Sendable, Hashable, CaseIterable, Codable {
+    /// A place, a building, or a feature of no other layer.
+    case poi
+    /// A road for vehicles.
+    case road
+    /// A way for people who walk or ride.
+    case path
+    /// A crossing of roads.
+    case intersection
+    /// A list of the entrances of a building, which isn't itself a place.
+    case entranceList
+  }
+
+  /// The layer of the feature.
+  public let layer: Layer
+  /// The OpenStreetMap ids in the order of the server. Nodes are positive, ways negative, and relations below -10^17.
+  ///
+  /// An intersection has the ids of its roads. An entrance list has the id of the building, then those of the
+  /// entrances.
+  public let ids: [Int64]
+  /// The main key, such as `amenity` for `amenity=cafe`.
+  public let type: String
+  /// The value of the main key.
+  public let value: String
+  /// All properties as text, without nulls. Other values are stored as written.
+  public let tags: Tags
+  /// The geometry from the server. For a crossing drawn as a line, the point in its middle.
+  public let geometry: Geometry
+  /// The feature's own name, not localized.
+  public let name: String?
+  /// A generic name for translation, such as `walking_path`.
+  public let nameTag: String?
+  /// The category, according to the table with which the tile was read.
+  public let category: PlaceCategory
+  /// The middle of the box around the geometry.
+  public let center: Coordinate
+}
+
+extension TileFeature {
+  /// True if the feature has a name of any kind. Unnamed features are stored for their footprint and entrances.
+  public var isNamed: Bool {
+    name != nil || nameTag != nil || layer == .intersection || layer == .entranceList
+  }
+
+  /// Returns the name in exactly this language, such as `zh-Hant`, else in `zh`, else the feature's own name.
+  public func name(in language: String) -> String? {
+    var code = language[...]
+    while !code.isEmpty {
+      if let name = tags["name:\(code)"] { return name }
+      code = code.lastIndex(where: { $0 == "-" || $0 == "_" }).map { code[..<$0] } ?? ""
+    }
+    return name
+  }
+
+  /// The names by language. Ignores keys such as `name:etymology:wikidata` and `name:left`, which have other meanings.
+  public var localizedNames: [String: String] {
+    var names: [String: String] = [:]
+    for (key, value) in tags {
+      guard key.hasPrefix("name:") else { continue }
+      let code = key.dropFirst("name:".count)
+      if Self.isLanguage(code) { names[String(code)] = value }
+    }
+    return names
+  }
+
+  /// Returns true for two or three small letters, then parts of letters and digits after `-` or `_` (BCP 47).
+  private static func isLanguage(_ code: Substring) -> Bool {
+    let parts = code.utf8.split(omittingEmptySubsequences: false) {
+      $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+    }
+    guard let first = parts.first, (2...3).contains(first.count) else { return false }
+    let isLetter = { (byte: UInt8) in (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+    let isDigit = { (byte: UInt8) in (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+    return first.allSatisfy { $0 >= UInt8(ascii: "a") && isLetter($0) }
+      && parts.dropFirst().allSatisfy { part in
+        (1...8).contains(part.count) && part.allSatisfy { isLetter($0) || isDigit($0) }
+      }
+  }
+
+  /// The number of a road, exit, shop or route (`ref`).
+  public var reference: String? { tags["ref"] }
+  /// The telephone number, as written in the map (`phone`).
+  public var phone: String? { tags["phone"] }
+  /// The street of the address (`addr:street`).
+  public var streetName: String? { tags["addr:street"] }
+  /// The number and street, or `nil` if one of them isn't known.
+  public var addressLine: String? {
+    guard let number = tags["addr:housenumber"], let street = streetName else { return nil }
+    return "\(number) \(street)"
+  }
+
+  /// True if the feature is a roundabout or another circle of roads (`junction`).
+  public var isRoundabout: Bool { ["roundabout", "circular"].contains(tags["junction"]) }
+
+  /// The ids of the roads of an intersection, each once, in order.
+  public var roads: [Int64] { layer == .intersection ? Set(ids).sorted() : [] }
+  /// The building of an entrance list.
+  public var building: Int64? { layer == .entranceList ? ids.first : nil }
+  /// The entrances of an entrance list.
+  public var entrances: [Int64] { layer == .entranceList ? Array(ids.dropFirst()) : [] }
+
+  /// The key that this feature shares with its versions in other tiles, see `FeatureKey`.
+  public var key: FeatureKey {
+    switch layer {
+    case .intersection:
+      FeatureKey(layer, "\(Set(ids).sorted().map(String.init).joined(separator: "_"))@\(place)")
+    case .poi, .road, .path, .entranceList: FeatureKey(layer, ids.first.map(String.init) ?? "")
+    }
+  }
+
+  /// The position in micro-degrees, the precision of the server's six decimals.
+  private var place: String {
+    "\(Int(clampedWhole: (center.latitude * 1e6).rounded())),\(Int(clampedWhole: (center.longitude * 1e6).rounded()))"
+  }
+}
+
+/// The identity of a feature in its layer, independent of the tile.
+///
+/// It is the OpenStreetMap id. An intersection has no such id and uses the sorted ids of its roads and its position.
+public struct FeatureKey: Hashable, Sendable, Comparable, CustomStringConvertible {
+  /// The layer of the feature.
+  public let layer: TileFeature.Layer
+  /// The id within the layer, as text.
+  public let id: String
+
+  /// Creates the key of a feature from its parts, without a look-up.
+  public init(_ layer: TileFeature.Layer, _ id: String) {
+    self.layer = layer
+    self.id = id
+  }
+
+  public static func < (left: FeatureKey, right: FeatureKey) -> Bool {
+    (left.layer.rawValue, left.id) < (right.layer.rawValue, right.id)
+  }
+
+  public var description: String { "\(layer.rawValue)/\(id)" }
+}

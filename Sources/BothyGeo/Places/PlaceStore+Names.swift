@@ -1,0 +1,78 @@
+public import BothyStore
+
+/// Queries by id and by name.
+extension PlaceStore {
+  /// Returns the features of an id in a layer, named or not. Usually there is one. Throws `GeoError`.
+  public func features(_ key: FeatureKey) throws(GeoError) -> [TileFeature] {
+    try read { try PlaceReader($0).features(key) }
+  }
+
+  /// Returns the road or path with an OpenStreetMap id, or `nil`. Throws `GeoError`.
+  public func road(_ id: Int64) throws(GeoError) -> TileFeature? {
+    try read { database in
+      let reader = PlaceReader(database)
+      return try reader.features(FeatureKey(.road, String(id))).first
+        ?? reader.features(FeatureKey(.path, String(id))).first
+    }
+  }
+
+  /// Returns the entrances of a building in all tiles. The building may be unnamed. Throws `GeoError`.
+  public func entrances(ofBuilding id: Int64) throws(GeoError) -> Set<Int64> {
+    try read { try PlaceReader($0).entranceLists(id).reduce(into: []) { $0.formUnion($1.entrances) } }
+  }
+
+  /// Returns the intersections of a road, optionally in a box, in order of identity. Throws `GeoError`.
+  public func intersections(ofRoad id: Int64, in box: GeoBox? = nil) throws(GeoError) -> [TileFeature] {
+    try box?.checked()
+    return try read { database in
+      let statement = try PreparedStatement(
+        """
+        SELECT version FROM junction JOIN feature ON feature.id = junction.feature WHERE road = ?
+        """, in: database)
+      statement.bind(id, at: 1)
+      return try PlaceReader(database).features(statement).filter { box?.contains($0.center) ?? true }
+    }
+  }
+
+  /// Returns the intersection of a road that is nearest to a position, at most `tolerance` metres from it. Throws
+  /// `GeoError`.
+  public func intersection(
+    ofRoad id: Int64, at position: Coordinate, tolerance: Double = 1
+  ) throws(GeoError) -> TileFeature? {
+    try intersections(ofRoad: id).map { (feature: $0, distance: $0.center.distance(to: position)) }
+      .filter { $0.distance <= tolerance }.min { $0.distance < $1.distance }?.feature
+  }
+
+  /// Returns features with all words of a text in their names, in any language.
+  ///
+  /// Case and diacritics are ignored. Each word may be the beginning of a longer one. The order is by how well they
+  /// match, then by identity.
+  ///
+  /// Costs one look-up in the index of words, and one read for each feature up to the limit. Throws `GeoError`.
+  public func search(
+    _ text: String, limit: Int = 50, _ filter: PlaceFilter = .places
+  ) throws(GeoError) -> [TileFeature] {
+    let words = text.split { !$0.isLetter && !$0.isNumber }.map { "\"\($0)\"*" }
+    guard !words.isEmpty, limit > 0 else { return [] }
+    return try read { database in
+      let statement = try PreparedStatement(
+        """
+        SELECT feature.version, feature.layer, feature.category, feature.named FROM words
+        CROSS JOIN feature ON feature.id = words.rowid WHERE words MATCH ?
+        ORDER BY words.rank, feature.layer, feature.key, feature.type, feature.extent
+        """, in: database)
+      statement.bind(words.joined(separator: " "), at: 1)
+      var versions: [Int64] = []
+      while versions.count < limit, try statement.step() {
+        guard let layer: TileFeature.Layer = PlaceCode.value(statement.int(at: 1)),
+          let category: PlaceCategory = PlaceCode.value(statement.int(at: 2))
+        else { throw FeatureDamage() }
+        if filter.admits(layer, category, isNamed: statement.int(at: 3) != 0) {
+          versions.append(statement.int(at: 0))
+        }
+      }
+      statement.reset()
+      return try versions.map(PlaceReader(database).feature)
+    }
+  }
+}

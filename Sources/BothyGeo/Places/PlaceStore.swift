@@ -1,0 +1,140 @@
+internal import BothyStore
+internal import Foundation
+internal import GRDB
+internal import Synchronization
+
+/// A database of the places of tiles, in its own SQLite file. Each feature occurs once and is found by position, name,
+/// id or category.
+///
+/// A tile is replaced in one transaction. Its bytes are stored, so another category table needs no download.
+///
+/// Everything in the file can be fetched again. A damaged file is quarantined and recreated. A file of another version
+/// is too, but its tiles are copied. Store data that a user created in a `LocalStore`.
+///
+/// All calls block: a look-up costs some 50 µs, a tile of 1000 features some 50 ms. Calls are safe from any thread.
+/// Reads continue while a tile is written.
+public final class PlaceStore: Sendable {
+  /// The path of the file.
+  public let path: String
+  private let state: Mutex<State>
+
+  private struct State {
+    var pool: ClosableDatabase
+    var categories: CategoryTable
+    var generation = 0
+    var revision = 0
+  }
+
+  /// The version of the parser, which increases when features are derived from tiles differently.
+  static let parserVersion: Int64 = 1
+
+  /// Opens or creates the file at `path`.
+  ///
+  /// Derives the features of tiles again if their version of `categories` or of the parser differs. This is one
+  /// transaction for each such tile.
+  ///
+  /// Throws `GeoError` `.unavailable` for a file that can't be opened and for a database of another application.
+  public init(path: String, categories: CategoryTable = .common) throws(GeoError) {
+    self.path = path
+    let pool = try PlaceFile.open(path)
+    state = Mutex(State(pool: pool, categories: categories))
+    try deriveAnew()
+  }
+
+  /// Closes the file. Later calls throw.
+  public func close() throws(GeoError) {
+    do { try state.withLock { $0.pool }.close() } catch { throw PlaceFile.failure(error, path) }
+  }
+
+  /// The current table of categories.
+  public var categories: CategoryTable { state.withLock { $0.categories } }
+
+  /// The number of times that the places were cleared. Read it before a tile is fetched and pass it to `replace`, which
+  /// then ignores tiles that were loading when the places were cleared.
+  public var generation: Int { state.withLock { $0.generation } }
+
+  /// A number that increases with each change of the features through this value.
+  public var revision: Int { state.withLock { $0.revision } }
+
+  func noteChange() { state.withLock { $0.revision += 1 } }
+
+  /// Assigns the categories of another table to all features, from the bytes of their tiles. Runs one transaction for
+  /// each tile that was read with another version. Throws `GeoError`.
+  public func setCategories(_ categories: CategoryTable) throws(GeoError) {
+    state.withLock { $0.categories = categories }
+    try deriveAnew()
+  }
+
+  /// Deletes every tile and feature in one transaction and frees the disk space. Throws `GeoError` if nothing was
+  /// deleted.
+  public func clear() throws(GeoError) {
+    try write { database in
+      for table in ["tile", "feature", "version", "junction", "area", "words"] {
+        try database.execute(sql: "DELETE FROM \(table)")
+      }
+      self.state.withLock { $0.generation += 1 }
+    }
+    noteChange()
+    // Vacuums when possible: readers may use pages for a while.
+    try? state.withLock { $0.pool }.vacuum()
+  }
+
+  /// Runs reads on one snapshot.
+  func read<Result>(_ body: (Database) throws -> Result) throws(GeoError) -> Result {
+    let pool = state.withLock { $0.pool }
+    do { return try pool.read(body) } catch { throw recovered(error, pool) }
+  }
+
+  /// Runs writes in one transaction.
+  func write<Result>(_ body: (Database) throws -> Result) throws(GeoError) -> Result {
+    let pool = state.withLock { $0.pool }
+    do { return try pool.write(body) } catch { throw recovered(error, pool) }
+  }
+
+  /// Recreates the file if the error reports damage, and returns the error to throw.
+  private func recovered(_ error: any Error, _ pool: ClosableDatabase) -> GeoError {
+    guard PlaceFile.isDamage(error) || error is FeatureDamage else { return PlaceFile.failure(error, path) }
+    do {
+      try state.withLock { state in
+        guard state.pool === pool else { return }  // another call did this
+        try PlaceFile.putAway(path)
+        state.pool = try PlaceFile.open(path)
+        state.generation += 1
+        state.revision += 1
+      }
+    } catch { return PlaceFile.failure(error, path) }
+    try? pool.close()  // after the calls that still run
+    return GeoError(
+      .damagedPlaces,
+      "The places at \(path) were damaged. The file was put away and begun anew: fetch the tiles again.",
+      underlying: error)
+  }
+
+  private func deriveAnew() throws(GeoError) {
+    let categories = self.categories
+    let stale = try read { database in
+      let statement = try PreparedStatement(
+        "SELECT morton FROM tile WHERE categories <> ? OR parser <> ?", in: database)
+      statement.bind(Int64(categories.version), at: 1)
+      statement.bind(Self.parserVersion, at: 2)
+      var found: [Int64] = []
+      while try statement.step() { found.append(statement.int(at: 0)) }
+      return found
+    }
+    for morton in stale {
+      try write { database in
+        guard let held = try PlaceTileRow.read(morton, database) else { return }
+        let writer = PlaceWriter(database)
+        do {
+          let content = try GeoJSONTile(decoding: held.payload, categories: categories)
+          try writer.replace(morton, content.features)
+          try PlaceTileRow.write(held, categories: Int64(categories.version), database)
+        } catch let error as GeoError where error.code == .notATile {
+          // Another version accepted these bytes. The tile is deleted, so it counts as missing and is fetched again.
+          try writer.remove(morton)
+        }
+      }
+    }
+    if !stale.isEmpty { noteChange() }
+  }
+}

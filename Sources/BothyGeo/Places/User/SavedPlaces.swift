@@ -1,0 +1,106 @@
+public import BothyStore
+public import Foundation
+
+/// The places of a person: markers, a destination, and recent selections.
+///
+/// They are in the app's store, which is never cleared automatically, and not in the files of the map, which may be.
+///
+///     let store = try LocalStore(at: path, schema: StoreSchema(types: SavedPlaces.types))
+///     let mine = SavedPlaces(store)
+///     try mine.noteSelected(cafe)
+///     try mine.addMarker("Bench", at: position)
+///
+/// The types can be synced like others: pass `types` to the schema of a `SyncedStore`. Each call is one transaction of
+/// the store, and blocks like the store's calls.
+public struct SavedPlaces: Sendable {
+  /// The types that the store's schema must declare.
+  public static let types = [SavedPlace.schema, SelectedPlace.schema]
+
+  /// The number of selections that are stored.
+  public static let rememberedSelections = 50
+  private static let destinationID = "destination"
+
+  /// The store that has the records.
+  public let store: LocalStore
+
+  /// Creates a value that uses `store`, whose schema must declare `types`.
+  public init(_ store: LocalStore) { self.store = store }
+
+  /// Returns all saved places: markers, then the destination, then locations. Older ones come first.
+  public func saved() throws -> [SavedPlace] {
+    try store.fetch(RecordQuery<SavedPlace>()).sorted(by: SavedPlace.precedes)
+  }
+
+  /// Returns the markers, the older first.
+  public func markers() throws -> [SavedPlace] { try saved().filter { $0.kind == .marker } }
+
+  /// Returns the destination, or `nil`.
+  public func destination() throws -> SavedPlace? { try store.fetch(SavedPlace.self, id: Self.destinationID) }
+
+  /// Saves a new or changed place. Throws `StoreError`.
+  public func save(_ place: SavedPlace) throws { try store.write { try $0.save(place) } }
+
+  /// Saves a marker with a new id and returns it. Throws `StoreError`.
+  @discardableResult
+  public func addMarker(
+    _ name: String, at position: Coordinate, for feature: FeatureKey? = nil, note: String? = nil,
+    createdAt: Date = Date()
+  ) throws -> SavedPlace {
+    let marker = SavedPlace(.marker, name, at: position, for: feature, note: note, createdAt: createdAt)
+    try save(marker)
+    return marker
+  }
+
+  /// Saves the destination and replaces the earlier one.
+  @discardableResult
+  public func setDestination(
+    _ name: String, at position: Coordinate, for feature: FeatureKey? = nil, createdAt: Date = Date()
+  ) throws -> SavedPlace {
+    let place = SavedPlace(
+      .destination, name, at: position, for: feature, createdAt: createdAt, id: Self.destinationID)
+    try save(place)
+    return place
+  }
+
+  /// Deletes the destination, if it exists.
+  public func clearDestination() throws { try remove(Self.destinationID) }
+
+  /// Deletes a place. Returns false if it didn't exist.
+  @discardableResult
+  public func remove(_ id: String) throws -> Bool {
+    try store.write { try $0.delete(SavedPlace.self, id: id) }
+  }
+
+  /// Records that a place of the map was selected. It becomes the newest selection and occurs once.
+  public func noteSelected(_ feature: TileFeature, at time: Date = Date()) throws {
+    try noteSelected(
+      SelectedPlace(
+        feature.name ?? feature.nameTag ?? "", at: feature.center, for: feature.key, selectedAt: time))
+  }
+
+  /// Records a selection, and deletes the oldest ones above the limit.
+  public func noteSelected(_ place: SelectedPlace) throws {
+    try store.write { transaction in
+      try transaction.save(place)
+      let all = RecordQuery<SelectedPlace>().order { $0.selectedAt.descending }
+      for old in try transaction.fetch(all).dropFirst(Self.rememberedSelections) {
+        try transaction.delete(SelectedPlace.self, id: old.id)
+      }
+    }
+  }
+
+  /// Returns the latest selections, the newest first.
+  public func recentlySelected(_ count: Int = 5) throws -> [SelectedPlace] {
+    try store.fetch(RecordQuery<SelectedPlace>().order { $0.selectedAt.descending }.limit(count))
+  }
+
+  /// Returns the tiles that contain markers and the destination, which are needed without a network too.
+  public func tiles(zoom: Int) throws -> Set<Tile> {
+    var tiles: Set<Tile> = []
+    for place in try saved() where place.kind != .location {
+      // A place without a tile has no position on the map.
+      if let tile = try? Tile(containing: place.position, zoom: zoom) { tiles.insert(tile) }
+    }
+    return tiles
+  }
+}

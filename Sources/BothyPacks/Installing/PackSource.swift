@@ -1,0 +1,97 @@
+internal import BothyCache
+internal import Foundation
+
+/// A source of packs to install. Its data is verified before use.
+protocol PackSource: Sendable {
+  var name: String { get }
+  func manifest() async throws -> PackManifest
+  /// Fetches one file into a folder, under its name.
+  func fetch(_ file: PackManifest.File, into folder: String) async throws
+  /// Called after the complete installation.
+  func finish(_ manifest: PackManifest) async
+}
+
+/// A folder with a pack.
+struct FolderSupply: PackSource {
+  let folder: String
+
+  var name: String { folder }
+
+  func manifest() async throws -> PackManifest { try Pack.manifest(in: folder) }
+
+  func fetch(_ file: PackManifest.File, into target: String) async throws {
+    do {
+      try FileManager.default.copyItem(atPath: folder + "/" + file.name, toPath: target + "/" + file.name)
+    } catch {
+      guard FileManager.default.fileExists(atPath: folder + "/" + file.name) else {
+        throw PackError(
+          .damagedFile, "The file \(folder)/\(file.name) of a pack is not there. Get or build the pack again."
+        )
+      }
+      throw PackError(
+        .cannotWrite,
+        "\(target)/\(file.name) can't be written. Check the permissions of its folder and the room on the disk.",
+        underlying: error)
+    }
+  }
+
+  func finish(_ manifest: PackManifest) async {}
+}
+
+/// A pack at an address, loaded through a cache.
+struct CacheSupply: PackSource {
+  private let source: ResourceSource
+  private let cache: ResourceCache
+
+  init(_ source: ResourceSource, _ cache: ResourceCache) throws {
+    self.source = source
+    self.cache = cache
+    do { try cache.register(source) } catch { throw Self.failure(error, source.id.name) }
+  }
+
+  var name: String { source.id.name }
+
+  func manifest() async throws -> PackManifest {
+    try PackManifest(
+      parsing: await bytes(PackManifest.fileName, ReadOptions(policy: .remoteElseLocal)), of: name)
+  }
+
+  /// Fetches one file. If the cache has another version of it, requests the current one from the server.
+  func fetch(_ file: PackManifest.File, into folder: String) async throws {
+    var bytes = try await bytes(file.name, ReadOptions())
+    if Checksum.sha256(of: Array(bytes)) != file.sha256 {
+      bytes = try await self.bytes(file.name, .reload)
+    }
+    do { try bytes.write(to: URL(filePath: folder + "/" + file.name)) } catch {
+      throw PackError(
+        .cannotWrite, "\(folder)/\(file.name) can't be written. Check the room on the disk.",
+        underlying: error)
+    }
+  }
+
+  func finish(_ manifest: PackManifest) async {
+    for file in manifest.files {
+      // The cache's limits bound the rest.
+      if let key = try? source.key(path: file.name) { try? await cache.remove(key) }
+    }
+  }
+
+  private func bytes(_ path: String, _ options: ReadOptions) async throws -> Data {
+    do {
+      let resource = try await cache.value(try source.key(path: path), options)
+      guard let bytes = resource.bytes else {
+        throw CacheError(
+          .absent, "The server says that there is no \(path).", status: resource.metadata.status)
+      }
+      return bytes
+    } catch { throw Self.failure(error, name) }
+  }
+
+  private static func failure(_ error: any Error, _ name: String) -> PackError {
+    let isCancelled = (error as? CacheError)?.code == .cancelled
+    return PackError(
+      isCancelled ? .cancelled : .download,
+      "The pack \(name) could not be loaded: \(error) What is installed stays.",
+      underlying: error)
+  }
+}

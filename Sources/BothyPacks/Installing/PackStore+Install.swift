@@ -1,0 +1,130 @@
+public import BothyCache
+public import BothyStore
+public import Foundation
+
+/// The result of an installation.
+public struct PackInstallation: Sendable, Hashable {
+  /// The name of the pack.
+  public var name: String
+  /// The version that is installed now.
+  public var version: String
+  /// True if the pack was installed, or false if it already was and is valid.
+  public var isNew: Bool
+  /// The number of fetched files.
+  public var fetched: Int
+  /// The number of files that the earlier version has with equal content. They were linked, or copied if that isn't
+  /// possible. If nothing is new, these are all files.
+  public var reused: Int
+}
+
+/// Installing: a pack is replaced only after every byte of the new one was verified.
+extension PackStore {
+  /// Installs the pack in a folder.
+  ///
+  /// Copies the files that the installed version lacks. Verifies the length, SHA-256, structure and rows of every file,
+  /// and the expected types. Then forces everything to the disk and replaces one link. If interrupted at any moment,
+  /// either the old or the new version is installed.
+  ///
+  /// - Parameters:
+  ///   - schema: types that the pack must have besides those that the shelf expects.
+  ///   - progress: called with the numbers of available and of all files.
+  /// - Throws: `PackError`. The installed version is then unchanged.
+  @discardableResult
+  public func install(
+    from folder: URL, expecting schema: StoreSchema? = nil,
+    progress: @Sendable (Int, Int) -> Void = { _, _ in }
+  ) async throws -> PackInstallation {
+    try await install(FolderSupply(folder: folder.path), schema, progress)
+  }
+
+  /// Installs the pack at the address of a source, through the cache. An interrupted download continues where it was.
+  /// After the installation, the files are removed from the cache.
+  ///
+  /// - Throws: `PackError`, such as `.download` if the cache returns an error.
+  @discardableResult
+  public func install(
+    from source: ResourceSource, through cache: ResourceCache, expecting schema: StoreSchema? = nil,
+    progress: @Sendable (Int, Int) -> Void = { _, _ in }
+  ) async throws -> PackInstallation {
+    try await install(CacheSupply(source, cache), schema, progress)
+  }
+
+  private func install(
+    _ supply: some PackSource, _ schema: StoreSchema?, _ progress: (Int, Int) -> Void
+  ) async throws -> PackInstallation {
+    try versions.prepare()
+    let lock = try ShelfLock(versions.root)
+    defer { withExtendedLifetime(lock) {} }
+    versions.clean()
+    let manifest = try await supply.manifest()
+    // A damaged pack has no files to reuse, and any pack may replace it.
+    let installed = versions.current.flatMap { try? Pack(at: URL(filePath: $0)) }
+    try accept(manifest, schema, supply.name, after: installed)
+    var done = PackInstallation(
+      name: manifest.name, version: manifest.version, isNew: true, fetched: 0, reused: 0)
+    // A damaged pack is installed again.
+    if let installed, installed.manifest == manifest, (try? installed.verify()) != nil {
+      done.isNew = false
+      done.reused = manifest.files.count
+      return done
+    }
+    let name = "\(manifest.digest.prefix(12))-\(UUID().uuidString.prefix(8).lowercased())"
+    let staged = versions.incoming + "/" + name + ".staged"
+    try FileManager.default.createDirectory(atPath: staged, withIntermediateDirectories: true)
+    defer { versions.clean() }
+    for (number, file) in manifest.files.enumerated() {
+      guard !Task.isCancelled else {
+        throw PackError(.cancelled, "The installation was cancelled; what was installed is as it was.")
+      }
+      if Self.reuse(file, of: installed, in: staged) {
+        done.reused += 1
+      } else {
+        try await supply.fetch(file, into: staged)
+        done.fetched += 1
+      }
+      try Pack.check(file, in: staged)
+      try DurableFile.sync(staged + "/" + file.name)
+      progress(number + 1, manifest.files.count)
+    }
+    try DurableFile.write(manifest.text, to: staged + "/" + PackManifest.fileName)
+    try DurableFile.sync(staged)
+    let whole = try Pack(at: URL(filePath: staged), expecting: expecting, options: PackOptions(), lease: nil)
+    try whole.examine()
+    _ = try versions.adopt(staged, named: name)
+    letGo()
+    await supply.finish(manifest)
+    versions.sweep()
+    return done
+  }
+
+  /// Checks that this is the right pack with the types that the app needs, before anything is fetched.
+  private func accept(
+    _ manifest: PackManifest, _ schema: StoreSchema?, _ place: String, after installed: Pack?
+  ) throws(PackError) {
+    if let installed, installed.manifest.name != manifest.name {
+      throw PackError(
+        .wrongPack,
+        "\(place) has the pack \(manifest.name), and \(versions.root) the pack \(installed.manifest.name). Install it "
+          + "in a folder of its own.")
+    }
+    let agreement = SchemaAgreement(manifest, place)
+    let expected = StoreSchema(types: expecting.map { $0.schema } + (schema?.types ?? []))
+    try agreement.check(expected, against: manifest.schema)
+  }
+
+  /// Reuses a file of the installed version. If the file system supports links, it isn't copied.
+  private static func reuse(_ file: PackManifest.File, of installed: Pack?, in folder: String) -> Bool {
+    guard let installed, let known = installed.manifest.files.first(where: { $0.sha256 == file.sha256 })
+    else {
+      return false
+    }
+    let (old, new) = (installed.folder.path + "/" + known.name, folder + "/" + file.name)
+    // Fetched instead.
+    if link(old, new) != 0, (try? FileManager.default.copyItem(atPath: old, toPath: new)) == nil {
+      return false
+    }
+    if (try? Pack.check(file, in: folder)) != nil { return true }  // otherwise damaged: fetched instead
+    unlink(new)
+    return false
+  }
+}

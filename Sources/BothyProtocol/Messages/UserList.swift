@@ -1,0 +1,100 @@
+public import BothyStore
+
+/// A named set of users that records can be shared with, such as friends. It belongs to the user who created it, is
+/// stored on the server, and its owner alone can see it.
+///
+/// In messages and in the server's storage it is a record of the type `bothy_list`, which every server knows.
+public struct UserList: Sendable, Hashable, Identifiable {
+  /// The id of the list's record, which records are shared with.
+  public var id: String
+  /// The owner's name for it. Two lists may have one name.
+  public var name: String
+  /// The names of the users, in the owner's order.
+  public var members: [String]
+  /// The server's version of the list; `nil` for a list that the server has not received.
+  public var version: String?
+
+  /// Makes a list, without a request. `SyncedStore.create` sends it to the server, which accepts ten thousand members
+  /// at most.
+  public init(id: String = UUIDv7.make(), name: String, members: [String] = [], version: String? = nil) {
+    self.id = id
+    self.name = name
+    self.members = members
+    self.version = version
+  }
+}
+
+extension UserList {
+  /// The name of the type. Apps can't declare a type with this prefix.
+  public static let typeName = "bothy_list"
+
+  /// The schema by which servers check such records.
+  package static let schema = TypeSchema(
+    typeName, fields: [FieldSchema("name", .text), FieldSchema("members", .json)], writeMode: .remoteOnly,
+    permissions: Permissions(
+      create: .authenticated, read: .owner, update: .owner, delete: .owner, share: .nobody))
+
+  /// The most members of one list.
+  package static let memberLimit = 10_000
+
+  /// The list as a record of the type `typeName`.
+  public var recordID: RecordID { RecordID(type: Self.typeName, id: id) }
+
+  package static func recordID(_ id: String) -> RecordID { RecordID(type: typeName, id: id) }
+
+  /// The fields of the list's record.
+  public var fields: [String: JSONValue] {
+    ["name": .string(name), "members": .array(members.map { .string($0) })]
+  }
+
+  /// Reads the list in a live record. Throws `JSONError` for a record of another shape.
+  public init(_ record: ServerRecord) throws {
+    let fields = try record.fields.members()
+    guard record.id.type == Self.typeName, !record.isDeleted, let name = fields["name"]?.stringValue else {
+      throw JSONError(reason: "\(record.id) is not a list of principals", offset: 0)
+    }
+    self.init(
+      id: record.id.id, name: name, members: Self.members(in: fields), version: record.version)
+  }
+
+  /// Writes `{"id","name","members","version"?}`.
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writeMembers(to: &writer)
+    writer.endObject()
+  }
+
+  /// Writes these members into the open object.
+  public func writeMembers(to writer: inout JSONWriter) {
+    writer.key("id")
+    writer.value(id)
+    writer.key("name")
+    writer.value(name)
+    writer.key("members")
+    writer.beginArray()
+    for member in members { writer.value(member) }
+    writer.endArray()
+    if let version {
+      writer.key("version")
+      writer.value(version)
+    }
+  }
+
+  package static func members(in fields: [String: JSONValue]) -> [String] {
+    fields["members"]?.arrayValue?.compactMap(\.stringValue) ?? []
+  }
+
+  /// Returns the first problem with the fields beyond their kinds.
+  package static func problem(with fields: [String: JSONValue]) -> Rejection.FieldError? {
+    let given = fields["members"]?.arrayValue
+    let members = members(in: fields)
+    guard let given, given.count == members.count, members.count <= memberLimit,
+      Set(members).count == members.count, members.allSatisfy({ (1...512).contains($0.utf8.count) })
+    else {
+      return .init(
+        field: "members", code: "invalid",
+        message: "The members are at most \(memberLimit) different names of 1 to 512 bytes, in an array.")
+    }
+    return nil
+  }
+}

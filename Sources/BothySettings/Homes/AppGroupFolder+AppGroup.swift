@@ -1,0 +1,19 @@
+#if canImport(Darwin)
+  import Foundation
+
+  extension AppGroupFolder {
+    /// The container of an App Group. Throws `SettingsError` `.noContainer` if this process may not use it.
+    public init(appGroup identifier: String) throws(SettingsError) {
+      guard
+        let url = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: identifier)
+      else {
+        throw SettingsError(
+          .noContainer,
+          "There is no shared container for the App Group '\(identifier)'. Add the group to the entitlements "
+            + "(Signing & Capabilities, App Groups) of the app and of each extension that shares the settings."
+        )
+      }
+      try self.init(folder: url.path)
+    }
+  }
+#endif

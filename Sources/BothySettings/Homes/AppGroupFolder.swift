@@ -1,0 +1,28 @@
+import Foundation
+
+/// A folder that the app and its extensions share.
+///
+/// On Apple platforms it is the container of an App Group, on Linux a folder of the user's that is named after the
+/// group; `AppGroupFolder(appGroup:)` is in a file of its own for each.
+public struct AppGroupFolder: Sendable, Hashable {
+  /// The path of the folder, as it was given.
+  public let folder: String
+
+  /// A folder that exists. Throws `SettingsError` `.noContainer` if it doesn't exist or isn't writable.
+  public init(folder: String) throws(SettingsError) {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+      throw SettingsError(
+        .noContainer,
+        "There is no shared folder at \(folder). Make it first, or give the path of one that exists.")
+    }
+    guard access(folder, W_OK) == 0 else {
+      throw SettingsError(
+        .noContainer, "The shared folder \(folder) may not be written. Check its permissions.")
+    }
+    self.folder = folder
+  }
+
+  /// The path of a file in the folder. The file need not exist.
+  public func path(of file: String) -> String { folder + "/" + file }
+}

@@ -1,0 +1,164 @@
+import GRDB
+
+/// Reading and writing, synchronously on the calling thread or asynchronously outside it.
+extension LocalStore {
+  /// Runs `body` in one transaction and returns when it is durable. If `body` throws, throws its error and changes
+  /// nothing. Blocks the calling thread while other writes finish.
+  @discardableResult
+  public func write<Result>(_ body: (WriteTransaction) throws -> Result) throws -> Result {
+    try write(origin: .app, body)
+  }
+
+  /// Like the synchronous `write(_:)`, but without blocking a thread of the caller's executor.
+  @discardableResult
+  public func write<Result: Sendable>(
+    _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+  ) async throws -> Result {
+    try await write(origin: .app, body)
+  }
+
+  /// Runs `body` on one consistent state of the store. Costs 20 µs before the first read.
+  ///
+  /// Inside a closure of `read`, `write` or `observe` of the same store it joins that transaction. Inside a write it
+  /// sees the changes of the write.
+  public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
+    if let transaction = running.innermost { return try body(transaction) }
+    do {
+      return try connections.writer.read { database in
+        let transaction = ReadTransaction(database, catalog)
+        return try running.marking(transaction) { try body(transaction) }
+      }
+    } catch { throw known(error) }
+  }
+
+  /// Like the synchronous `read(_:)`, but without blocking a thread of the caller's executor.
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (ReadTransaction) throws -> Result
+  ) async throws -> Result {
+    do {
+      return try await connections.writer.read { [catalog, running] database in
+        let transaction = ReadTransaction(database, catalog)
+        return try running.marking(transaction) { try body(transaction) }
+      }
+    } catch { throw known(error) }
+  }
+
+  /// Returns the record with `id`, or nil. Reads one row by primary key on a kept connection, in a few microseconds.
+  /// Inside a transaction's closure it joins that transaction.
+  public func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
+    if let transaction = running.innermost { return try transaction.fetch(type, id: id) }
+    do {
+      let table = try catalog.table(E.typeName)
+      return try connections.lookUp { database in
+        let select = try PreparedStatement(table.selectByIDSQL, in: database)
+        select.bind(id, at: 1)
+        defer { select.reset() }
+        guard try select.step() else { return nil }
+        var decoder = FieldDecoder(row: select.pointer, table)
+        return try E(id: id, from: &decoder)
+      }
+    } catch { throw known(error) }
+  }
+
+  /// Returns the record that a reference names, or nil if it isn't on this device. Reads one row by primary key.
+  public func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
+    try fetch(Target.self, id: reference.id)
+  }
+
+  /// Returns the metadata of a record of a synced type, or nil if it isn't on this device. Reads one row by primary
+  /// key.
+  public func metadata(of id: RecordID) throws -> RecordMetadata? {
+    try read { try $0.metadata(of: id) }
+  }
+
+  /// Returns the record of any type, or nil. Reads one row by primary key.
+  public func record(_ id: RecordID) throws -> AnyRecord? {
+    try read { try $0.record(id) }
+  }
+
+  @discardableResult
+  package func write<Result>(
+    origin: WriteOrigin, _ body: (WriteTransaction) throws -> Result
+  ) throws -> Result {
+    guard canBeginWrite else {
+      throw StoreError(
+        .nestedWrite,
+        "A write of \(path) was begun inside another, or inside a read of a store in memory, and would wait for itself. "
+          + "Use the transaction at hand, or write when it is done.")
+    }
+    try checkFile()
+    do {
+      return try connections.writer.write {
+        try perform($0, origin, body)
+      } committed: {
+        try tell($0.1, origin)
+      }.0
+    } catch { throw known(error) }
+  }
+
+  /// Throws `.cannotOpen` if the file is gone, so that the next opening can't find new changes. Costs one system call.
+  private func checkFile() throws {
+    guard file.isGone else { return }
+    throw StoreError(
+      .cannotOpen,
+      "The file \(path) was removed or replaced while it was open: nothing would be kept. Close the store and open the "
+        + "file again.")
+  }
+
+  /// True if the caller may begin a write. A file has a connection for writing beside those for reading, a store in
+  /// memory has one for both.
+  private var canBeginWrite: Bool {
+    guard let transaction = running.innermost else { return true }
+    return !(transaction is WriteTransaction) && !connections.isInMemory
+  }
+
+  @discardableResult
+  package func write<Result: Sendable>(
+    origin: WriteOrigin, _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+  ) async throws -> Result {
+    try checkFile()
+    do {
+      return try await connections.writer.write {
+        try self.perform($0, origin, body)
+      } committed: {
+        try self.tell($0.1, origin)
+      }.0
+    } catch { throw known(error) }
+  }
+
+  private func perform<Result>(
+    _ database: Database, _ origin: WriteOrigin, _ body: (WriteTransaction) throws -> Result
+  ) throws -> (Result, Done) {
+    try options.onStep?(.begin, origin)
+    let transaction = WriteTransaction(database, catalog, origin: origin, recorder: recorder)
+    if eventHub.isHeard { transaction.log = EventLog() }
+    transaction.secretStore = secrets
+    let result = try running.marking(transaction) { try body(transaction) }
+    try transaction.flush()
+    // Written last, before the commit. A crash in between leaves a secret that no change needs, which is removed later.
+    for (key, secret) in transaction.secrets { try secrets.set(secret, for: key) }
+    try options.onStep?(.commit, origin)
+    return (result, Done(touched: transaction.touched, events: transaction.log?.events ?? []))
+  }
+
+  /// The data to announce when a transaction is durable.
+  private struct Done: Sendable {
+    var touched: TouchedRecords
+    var events: [RecordChange]
+  }
+
+  /// Announces a commit before the writer begins the next transaction, so that commits are announced in their order.
+  private func tell(_ done: Done, _ origin: WriteOrigin) throws {
+    try options.onStep?(.committed, origin)
+    if !done.touched.isEmpty { notices.post(done.touched) }
+    eventHub.send(done.events)
+  }
+
+  /// Returns the error as a `StoreError` if the store knows it. The app's own errors stay unchanged.
+  private func known(_ error: any Error) -> any Error {
+    guard error is DatabaseError || error is CancellationError else { return error }
+    let known = StoreError(error, path: path)
+    if known.code == .corrupt { fileCheck?.meetDamage() }
+    return known
+  }
+}

@@ -1,0 +1,157 @@
+import Foundation
+package import GRDB
+import Logging
+
+/// The local store: typed records in one SQLite file, independent of any network.
+///
+/// A store may be used from any thread. Writes run one after another on the writer's thread. Reads see the last
+/// committed state and never wait for a write (SQLite's write-ahead log). Several processes may open one file.
+public final class LocalStore: Sendable {
+  /// The path of the file, or `:memory:` for a store in memory.
+  public let path: String
+  package let catalog: Catalog
+  package let connections: Connections
+  package let options: StoreOptions
+  let recorder: (any ChangeRecorder)?
+  /// The identity of the file, to detect that it was replaced.
+  package let file: OpenedFile
+  let notices: CommitNotices
+  let eventHub = EventHub()
+  let running = RunningTransactions()
+  /// The background check. Nil for a store in memory, and if a damaged file is left in its place.
+  let fileCheck: FileCheck?
+  /// The store for the values of sensitive fields.
+  package let secrets: any SecretStore
+
+  /// The schema that the store was opened with, constant while the store is open.
+  public var schema: StoreSchema { catalog.schema }
+
+  /// Opens or creates the file at `path` and converts it to `schema`. Additive changes run automatically, others by
+  /// `migrations`, all in one transaction.
+  ///
+  /// It can also read the file of a `SyncedStore`. Writing records of its synced types then throws `.readOnly`.
+  ///
+  /// Throws `StoreError`. After an error, an existing file is unchanged.
+  public convenience init(
+    at path: String, schema: StoreSchema, migrations: [Migration] = [], options: StoreOptions = StoreOptions()
+  ) throws {
+    try self.init(at: path, schema: schema, migrations: migrations, options: options, recorder: nil)
+  }
+
+  /// Creates a store in memory, for tests and previews. It is deleted when it is released.
+  public convenience init(inMemory schema: StoreSchema, options: StoreOptions = StoreOptions()) throws {
+    try self.init(at: nil, schema: schema, migrations: [], options: options, recorder: nil)
+  }
+
+  /// Opens an existing file with its stored schema. Throws `.cannotOpen` if the file doesn't exist.
+  public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
+    try self.init(
+      at: path, schema: Self.storedSchema(at: path), migrations: [], options: options, recorder: nil)
+  }
+
+  /// Opens a file, or a store in memory if `path` is nil, with a recorder of changes.
+  package init(
+    at path: String?, schema: StoreSchema, migrations: [Migration], options: StoreOptions,
+    recorder: (any ChangeRecorder)?
+  ) throws {
+    try schema.validate()
+    let named = schema.naming(by: migrations)
+    try named.validate()
+    self.path = path ?? ":memory:"
+    self.options = options
+    let secrets = options.secrets ?? Self.ownSecrets(path)
+    self.secrets = secrets
+    connections =
+      try path.map { path throws(StoreError) in
+        try Connections(path: path, schemaVersion: schema.version, options: options)
+      }
+      ?? Connections(inMemory: options)
+    let fileCheck =
+      options.damagedFile == .setAside ? path.map { FileCheck(path: $0, logger: options.logger) } : nil
+    self.fileCheck = fileCheck
+    let signals = path.flatMap { [connections] path in
+      CommitSignals(path: path, options: options, writer: connections.writer)
+    }
+    do {
+      let (known, hasConcealed, isCheckDue, kept) = try connections.writer.write { database in
+        if let recorder { try TableUpgrade(database: database).run(recorder.tables) }
+        let recorder = try recorder ?? SyncedFileGuard(database, path: path)
+        let isNew = try !database.tableExists("bothy_meta")
+        let (known, hasConcealed) = try Migrator(database: database, recorder: recorder, secrets: secrets)
+          .migrate(to: named, steps: migrations, path: path ?? ":memory:")
+        let isCheckDue = try fileCheck != nil && FileCheck.claim(in: database) && !isNew
+        return (known, hasConcealed, isCheckDue, recorder)
+      }
+      self.recorder = kept
+      file = OpenedFile(path)
+      catalog = Catalog(known)
+      notices = CommitNotices(
+        catalog: catalog, connections: connections, running: running, path: self.path, signals: signals)
+      if hasConcealed {
+        // Empties the log. If another process that reads prevents it, a later checkpoint empties the log.
+        try? connections.writer.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+      }
+      if isCheckDue { fileCheck?.begin() }
+    } catch {
+      throw StoreError(error, path: self.path)
+    }
+    tellOfDamagedFiles()
+  }
+
+  /// The quarantined files of this store that the app has not handled yet, the oldest first. They may contain changes
+  /// that were never sent. `SyncedStore.salvage` recovers those.
+  public var damagedFiles: [String] { DamagedFile.setAsideFiles(of: path) }
+
+  /// Waits until no check of the whole file is running.
+  package func waitForFileCheck() { fileCheck?.wait() }
+
+  private func tellOfDamagedFiles() {
+    guard fileCheck != nil else { return }
+    for file in damagedFiles {
+      options.logger.warning(
+        "A damaged file was set aside and may hold work that was never sent. Salvage or dismiss it.",
+        metadata: ["file": "\(file)", "store": "\(path)"])
+    }
+  }
+
+  /// Returns the schema stored in the file at `path`.
+  package static func storedSchema(at path: String) throws -> StoreSchema {
+    guard FileManager.default.fileExists(atPath: path) else {
+      throw StoreError(.cannotOpen, "There is no database at \(path). Create one with `bothy db create`.")
+    }
+    do {
+      return try Connections.reading(path) { database in
+        guard let schema = try storedSchema(in: database) else {
+          throw StoreError(.notADatabase, "\(path) is not a Bothy database: it carries no schema.")
+        }
+        return schema
+      }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// Returns the schema stored in an open database, or nil.
+  package static func storedSchema(in database: Database) throws -> StoreSchema? {
+    try SchemaInstaller.stored(in: database)
+  }
+
+  deinit {
+    fileCheck?.close()
+    notices.close()
+    eventHub.finish()
+  }
+
+  private static func ownSecrets(_ path: String?) -> any SecretStore {
+    if let path { return FileSecretStore(folder: path + "-secrets") }
+    return MemorySecretStore()
+  }
+
+  /// Closes the file and ends every observation. Later calls throw. Releasing the store has the same effect.
+  public func close() throws {
+    fileCheck?.close()
+    notices.close()
+    eventHub.finish()
+    do { try connections.close() } catch { throw StoreError(error, path: path) }
+  }
+}

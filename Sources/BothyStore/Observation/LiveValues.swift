@@ -1,0 +1,82 @@
+import Synchronization
+
+/// The values of one read over time: the present value at once, then one after each commit that changed it.
+///
+/// Each iterator has its own subscription, which ends with it, and needs no task. Values are read outside the writer
+/// and only while `next` waits, so a slow consumer skips to the newest. Commits of other processes count too (see
+/// `StoreOptions.processes`). The sequence ends when the consuming task is cancelled, when the store is closed, and
+/// with an error of the read, which it throws. An iterator keeps the store open.
+///
+/// A commit costs each observation it concerns one read of its value, on a thread that all observations share.
+public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
+  public typealias Element = Value
+  public typealias Failure = any Error
+
+  let store: LocalStore
+  let region: ObservationRegion
+  /// Creates a reader that returns nil if the value equals the last one that it returned.
+  let makeReader: @Sendable () -> @Sendable (ReadTransaction) throws -> Value?
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private let lease: SubscriptionLease<AnswerSubscription<Value>>
+
+    fileprivate init(_ lease: SubscriptionLease<AnswerSubscription<Value>>) { self.lease = lease }
+
+    /// Waits for the next value. Returns nil once the task is cancelled or the store is closed.
+    public mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(any Error) -> Value? {
+      try await lease.subscription.next(asking: lease.store.notices, isolation: actor)
+    }
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(
+      SubscriptionLease(AnswerSubscription(region, store.catalog, read: makeReader()), in: store))
+  }
+}
+
+extension LiveValues {
+  /// Creates an observation that compares values by their fingerprints.
+  init(
+    _ store: LocalStore, _ region: ObservationRegion,
+    fingerprinting fetch: @escaping @Sendable (ReadTransaction, inout RowFingerprint) throws -> Value
+  ) {
+    self.init(store: store, region: region) {
+      let last = LastAnswer<Int>()
+      return { transaction in
+        var fingerprint = RowFingerprint()
+        let value = try fetch(transaction, &fingerprint)
+        return last.replace(by: fingerprint.value) ? value : nil
+      }
+    }
+  }
+
+  /// Creates an observation that compares values by `==`.
+  init(
+    _ store: LocalStore, _ region: ObservationRegion,
+    comparing fetch: @escaping @Sendable (ReadTransaction) throws -> Value
+  ) where Value: Equatable {
+    self.init(store: store, region: region) {
+      let last = LastAnswer<Value>()
+      return { transaction in
+        let value = try fetch(transaction)
+        return last.replace(by: value) ? value : nil
+      }
+    }
+  }
+}
+
+/// The last value, or its fingerprint. Empty before the first.
+private final class LastAnswer<Value: Equatable & Sendable>: Sendable {
+  private let last = Mutex<[Value]>([])
+
+  /// Stores `value` as the last one. True if it differs from the one before.
+  func replace(by value: Value) -> Bool {
+    last.withLock { last in
+      if last.first == value { return false }
+      last = [value]
+      return true
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// The progress of an import.
+public struct ImportProgress: Sendable, Hashable {
+  /// The number of inserted records.
+  public var inserted: Int
+  /// The number of existing records that were updated with the given fields.
+  public var updated: Int
+
+  package init(inserted: Int = 0, updated: Int = 0) {
+    self.inserted = inserted
+    self.updated = updated
+  }
+
+  /// The number of records written so far, inserted and updated.
+  public var total: Int { inserted + updated }
+}
+
+extension LocalStore {
+  /// Inserts many records, or updates the given fields of those that exist, in one transaction a batch.
+  ///
+  /// `progress` runs after each batch, on an arbitrary thread. A failing batch is rolled back, and its error is thrown.
+  /// A cancelled task stops between batches with `StoreError` `.cancelled`. Earlier batches stay. Memory is bounded by
+  /// one batch.
+  @discardableResult
+  public func importRecords(
+    _ records: some Sequence<AnyRecord>, batch size: Int = 1000,
+    progress: @Sendable (ImportProgress) -> Void = { _ in }
+  ) async throws -> ImportProgress {
+    var done = ImportProgress()
+    var batch: [AnyRecord] = []
+    for record in records {
+      batch.append(record)
+      if batch.count >= max(1, size) { try await importBatch(&batch, &done, progress) }
+    }
+    if !batch.isEmpty { try await importBatch(&batch, &done, progress) }
+    return done
+  }
+
+  /// Like the import of a sequence, but for records that arrive over time.
+  @discardableResult
+  public func importRecords<Records: AsyncSequence>(
+    from records: Records, batch size: Int = 1000, progress: @Sendable (ImportProgress) -> Void = { _ in }
+  ) async throws -> ImportProgress where Records.Element == AnyRecord {
+    var done = ImportProgress()
+    var batch: [AnyRecord] = []
+    for try await record in records {
+      batch.append(record)
+      if batch.count >= max(1, size) { try await importBatch(&batch, &done, progress) }
+    }
+    if !batch.isEmpty { try await importBatch(&batch, &done, progress) }
+    return done
+  }
+
+  private func importBatch(
+    _ batch: inout [AnyRecord], _ done: inout ImportProgress, _ progress: (ImportProgress) -> Void
+  ) async throws {
+    guard !Task.isCancelled else {
+      throw StoreError(.cancelled, "The import was cancelled after \(done.total) records, which are kept.")
+    }
+    let records = batch
+    let inserted = try await write { transaction in
+      var inserted = 0
+      for record in records {
+        if try transaction.exists(record.recordID) {
+          try transaction.update(record.recordID, fields: record.fields)
+        } else {
+          try transaction.insert(record)
+          inserted += 1
+        }
+      }
+      return inserted
+    }
+    done.inserted += inserted
+    done.updated += records.count - inserted
+    batch.removeAll(keepingCapacity: true)
+    progress(done)
+  }
+}

@@ -1,0 +1,44 @@
+import BothyStore
+
+/// Sending one write and waiting for its verdict.
+extension SyncedStore {
+  /// Sends the write of a receipt and waits for the verdict, at most for `limit`. Returns the reason if there is none.
+  func settle<Value>(_ receipt: SaveReceipt<Value>, within limit: Duration) async throws -> (
+    SaveOutcome, SyncError?
+  ) {
+    guard let revision = receipt.revision, receipt.known != .draft else { return (receipt.known, nil) }
+    let id = receipt.record
+    if let verdict = try verdict(on: id, revision) { return (verdict, nil) }
+    let problem = await push(id, within: limit)
+    if let outcome = try outcome(of: id, revision) { return (outcome, nil) }
+    if Task.isCancelled {
+      let message =
+        "Waiting for the server's verdict on \(id) was cancelled. The change is kept here. The next sync sends it."
+      return (.pending, SyncError(.cancelled, message, record: id))
+    }
+    if configuration.triggers.contains(.save) { engine.ask() }
+    let waits = SyncError(
+      .pendingChanges, "\(id) waits for other changes that must be sent before it. The next sync sends it.",
+      record: id)
+    return (.pending, problem ?? waits)
+  }
+
+  /// Sends one record. Returns the reason if that is impossible.
+  private func push(_ id: RecordID) async -> SyncError? {
+    let report = await engine.push([id])
+    if let reason = report.skipped { return SyncError(reason) }
+    guard let isLeft = try? isPending(id), isLeft, report.failures.isEmpty else { return nil }
+    // It refers to something that must be sent first.
+    return await engine.push(nil).skipped.map { SyncError($0) }
+  }
+
+  private func push(_ id: RecordID, within limit: Duration) async -> SyncError? {
+    let clock = configuration.clock
+    let problem = await Bounded.run(within: limit, sleep: { try await clock.sleep(for: $0) }) {
+      await self.push(id)
+    }
+    if let problem { return problem }
+    if Task.isCancelled { return SyncError(SyncObstacle.cancelled) }
+    return SyncError(.unreachable, "The server did not answer in time. The next sync sends the change.")
+  }
+}

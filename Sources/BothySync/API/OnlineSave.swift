@@ -1,0 +1,271 @@
+import BothyStore
+
+/// A save of a record without pending work that goes to the server before readers see it: a hidden entry of the outbox,
+/// sent at once, and settled as every other.
+///
+/// It runs beside syncs, ahead of them. Whatever becomes of the caller's task, it is carried through once it has begun; a
+/// crash leaves an entry in doubt, which the next sync settles.
+struct OnlineSave: Sendable {
+  let store: SyncedStore
+  /// With a mark of the call where its value has none: what the server tells meanwhile is nothing that the caller changed.
+  let change: LocalChange
+  /// The mark that the value came with.
+  private let mark: Int64?
+  let keeping: Outbox.Entry.Awaited.Keeping
+  /// Whether a change that the server was not reached for is pending from then on.
+  let isQueued: Bool
+
+  enum Result: Sendable {
+    case settled(SaveReceipt<AnyRecord>)
+    /// The record has pending work, on which the change is to be made: nothing of it was done.
+    case pending(LocalChange)
+    /// The server was not reached, and the change is not kept.
+    case unreachable(SyncError)
+  }
+
+  init(
+    _ change: LocalChange, in store: SyncedStore, keeping: Outbox.Entry.Awaited.Keeping, isQueued: Bool
+  ) {
+    self.store = store
+    self.change = change.readNow
+    mark = change.saved?.origin.mark.number
+    self.keeping = keeping
+    self.isQueued = isQueued
+  }
+
+  private var engine: SyncEngine { store.engine }
+  private var sent: SentValues { engine.pass.sent }
+
+  /// Throws `CancellationError` and `SyncError` `.insideSync`, with nothing done; `SyncError` for a refusal, for a conflict
+  /// that the policy did not decide and for what the server is not asked for; `StoreError` for a change that does not fit
+  /// the schema.
+  func run() async throws -> Result {
+    guard !engine.isInside else { throw SyncError.insideSync }
+    return try await engine.pass.turns.withGate(of: change.id) {
+      try Task.checkCancellation()
+      return try await Task { try await attempt() }.value
+    }
+  }
+
+  private func attempt() async throws -> Result {
+    while true {
+      let found: OnlineChange?
+      do {
+        found = try await OnlineChange.rehearsed(change, keeping, engine.pass)
+      } catch let pending as OnlineChange.HasPendingWork {
+        guard pending.isHidden else { return .pending(change) }
+        // Of another process, or left by a crash.
+        if let result = try await settleOther() { return result }
+        continue
+      }
+      guard var made = found else { return try await keepHere() }
+      if let mark { made.value?.mark = mark }
+      switch try await follow(&made) {
+      case .ready: break
+      case .again: continue
+      case .ended(let result): return result
+      }
+      guard let revision = try await made.begin(in: store.store) else { continue }
+      sent.note(change.id, SentValues.Sent(change: made))
+      return try await settle(revision)
+    }
+  }
+
+  /// Makes a change that the server is not to be told of.
+  private func keepHere() async throws -> Result {
+    let receipt = try await store.store.write { transaction in
+      try change.apply(in: transaction)
+      return try store.receipt(writing: change.id, in: transaction)
+    }
+    return .settled(receipt)
+  }
+
+  /// Sends what is hidden of the record. Nil once nothing is.
+  private func settleOther() async throws -> Result? {
+    let error = try await sendHidden()
+    let isHidden = try await store.store.read { try OutboxQueue.mark(change.id, in: $0)?.isHidden ?? false }
+    guard isHidden else { return nil }
+    return isQueued ? .pending(change) : .unreachable(error)
+  }
+
+  /// Sends the record. Returns why it was not decided about, if it was not.
+  private func sendHidden() async throws -> SyncError {
+    let (id, report) = (change.id, await engine.push([change.id]))
+    let reason = try await store.store.read { try OutboxQueue.entry(id, in: $0)?.reason }
+    // A server that fails inside may have made it.
+    if let reason, reason.leavesDoubt { return SyncError(.serverError, reason.message, record: id) }
+    return report.skipped.map { SyncError($0) }
+      ?? SyncError(
+        .pendingChanges, "\(id) waits for other changes that must be sent before it. Sync first.", record: id)
+  }
+
+  private enum Step {
+    case ready
+    /// The record is another by now.
+    case again
+    case ended(Result)
+  }
+
+  /// Makes the change one of what the last save of this record has sent that went there first. One without an answer is
+  /// sent again before it, as it was.
+  private func follow(_ made: inout OnlineChange) async throws -> Step {
+    guard let last = sent.last(of: change.id) else { return .ready }
+    if let answer = last.answer {
+      try made.follow(last, answer, store.store.catalog.table(change.id.type).schema)
+      return .ready
+    }
+    guard let operation = last.operation,
+      let revision = try await last.change.begin(in: store.store, sent: operation)
+    else {
+      sent.forget(change.id)
+      return .again
+    }
+    let error = try await sendHidden()
+    if isQueued && made.goesOn(last) {
+      if try await reveal(revision, sent: last.change.value) {
+        sent.forget(change.id)
+        return .ended(.pending(change))
+      }
+    } else if try await undo(revision, isInDoubt: true) {
+      if !isQueued { return .ended(.unreachable(error)) }
+      sent.forget(change.id)
+      return .again
+    }
+    // It was made, or not: then the change has all of it.
+    if sent.last(of: change.id)?.answer == nil { sent.forget(change.id) }
+    return .again
+  }
+
+  /// Sends the hidden entry and says what became of it.
+  private func settle(_ revision: Int64) async throws -> Result {
+    let error = try await sendHidden()
+    if let outcome = try await decided(revision) { return try ended(outcome, revision) }
+    guard isQueued, error.code == .unreachable || error.code == .pendingChanges else {
+      let isInDoubt = error.code == .unreachable || error.code == .serverError
+      guard try await undo(revision, isInDoubt: isInDoubt) else { return try await pending(revision) }
+      if error.code == .unreachable { return .unreachable(error) }
+      throw error
+    }
+    do { _ = try await reveal(revision) } catch let error as StoreError {
+      // The delete rules of what was written here meanwhile forbid it.
+      _ = try await undo(revision, isInDoubt: true)
+      throw error
+    }
+    return try await pending(revision)
+  }
+
+  private func decided(_ revision: Int64) async throws -> SaveOutcome? {
+    let id = change.id
+    if let outcome = sent.outcome(of: id, revision) { return outcome }
+    let (outcome, answer) = try await store.store.read { transaction in
+      (
+        try Journal.outcome(of: id, at: revision, in: transaction),
+        try OutboxQueue.shown(id, in: transaction)
+      )
+    }
+    guard let outcome else { return nil }
+    // Another process has sent it: what the row shows is what that heard.
+    if outcome.version == answer?.version, keeping == .here {
+      sent.decide(id, SentValues.Decided(revision, outcome), answer)
+    }
+    return outcome
+  }
+
+  private func ended(_ outcome: SaveOutcome, _ revision: Int64) throws -> Result {
+    if case .rejected(let rejection) = outcome {
+      sent.forget(change.id)
+      throw SyncError(refused: change.id, rejection, isKept: false)
+    }
+    sent.tell(change.id)
+    return .settled(SaveReceipt(record: change.id, state: outcome, store: store, revision: nil))
+  }
+
+  /// The change is one that the row shows: no answer came, or something else was changed on top of it.
+  private func pending(_ revision: Int64) async throws -> Result {
+    if let outcome = try await decided(revision) { return try ended(outcome, revision) }
+    sent.forget(change.id)
+    let outcome = try store.outcome(of: change.id, revision)
+    if case .rejected(let rejection)? = outcome {
+      throw SyncError(refused: change.id, rejection, isKept: true)
+    }
+    return .settled(
+      SaveReceipt(
+        record: change.id, state: outcome ?? .pending, kind: change.isDeletion ? .delete : .update,
+        store: store,
+        revision: revision))
+  }
+
+  /// Makes the entry pending as any other. False where it is hidden no more.
+  ///
+  /// - Parameter value: the value as it was sent, where the caller has it still: what the server made of it is news to it.
+  private func reveal(_ revision: Int64, sent value: SavedValue? = nil) async throws -> Bool {
+    try await store.store.write { transaction in
+      guard let entry = try hidden(revision, in: transaction) else { return false }
+      try OutboxQueue.reveal(entry, in: transaction)
+      let table = try transaction.catalog.table(change.id.type)
+      guard let value, let row = try transaction.row(table, id: change.id.id) else { return true }
+      var repaired = false
+      let mine = try table.row(
+        FieldsDocument(value.fields), container: row.container ?? change.id.type,
+        version: OutboxQueue.unsentVersion,
+        repaired: &repaired)
+      try ReplacedFields.note(mine, row, table, id: change.id.id, in: transaction)
+      return true
+    }
+  }
+
+  private func hidden(_ revision: Int64, in transaction: ReadTransaction) throws -> Outbox.Entry? {
+    try OutboxQueue.entry(change.id, in: transaction).flatMap {
+      $0.isHidden && $0.revision == revision ? $0 : nil
+    }
+  }
+
+  /// Undoes the change here. False where it is hidden no more.
+  ///
+  /// - Parameter isInDoubt: whether it may have been made there: that is remembered for the next save of the record.
+  private func undo(_ revision: Int64, isInDoubt: Bool) async throws -> Bool {
+    let last = sent.last(of: change.id)
+    let (undone, operation) = try await store.store.write(origin: .remote) {
+      transaction -> (Outbox.Entry?, BothySync.SyncOperation?) in
+      guard let entry = try hidden(revision, in: transaction) else { return (nil, nil) }
+      let operation = try OutboxQueue.sentOperation(of: entry, in: transaction)
+      let row = Journal.Row(entry, .withdrawn, .online)
+      try OutboxQueue.undo(
+        entry, Journal.note(row, at: store.clock.now(), in: transaction), in: transaction)
+      return (entry, operation)
+    }
+    guard let undone else { return false }
+    if isInDoubt, let operation, var last {
+      // As it was sent: it may have been laid on what the server has.
+      last.change.entry = undone
+      sent.note(change.id, SentValues.Sent(change: last.change, operation: operation))
+    } else {
+      sent.forget(change.id)
+    }
+    return true
+  }
+}
+
+extension SaveOutcome {
+  /// The version that the server has by it.
+  fileprivate var version: String? {
+    switch self {
+    case .accepted(let version), .merged(let version): version
+    case .overwritten, .pending, .draft, .rejected, .withdrawn, .expired, .unknown: nil
+    }
+  }
+}
+
+extension SyncError {
+  /// A refusal.
+  ///
+  /// - Parameter isKept: whether the change waits in the inbox, with what else is pending; else it was undone.
+  fileprivate init(refused id: RecordID, _ rejection: Rejection, isKept: Bool) {
+    let isConflict = rejection.code == Rejection.mergeFailed || rejection.code == "unreadable"
+    let end =
+      isKept ? " The change waits in the inbox." : isConflict ? " Nothing was changed; try again." : ""
+    self.init(
+      isConflict ? .conflict : .rejected, rejection.message + end, record: id,
+      rejection: isConflict && !isKept ? nil : rejection)
+  }
+}

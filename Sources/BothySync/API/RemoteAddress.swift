@@ -1,0 +1,83 @@
+import BothyStore
+import GRDB
+
+/// Where a database's server is: kept in the database file, so that a tool needs only the file.
+///
+/// The token is a secret; it is in no description and in no log.
+package struct RemoteAddress: Sendable, Hashable {
+  package var url: String
+  package var space: String
+  package var token: String?
+  /// Whether the address may be one without TLS that is not this machine's.
+  package var allowsHTTP: Bool
+
+  package init(url: String, space: String, token: String?, allowsHTTP: Bool = false) {
+    self.allowsHTTP = allowsHTTP
+    self.url = url
+    self.space = space
+    self.token = token
+  }
+
+  /// The address in the file at `path`, nil when it has none. Opens the file for reading only.
+  /// Throws `StoreError`.
+  package static func stored(at path: String) throws -> RemoteAddress? {
+    let schema = try LocalStore.storedSchema(at: path)
+    do {
+      return try Connections.reading(path) { database in
+        guard try database.tableExists("bothy_sync") else { return nil }
+        return try stored(in: ReadTransaction(database, Catalog(schema)))
+      }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  /// The space that the file at `path` was synced with, nil before the first sync. Opens the file for reading only. Throws
+  /// `StoreError`.
+  package static func syncedSpace(at path: String) throws -> String? {
+    do {
+      return try Connections.reading(path) { database in
+        guard try database.tableExists("bothy_sync") else { return nil }
+        let transaction = ReadTransaction(database, Catalog(StoreSchema(types: [])))
+        return try ServerBinding.load(in: transaction).history?.space
+      }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  private static func stored(in transaction: ReadTransaction) throws -> RemoteAddress? {
+    guard let url = try SyncValues.value("remote.url", in: transaction),
+      let space = try SyncValues.value("remote.space", in: transaction)
+    else { return nil }
+    return RemoteAddress(
+      url: url, space: space, token: try SyncValues.value("remote.token", in: transaction),
+      allowsHTTP: try SyncValues.value("remote.http", in: transaction) != nil)
+  }
+
+  fileprivate func save(in transaction: WriteTransaction) throws {
+    try SyncValues.set("remote.url", url, in: transaction)
+    try SyncValues.set("remote.space", space, in: transaction)
+    if let token { try SyncValues.set("remote.token", token, in: transaction) }
+    if token == nil { try SyncValues.remove("remote.token", in: transaction) }
+    if allowsHTTP { try SyncValues.set("remote.http", "1", in: transaction) }
+    if !allowsHTTP { try SyncValues.remove("remote.http", in: transaction) }
+  }
+}
+
+extension RemoteAddress: CustomStringConvertible, CustomDebugStringConvertible {
+  package var description: String { "\(url) (space \(space))" }
+  package var debugDescription: String { description }
+}
+
+extension SyncedStore {
+  /// Remembers the server's address in the file. One transaction.
+  package func remember(_ address: RemoteAddress) throws {
+    try store.write(origin: .remote) { try address.save(in: $0) }
+  }
+}
+
+extension ContainerStatus {
+  /// The server's position that the cursor stands for, where Bothy's own server gave it.
+  package var position: Int64? { cursor.flatMap { Cursor(token: $0)?.position } }
+}

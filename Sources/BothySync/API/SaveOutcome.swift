@@ -1,0 +1,45 @@
+package import BothyProtocol
+import BothyStore
+
+/// The outcome of a write, as far as it is known.
+package enum SaveOutcome: Sendable, Hashable {
+  /// Durable here; the server does not have it yet.
+  case pending
+  /// Not sent before the app releases it.
+  case draft
+  /// The server has it as it was written, at this version. Empty for a deletion.
+  case accepted(version: String)
+  /// The server has a merge of it with what others wrote, at this version.
+  case merged(version: String)
+  /// The server kept its own version, which is empty if it has no such record. The journal has the replaced content.
+  case overwritten(version: String)
+  /// The server rejected it.
+  case rejected(Rejection)
+  /// It was undone here before the server decided. The journal has the cause.
+  case withdrawn
+  /// The journal no longer has the decision.
+  case expired
+  /// The file has nothing about it.
+  case unknown
+}
+
+extension SaveOutcome {
+  /// The outcome by the reason of a waiting entry. `nil` without a reason, and if the server failed, because it decided
+  /// nothing then.
+  init?(refusedBy reason: Rejection?) {
+    guard let reason, !reason.leavesDoubt else { return nil }
+    self = .rejected(reason)
+  }
+}
+
+extension RecordState {
+  /// The state right after a write of `kind` with this outcome.
+  init(_ outcome: SaveOutcome, _ kind: ChangeKind) {
+    switch outcome {
+    case .pending: self = .pending(kind)
+    case .draft: self = .draft
+    case .rejected(let rejection): self = .rejected(rejection)
+    case .accepted, .merged, .overwritten, .withdrawn, .expired, .unknown: self = .synced
+    }
+  }
+}

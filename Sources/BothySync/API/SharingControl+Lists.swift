@@ -1,0 +1,124 @@
+import BothyStore
+
+/// Lists of users, which the server stores. This device keeps a copy of one's own lists. Changes are sent at once and never
+/// queued.
+extension SharingControl {
+  /// Returns one's own lists by name, by the read policy.
+  ///
+  /// Scans the local lists, after one round trip under a policy that asks the server. Throws `SyncError` `.unreachable` if
+  /// the policy needs the server.
+  public func lists(options: RequestOptions = RequestOptions()) async throws -> [UserList] {
+    switch options.readPolicy ?? synced.readPolicy {
+    case .local: return try synced.storedLists()
+    case .localElseRemote:
+      let stored = try synced.storedLists()
+      return stored.isEmpty ? try await fetchLists(options) : stored
+    case .remote: return try await fetchLists(options)
+    case .remoteElseLocal:
+      do { return try await fetchLists(options) } catch let error as SyncError
+        where error.code == .unreachable
+      {
+        return try synced.storedLists()
+      }
+    case .syncThenLocal:
+      _ = await synced.sync(container: nil, within: synced.configuration.readTimeout)
+      return try synced.storedLists()
+    case .localThenRemote:
+      synced.engine.ask()
+      return try synced.storedLists()
+    }
+  }
+
+  /// Creates a list on the server, then stores it here. One round trip.
+  ///
+  /// Throws `SyncError`: `.requiresNetwork` without an answer, `.rejected` if the server rejects it. Then nothing is queued
+  /// or changed here.
+  @discardableResult
+  public func create(_ list: UserList) async throws -> UserList {
+    try await send(.insert, list)
+  }
+
+  /// Replaces the name and members of a list that was loaded before. One round trip.
+  ///
+  /// Throws like `create`, and `.conflict` if the list was changed since it was loaded. Load it again then.
+  @discardableResult
+  public func update(_ list: UserList) async throws -> UserList {
+    try await send(.update, list)
+  }
+
+  /// Deletes a list. Its members no longer see what is shared with it. One round trip. Throws like `update`.
+  public func delete(_ list: UserList) async throws { try await send(.delete, list) }
+
+  // MARK: parts
+
+  private func fetchLists(_ options: RequestOptions) async throws -> [UserList] {
+    let found: [ServerRecord]
+    do { found = try await synced.remote.query(AnyQuery(UserList.typeName)) } catch {
+      throw SyncError(error)
+    }
+    let lists = try found.map(UserList.init).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+    guard options.cacheResults ?? true else { return lists }
+    return try await synced.store.write(origin: .remote) { transaction in
+      try UnknownTypes.replace(UserList.typeName, by: found, in: transaction)
+      return lists
+    }
+  }
+
+  @discardableResult
+  private func send(_ kind: ChangeKind, _ list: UserList) async throws -> UserList {
+    let operation = SyncOperation(
+      id: synced.configuration.makeOperationID(), kind: kind, record: list.recordID,
+      base: kind == .insert ? nil : list.version, fields: kind == .delete ? [:] : list.fields)
+    let version: String
+    do {
+      version = try await synced.engine.exclusively { try await accepted(operation) }
+    } catch let error as RemoteError where error.errorClass == .unreachable {
+      throw SyncError(
+        .requiresNetwork, "Lists are kept on the server, and it can't be reached. Nothing was changed.",
+        record: list.recordID, underlying: error)
+    } catch let error as RemoteError { throw SyncError(error) }
+    var stored = list
+    stored.version = version
+    let record = ServerRecord(
+      id: list.recordID, version: version, modified: synced.clock.correctedNow(), isDeleted: kind == .delete,
+      fields: kind == .delete ? .empty : FieldsDocument(list.fields))
+    try await synced.store.write(origin: .remote) { try UnknownTypes.keep(record, in: $0) }
+    return stored
+  }
+
+  /// Returns the server's version. A request whose answer was lost is repeated under another id and ends as a conflict,
+  /// which shows the server's record.
+  private func accepted(_ operation: SyncOperation) async throws -> String {
+    let request = SyncRequest(
+      device: synced.device, schemaVersion: synced.store.schema.version, operations: [operation],
+      principal: synced.owner?.principal)
+    let response = try await synced.remote.exchange(request)
+    switch response.outcomes.first?.verdict {
+    case .applied(let version, _, _), .duplicate(let version, _, _): return version
+    case .rejected(let rejection):
+      throw SyncError(.rejected, rejection.message, record: operation.record, rejection: rejection)
+    case .conflict(let current):
+      if operation.kind == .delete, current?.isDeleted ?? true { return current?.version ?? "" }
+      if let current, !current.isDeleted, current.fields == FieldsDocument(operation.fields) {
+        return current.version
+      }
+      throw SyncError(
+        .conflict, "The list was changed or made meanwhile. Load the lists and try again.",
+        record: operation.record)
+    case .waiting, nil:
+      throw SyncError(
+        .protocolViolation, "The server did not answer the operation.", record: operation.record)
+    }
+  }
+}
+
+extension SyncedStore {
+  /// Returns the lists that the file has. One scan of them.
+  func storedLists() throws -> [UserList] {
+    try store.read { transaction in
+      try UnknownTypes.records(of: UserList.typeName, in: transaction).map(UserList.init).sorted {
+        ($0.name, $0.id) < ($1.name, $1.id)
+      }
+    }
+  }
+}

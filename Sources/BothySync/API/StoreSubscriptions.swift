@@ -1,0 +1,62 @@
+import BothyStore
+
+/// The parts of the space that this device keeps in agreement with the server: `store.subscriptions`.
+///
+/// ```swift
+/// try await store.subscriptions.add(.container("trips/oslo"))
+/// await store.sync()
+/// ```
+public struct StoreSubscriptions: Sendable {
+  let synced: SyncedStore
+
+  /// The scopes that a sync pulls.
+  public var current: [SyncScope] { synced.followedScopes }
+
+  /// Adds a scope. Its records come with the next sync, which `run()` starts at once. One transaction.
+  public func add(_ scope: SyncScope) async throws {
+    let current = current
+    guard !current.contains(scope) else { return }
+    try await set(current + [scope])
+  }
+
+  /// Removes a scope and its records. Records with pending changes stay until these are sent. One transaction with a scan
+  /// of the tables. Returns the number of deleted local records.
+  @discardableResult
+  public func remove(_ scope: SyncScope) async throws -> Int { try await set(current.filter { $0 != scope }) }
+
+  /// Replaces all subscriptions. A store that is opened again with other `SyncOptions.pullScopes` than before follows those,
+  /// so an app that changes its subscriptions passes the present ones when it opens the store.
+  ///
+  /// Local records outside of all scopes are deleted at once, and those with pending changes once these are sent. New
+  /// scopes come with the next sync. Records outside of all scopes can still be written and sent. Waits for a running
+  /// sync. One transaction with a scan of the tables, and no request. Throws `StoreError`. Returns the number of deleted
+  /// local records.
+  @discardableResult
+  public func set(_ scopes: [SyncScope]) async throws -> Int { try await synced.follow(scopes) }
+
+  /// Returns true if the scope was downloaded in full. One scan of the scopes.
+  public func isComplete(_ scope: SyncScope) async throws -> Bool {
+    try await statuses().contains { $0.scope.contains(scope) && $0.isComplete }
+  }
+
+  /// Returns the progress of each scope of which a pull has begun. One scan of the scopes.
+  public func statuses() async throws -> [ContainerStatus] {
+    try await FileWork.run { try synced.containers() }
+  }
+
+  /// Returns the containers with pending changes, by name. Looks at each pending change, and makes no request.
+  ///
+  /// - Parameter age: adds the subscribed containers that were not pulled for this long.
+  public func containersNeedingSync(notPulledFor age: Duration? = nil) async throws -> [String] {
+    try await FileWork.run { try synced.containersNeedingSync(notPulledFor: age) }
+  }
+
+  /// Returns whether a container is being synced: the present value, then each later one. It turns false before the
+  /// sync's report is delivered.
+  public func isSyncing(_ container: String) -> AsyncStream<Bool> { synced.isSyncing(container) }
+}
+
+extension SyncedStore {
+  /// The parts of the space that this device keeps in agreement with the server.
+  public var subscriptions: StoreSubscriptions { StoreSubscriptions(synced: self) }
+}

@@ -1,0 +1,61 @@
+public import BothyStore
+
+/// What of the server is believed to be within reach, and questions that only it can answer.
+extension SyncedStore {
+  /// Whether the server is believed to be reachable. No call is made.
+  public var reachabilityHint: ReachabilityHint { belief.hint(at: clock.now()) }
+
+  /// Whether records of a type can be written now: the present answer, then each different one. Always true for
+  /// types that can be written offline; for those written on the server only, false while the server is believed to
+  /// be out of reach. For a screen to disable what would fail; a write tries all the same.
+  public func availability(of type: String) -> AsyncStream<Bool> {
+    let isRemoteOnly = type == UserList.typeName || store.schema[type]?.writeMode == .remoteOnly
+    return AsyncStream { continuation in
+      guard isRemoteOnly else {
+        continuation.yield(true)
+        continuation.finish()
+        return
+      }
+      let task = Task { [belief] in
+        var last: Bool?
+        for await status in belief.values() where last != (status != .notReachable) {
+          last = status != .notReachable
+          continuation.yield(status != .notReachable)
+        }
+        continuation.finish()
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  /// The same for an entity type.
+  public func availability<E: Entity>(of type: E.Type) -> AsyncStream<Bool> { availability(of: E.typeName) }
+
+  /// Asks the server alone, and keeps nothing of the answer here unless told to: for what only the server can find,
+  /// such as people to befriend. What is pending here shows in the answer as everywhere.
+  ///
+  /// Cost: one round trip for each thousand records. Throws `SyncError` `.requiresNetwork` without an answer.
+  public func search<E: Entity>(_ query: RecordQuery<E>, keepsResults: Bool = false) async throws
+    -> FetchResult<E>
+  {
+    try await searching {
+      try await fetchResult(
+        query, options: RequestOptions(readPolicy: .remote, cacheResults: keepsResults))
+    }
+  }
+
+  /// The same for any type of the schema.
+  public func search(_ query: AnyQuery, keepsResults: Bool = false) async throws -> FetchResult<AnyRecord> {
+    try await searching {
+      try await fetchResult(
+        query, options: RequestOptions(readPolicy: .remote, cacheResults: keepsResults))
+    }
+  }
+
+  private func searching<Value>(_ fetch: () async throws -> Value) async throws -> Value {
+    do { return try await fetch() } catch let error as SyncError where error.code == .unreachable {
+      throw SyncError(
+        .requiresNetwork, "Only the server can answer this, and it can't be reached.", underlying: error)
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import BothyStore
+import GRDB
+
+/// The blocking forms of what groups offer, for the module itself, the tool and tests.
+extension SyncedStore {
+  /// How much is waiting to be sent. One scan of the outbox.
+  package func pendingCounts() throws -> Outbox.Counts { try store.read { try OutboxQueue.counts(in: $0) } }
+
+  /// All pending work, by type and id, at most `limit` entries. Reads each with its base. Of a record that several
+  /// transactions changed it has the first, which is sent first.
+  package func outboxEntries(limit: Int? = nil) throws -> [Outbox.Entry] {
+    try store.read { try OutboxQueue.entries(limit: limit ?? -1, in: $0) }
+  }
+
+  /// The pending work that comes after a record, by type and id: so a long outbox is read page by page.
+  package func outboxEntries(after record: RecordID?, limit: Int) throws -> [Outbox.Entry] {
+    guard let record else { return try outboxEntries(limit: limit) }
+    return try store.read {
+      try OutboxQueue.entries(
+        where: "(type, id) > (?, ?)", [.text(record.type), .text(record.id)], limit: limit, in: $0)
+    }
+  }
+
+  /// The pending work of one record; nil when there is none.
+  package func pendingEntry(_ id: RecordID) throws -> Outbox.Entry? {
+    try store.read { try OutboxQueue.entry(id, in: $0) }
+  }
+
+  /// Whether syncing is paused by the word of the file, whichever process wrote it.
+  package func isPausedInFile() throws -> Bool {
+    try store.read { try SyncValues.value("paused", in: $0) != nil }
+  }
+
+  /// The process that says it syncs this file; nil when none does. One look-up.
+  package func leaseHolder() throws -> LeaseHolder? {
+    let now = clock.now()
+    return try store.read { try SyncLease.holder(at: now, in: $0) }
+  }
+
+  /// The pending work that the server has refused, with its reasons, and what was written together with it and
+  /// waits therefore. One scan of the outbox.
+  package func inbox() throws -> [Outbox.Entry] {
+    try store.read { try OutboxQueue.entries(where: OutboxQueue.isRefused, in: $0) }
+  }
+
+  /// The first of the inbox, by type and id, and how many there are. Two scans of the outbox.
+  package func inbox(limit: Int) throws -> (entries: [Outbox.Entry], total: Int) {
+    try store.read {
+      (
+        try OutboxQueue.entries(where: OutboxQueue.isRefused, limit: limit, in: $0),
+        try OutboxQueue.count(where: OutboxQueue.isRefused, in: $0)
+      )
+    }
+  }
+
+  /// How much is pending in each container. One scan of the outbox.
+  package func pendingByContainer() throws -> [String: Int] {
+    try store.read { try OutboxQueue.countsByContainer(in: $0) }
+  }
+
+  /// Returns where a record stands towards the server. One look-up, and another for the changes written together with it.
+  package func state(of id: RecordID) throws -> RecordState {
+    try store.read { try OutboxQueue.state(of: id, in: $0) }
+  }
+
+  /// Whether a record has changes that the server does not have yet. False for unknown ids. One look-up.
+  package func isPending(_ id: RecordID) throws -> Bool {
+    try store.read { try OutboxQueue.mark(id, in: $0) != nil }
+  }
+
+  /// Decides about a pending entry, and about what was written together with it. One transaction. False, with
+  /// nothing changed, when the record was edited since `revision`. Throws `SyncError` `.notPending` when nothing is
+  /// pending.
+  @discardableResult
+  package func resolve(_ id: RecordID, _ resolution: Outbox.Decision, revision: Int64? = nil) throws -> Bool {
+    let done = try store.write(origin: .remote) { transaction in
+      let now = clock.now()
+      let done = try InboxDecision.apply(resolution, to: id, revision: revision, at: now, in: transaction)
+      try Journal.trim(to: configuration.journal, at: now, in: transaction)
+      return done
+    }
+    if resolution == .retry { engine.ask() }
+    return done
+  }
+
+  /// Decides about failures that a report told of, also after a relaunch: each that is still as it was refused. One
+  /// transaction. Returns the records decided about; one that was edited since, or that is not pending any more, is
+  /// left as it is.
+  @discardableResult
+  package func resolve(_ failures: [SyncFailure], _ resolution: Outbox.Decision) throws -> [RecordID] {
+    let decided = try store.write(origin: .remote) { transaction in
+      var decided: [RecordID] = []
+      for failure in failures where try OutboxQueue.mark(failure.record, in: transaction) != nil {
+        if try InboxDecision.apply(
+          resolution, to: failure.record, revision: failure.revision, at: clock.now(), in: transaction)
+        {
+          decided.append(failure.record)
+        }
+      }
+      try Journal.trim(to: configuration.journal, at: clock.now(), in: transaction)
+      return decided
+    }
+    if resolution == .retry { engine.ask() }
+    return decided
+  }
+
+  /// Lets a draft be sent; what is no draft stays as it is. One transaction.
+  package func release(_ id: RecordID) throws { try release([id]) }
+
+  /// Lets drafts be sent. One transaction.
+  package func release(_ drafts: [RecordID]) throws {
+    try store.write(origin: .remote) { transaction in
+      for id in drafts where try OutboxQueue.release(id, in: transaction) { transaction.touchBookkeeping() }
+    }
+    engine.ask()
+  }
+
+  /// Where each scope was pulled to; a scope is there once a pull of it was begun.
+  package func containers() throws -> [ContainerStatus] {
+    try store.read { transaction in
+      try PullState.all(in: transaction).map {
+        ContainerStatus(
+          scope: $0.scope, cursor: $0.cursor, isComplete: $0.isComplete, isFilling: $0.staged != nil,
+          pulledAt: engine.pass.heard.time(of: $0))
+      }
+    }
+  }
+
+  /// The digest of what is here, pending changes included. Reads every record of the scope.
+  package func digest(_ scope: SyncScope = .everything) throws -> ScopeDigest {
+    try store.read { transaction in
+      var sum = DigestSum()
+      let names = transaction.catalog.wireNames
+      for table in transaction.catalog.tables where table.schema.isSynced {
+        let select = try PreparedStatement(table.selectSQL, in: transaction.database)
+        defer { select.reset() }
+        while try select.step() {
+          let row = try StoredRow(from: select, table)
+          guard scope.contains(row.container ?? table.schema.name) else { continue }
+          let id = RecordID(type: table.schema.name, id: select.text(at: 0) ?? "")
+          sum.add(names.wire(id), fields: names.wire(table.document(row).bytes, of: id.type))
+        }
+      }
+      try UnknownTypes.forEach(in: transaction) { record in
+        if scope.contains(record.container) { sum.add(names.wire(record.id), fields: record.fields.bytes) }
+      }
+      return sum.digest(of: scope)
+    }
+  }
+}

@@ -1,0 +1,165 @@
+public import BothyStore
+
+/// Removing records from this device without telling the server. What is pending stays and is listed, unless
+/// `includingPending`; then its entries go too, and nothing of it is ever sent. The next sync asks for what was removed,
+/// and for nothing else: one round trip more for each five hundred records of a type.
+extension SyncedStore {
+  /// Removes one record. One that is not here is nothing to remove. One transaction.
+  @discardableResult
+  package func purge(_ id: RecordID, includingPending: Bool = false) throws -> PurgeResult {
+    try purge([id], includingPending: includingPending)
+  }
+
+  /// Removes these records. One transaction.
+  @discardableResult
+  package func purge(_ ids: [RecordID], includingPending: Bool = false) throws -> PurgeResult {
+    try purging { purge in
+      for id in ids { try purge.remove(id, includingPending) }
+    }
+  }
+
+  /// Removes the records with the ids of these values. One transaction.
+  @discardableResult
+  package func purge<E: Entity>(_ entities: [E], includingPending: Bool = false) throws -> PurgeResult {
+    try purge(entities.map { RecordID(E.self, id: $0.id) }, includingPending: includingPending)
+  }
+
+  /// Removes every record of a type, and of no other. One transaction.
+  @discardableResult
+  package func purge(type: String, includingPending: Bool = false) throws -> PurgeResult {
+    try purging { try $0.removeAll(of: $0.transaction.catalog.table(type), includingPending) }
+  }
+
+  /// Removes the records of a container and those below it. The next sync pulls that container anew, and no other. One
+  /// transaction.
+  @discardableResult
+  package func purge(container: String, includingPending: Bool = false) throws -> PurgeResult {
+    try purging { try $0.removeAll(in: container, includingPending) }
+  }
+
+  /// Removes every synced record, and the next sync brings everything; with `includingPending` the log of past syncs and the journal go too. One transaction.
+  @discardableResult
+  package func purge(includingPending: Bool = false) throws -> PurgeResult {
+    try purging { purge in
+      for table in purge.transaction.catalog.tables where table.schema.isSynced {
+        try purge.removeAll(of: table, includingPending)
+      }
+      for table in purge.transaction.catalog.tables where table.schema.isSynced && includingPending {
+        // What was undone because it had been written together with one of a later type.
+        try purge.removeAll(of: table, true)
+      }
+      try UnknownTypes.clear(.everything, in: purge.transaction)
+      try purge.forgetAll()
+      guard includingPending else { return }
+      try SyncLog.clear(in: purge.transaction)
+      try Journal.clear(in: purge.transaction)
+    }
+  }
+
+  private func purging(_ body: (inout Purge) throws -> Void) throws -> PurgeResult {
+    try store.write(origin: .remote) { transaction in
+      var purge = Purge(transaction: transaction)
+      try body(&purge)
+      try purge.finish()
+      return purge.result
+    }
+  }
+}
+
+/// One removal, inside its transaction.
+private struct Purge {
+  let transaction: WriteTransaction
+  var result = PurgeResult()
+  /// The records that the server may have, with their containers.
+  private var unknown: [(record: RecordID, container: String?)] = []
+
+  private static let rowless = "type = ? AND (kind = 2 OR awaited IS NOT NULL)"
+
+  init(transaction: WriteTransaction) { self.transaction = transaction }
+
+  mutating func remove(_ id: RecordID, _ includingPending: Bool) throws {
+    let table = try transaction.catalog.table(id.type)
+    guard table.schema.isSynced else { return }
+    try Journal.forgetContent(of: id, in: transaction)
+    let entry = try OutboxQueue.entry(id, in: transaction)
+    let container = try entry?.container ?? transaction.row(table, id: id.id)?.container
+    if entry != nil {
+      guard includingPending else { return result.kept.append(id) }
+      try OutboxQueue.forget(id, in: transaction) { entry in
+        var row = Journal.Row(entry, .withdrawn, .purged)
+        if entry.record != id {
+          let table = try transaction.catalog.table(entry.record.type)
+          row.loss = try Journal.Loss(
+            entry, OutboxQueue.local(entry, table, in: transaction), table, now: entry.told)
+        }
+        return try Journal.note(row, in: transaction)
+      }
+    }
+    let isRemoved = try transaction.evict(table, id: id.id)
+    if isRemoved { result.removed += 1 }
+    // A deletion that is not sent after all, too.
+    if isRemoved || entry != nil { unknown.append((id, container)) }
+  }
+
+  mutating func removeAll(of table: TypeTable, _ includingPending: Bool) throws {
+    let type = table.schema.name
+    for id in try transaction.ids(AnyQuery(type)) {
+      try remove(RecordID(type: type, id: id), includingPending)
+    }
+    // What is left are deletions and what is hidden, which have no row.
+    for entry in try OutboxQueue.entries(where: Self.rowless, [.text(type)], in: transaction) {
+      try remove(entry.record, includingPending)
+    }
+    // What was undone because it had been written together with one of these.
+    if includingPending {
+      for id in try transaction.ids(AnyQuery(type)) { try remove(RecordID(type: type, id: id), true) }
+    }
+  }
+
+  mutating func removeAll(in container: String, _ includingPending: Bool) throws {
+    let scope = SyncScope(container: container, includesChildren: true)
+    for table in transaction.catalog.tables where table.schema.isSynced {
+      let type = table.schema.name
+      for id in try transaction.ids(AnyQuery(type, container: container, includesChildren: true)) {
+        try remove(RecordID(type: type, id: id), includingPending)
+      }
+      for entry in try OutboxQueue.entries(where: Self.rowless, [.text(type)], in: transaction)
+      where try scope.contains(OutboxQueue.container(of: entry, in: transaction)) {
+        try remove(entry.record, includingPending)
+      }
+    }
+    try UnknownTypes.clear(scope, in: transaction)
+    try forget(scope)
+  }
+
+  /// The next pull brings the scope as a whole, and what it lies in as before.
+  private mutating func forget(_ scope: SyncScope) throws {
+    unknown.removeAll { scope.contains($0.container ?? $0.record.type) }
+    try Coverage.forget(in: scope, in: transaction)
+    let states = try PullState.all(in: transaction)
+    for state in states where scope.contains(state.scope) {
+      try PullState.reset(state.scope, isComplete: false, in: transaction)
+    }
+    if states.contains(where: { !scope.contains($0.scope) && $0.scope.overlaps(scope) }) {
+      try Refetch.mark(container: scope.container, in: transaction)
+    }
+  }
+
+  mutating func forgetAll() throws { try forget(.everything) }
+
+  /// What was removed, or not deleted after all, is still on the server: the next sync asks for it.
+  func finish() throws {
+    for (record, container) in unknown {
+      try Coverage.forget(record.type, in: container ?? record.type, in: transaction)
+      try Refetch.mark(record, in: container, in: transaction)
+    }
+  }
+}
+
+/// What a purge did.
+public struct PurgeResult: Sendable, Hashable {
+  /// How many records went.
+  public var removed = 0
+  /// Records left alone because they have pending work.
+  public var kept: [RecordID] = []
+}

@@ -1,0 +1,226 @@
+public import BothyStore
+
+/// Following references, from here and from the server.
+extension SyncedStore {
+  /// The record that a reference names, by the fetch policy of `options`, else the configured one.
+  ///
+  /// Throws `SyncError` `.relatedRecordUnavailable`, naming it, when it is not here and could not be had; the record
+  /// that refers to it stays readable.
+  public func resolve<Target: Entity>(
+    _ reference: Reference<Target>, options: RequestOptions = RequestOptions()
+  ) async throws -> Target {
+    guard let target = try await resolve([reference], options: options).first else {
+      throw Self.unavailable(reference.recordID, nil)
+    }
+    return target
+  }
+
+  /// The records that a list of references names, in its order. One round trip for each thousand, where the policy
+  /// asks the server at all. Throws as for one reference.
+  public func resolve<Target: Entity>(
+    _ references: [Reference<Target>], options: RequestOptions = RequestOptions()
+  ) async throws -> [Target] {
+    try await resolve(references.map(\.recordID), options: options).map { try $0.entity(Target.self) }
+  }
+
+  /// The records with these ids, of any types, in the order given. One round trip for each type and thousand. Throws
+  /// `SyncError` `.relatedRecordUnavailable` for the first that can't be had.
+  public func resolve(_ ids: [RecordID], options: RequestOptions = RequestOptions()) async throws
+    -> [AnyRecord]
+  {
+    var cause: SyncError?
+    do { try await bring(ids, options) } catch let error as SyncError where error.code == .unreachable {
+      if (options.readPolicy ?? readPolicy) == .remote { throw error }
+      cause = error
+    }
+    let reason = cause
+    return try await store.read { transaction in
+      try ids.map { id in
+        guard let record = try transaction.record(id) else { throw Self.unavailable(id, reason) }
+        return record
+      }
+    }
+  }
+
+  private static func unavailable(_ id: RecordID, _ cause: SyncError?) -> SyncError {
+    let why = cause.map { " \($0.message)" } ?? " It may have been deleted, or may not be yours to see."
+    return SyncError(
+      .relatedRecordUnavailable, "\(id) is not on this device and could not be fetched.\(why)", record: id,
+      underlying: cause)
+  }
+
+  /// Asks the server for those of the ids that the policy wants asked for. What is pending here is never replaced.
+  private func bring(_ ids: [RecordID], _ options: RequestOptions) async throws {
+    for (type, ofType) in Dictionary(grouping: ids, by: \.type).sorted(by: { $0.key < $1.key }) {
+      let wanted = Set(ofType.map(\.id))
+      let missing: Set<String>
+      switch try policy(for: type, options, configuration) {
+      case .local: missing = []
+      case .localThenRemote:
+        engine.ask()
+        missing = []
+      case .remote, .remoteElseLocal: missing = wanted
+      case .syncThenLocal:
+        await sync(.both, container: type, ifRunning: .join)
+        missing = try await absent(wanted, type)
+      case .localElseRemote: missing = try await absent(wanted, type)
+      }
+      guard !missing.isEmpty else { continue }
+      let query = AnyQuery(type, where: .oneOf(field: "id", missing.sorted().map { .text($0) }))
+      let found: NetworkAnswer
+      do { found = try await ask(query) } catch { throw SyncError(error) }
+      try await catchUp(with: found.records)
+      try await take(found.records)
+    }
+  }
+
+  /// Which ids are neither here nor deleted here.
+  private func absent(_ ids: Set<String>, _ type: String) async throws -> Set<String> {
+    try await store.read { transaction in
+      try ids.filter { id in
+        let record = RecordID(type: type, id: id)
+        let mark = try OutboxQueue.mark(record, in: transaction)
+        return try !transaction.exists(record) && (mark == nil || mark?.isHidden == true)
+      }
+    }
+  }
+
+  // MARK: ahead of need
+
+  /// The most steps that a prefetch follows.
+  public static var prefetchDepthLimit: Int { 3 }
+
+  /// Downloads the records of a query and the records that they refer to, for use without a network.
+  ///
+  /// Uses the read policy in force, or `.remoteElseLocal` if that is `.local`. Costs one fetch, then one round trip for each
+  /// step, type and thousand records that are missing. Only the first step's records are requested again if they are on this
+  /// device. Pending changes are never replaced.
+  ///
+  /// - Parameters:
+  ///   - paths: the references to follow; none stands for every reference field of whatever is reached.
+  ///   - depth: how many steps of them, at most `prefetchDepthLimit`.
+  /// - Returns: how much was reached, and what could not be had: under `.local`, what is not here.
+  /// - Throws: `StoreError` `.invalidQuery` for a path that is none or too long, `SyncError`.
+  @discardableResult
+  public func prefetch(
+    _ query: AnyQuery, including paths: [ReferencePath] = [], depth: Int = SyncedStore.prefetchDepthLimit,
+    options: RequestOptions = RequestOptions()
+  ) async throws -> Prefetch {
+    let limit = Self.prefetchDepthLimit
+    guard (0...limit).contains(depth), paths.allSatisfy({ $0.steps.count <= limit }) else {
+      throw StoreError(.invalidQuery, "A prefetch follows at most \(limit) steps of references.")
+    }
+    var options = options
+    let policy = options.readPolicy ?? readPolicy
+    options.readPolicy = policy == .local && options.readPolicy == nil ? .remoteElseLocal : policy
+    let first = try await fetchResult(query, options: options).records
+    var prefetch = Prefetch(records: Set(first.map(\.recordID)))
+    if paths.isEmpty {
+      try await follow(first, depth, options, &prefetch)
+    } else {
+      for path in paths { try await follow(first, path.steps.prefix(depth), options, &prefetch) }
+    }
+    return prefetch
+  }
+
+  /// Downloads records of a known type and the records that they refer to, like `prefetch` with an `AnyQuery`.
+  @discardableResult
+  public func prefetch<E: Entity>(
+    _ query: RecordQuery<E>, including paths: [ReferencePath] = [],
+    depth: Int = SyncedStore.prefetchDepthLimit,
+    options: RequestOptions = RequestOptions()
+  ) async throws -> Prefetch {
+    try await prefetch(query.recordQuery, including: paths, depth: depth, options: options)
+  }
+
+  private func follow(
+    _ start: [AnyRecord], _ depth: Int, _ options: RequestOptions, _ prefetch: inout Prefetch
+  ) async throws {
+    var reached = start
+    for _ in 0..<depth {
+      var targets: [RecordID] = []
+      for record in reached {
+        for field in store.schema[record.type]?.fields ?? [] {
+          targets += Self.targets(of: record, field)
+        }
+      }
+      reached = try await records(targets.filter { !prefetch.records.contains($0) }, options, &prefetch)
+      if reached.isEmpty { return }
+    }
+  }
+
+  private func follow(
+    _ start: [AnyRecord], _ steps: ArraySlice<ReferencePath.Step>, _ options: RequestOptions,
+    _ prefetch: inout Prefetch
+  ) async throws {
+    var reached = start
+    for step in steps {
+      switch step {
+      case .field(let name):
+        var targets: [RecordID] = []
+        for record in reached {
+          guard let field = store.schema[record.type]?[name], field.kind.target != nil else {
+            throw StoreError(.invalidQuery, "\(record.type).\(name) is no reference and can't be followed.")
+          }
+          targets += Self.targets(of: record, field)
+        }
+        reached = try await records(targets, options, &prefetch)
+      case .records(let type, let field):
+        let ids = Set(reached.map(\.id)).sorted()
+        guard !ids.isEmpty else { return }
+        reached = []
+        // Within what one condition may hold.
+        for start in stride(from: 0, to: ids.count, by: 500) {
+          let some = ids[start..<min(start + 500, ids.count)]
+          let condition = Self.refers(field, of: store.schema[type], to: some)
+          reached += try await fetchResult(AnyQuery(type, where: condition), options: options).records
+        }
+        prefetch.records.formUnion(reached.map(\.recordID))
+      }
+    }
+  }
+
+  private static func refers(_ field: String, of type: TypeSchema?, to ids: ArraySlice<String>) -> Condition {
+    if case .references? = type?[field]?.kind { return .or(ids.map { .includes(field: field, $0) }) }
+    return .oneOf(field: field, ids.map { .text($0) })
+  }
+
+  private static func targets(of record: AnyRecord, _ field: FieldSchema) -> [RecordID] {
+    guard let type = field.kind.target?.type else { return [] }
+    switch record[field.name] {
+    case .text(let id): return [RecordID(type: type, id: id)]
+    case .list(let ids): return ids.map { RecordID(type: type, id: $0) }
+    default: return []
+    }
+  }
+
+  /// Those of the records that can be had; the others are noted as missing.
+  private func records(
+    _ ids: [RecordID], _ options: RequestOptions, _ prefetch: inout Prefetch
+  ) async throws -> [AnyRecord] {
+    let wanted = Set(ids)
+    var own = options
+    // What is here already need not be asked for again, unless the call says so.
+    if own.readPolicy == nil || own.readPolicy == .remoteElseLocal { own.readPolicy = .localElseRemote }
+    do { try await bring(Array(wanted), own) } catch let error as SyncError where error.code == .unreachable {
+      if options.readPolicy == .remote { throw error }
+    }
+    let found = try await store.read { transaction in try wanted.compactMap { try transaction.record($0) } }
+    prefetch.records.formUnion(found.map(\.recordID))
+    prefetch.missing.formUnion(wanted.subtracting(found.map(\.recordID)))
+    return found
+  }
+}
+
+/// What a prefetch reached.
+public struct Prefetch: Sendable, Hashable {
+  /// What was reached and is here, the query's own records included.
+  public var records: Set<RecordID>
+  /// What is referred to and not here.
+  public var missing: Set<RecordID> = []
+
+  init(records: Set<RecordID>) { self.records = records }
+
+  /// Whether everything on the way is here.
+  public var isComplete: Bool { missing.isEmpty }
+}

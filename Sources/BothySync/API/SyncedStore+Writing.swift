@@ -1,0 +1,387 @@
+public import BothyStore
+import Logging
+
+/// Writing by policy.
+extension SyncedStore {
+  /// Saves a record, as `save(_:in:policy:)` does, by the options of one call.
+  ///
+  /// Once a save that asks the server first has begun it is carried through, whatever becomes of the task: one that is
+  /// cancelled gets the same receipt or error. Before that a cancelled task throws, and nothing is changed. A process that
+  /// ends meanwhile leaves the change to the next sync.
+  ///
+  /// Another change of the record that is made here meanwhile makes both pending. A rejection then waits in the inbox.
+  ///
+  /// A record with pending work is different under `.remoteThenLocal`: the change is added to that work, durable here,
+  /// and all of it is sent at once. A rejection is thrown, and waits in the inbox. A draft stays a draft.
+  @discardableResult
+  public func save<E: Entity>(
+    _ entity: E, in container: String? = nil, options: RequestOptions
+  ) async throws -> SaveReceipt<E> {
+    try await write(entity, in: container, options, exists: nil) { try $0.save(entity, in: container) }
+  }
+
+  /// Writes a record by the write policy.
+  ///
+  /// - Parameters:
+  ///   - exists: True for a record that has to be on this device, false for one that must not be.
+  ///   - local: The write in the local file, where that comes first.
+  func write<E: Entity>(
+    _ entity: E, in container: String?, _ options: RequestOptions, exists: Bool?,
+    _ local: @escaping @Sendable (WriteTransaction) throws -> Void
+  ) async throws -> SaveReceipt<E> {
+    var record = AnyRecord(entity)
+    record.container = container ?? E.typeName
+    // A field that the entity has no value in is cleared, as a local save clears it.
+    for field in E.schema.fields where record.fields[field.name] == nil { record.fields[field.name] = .null }
+    let change = LocalChange.save(record, in: container)
+    let options = begun(options)
+    let policy = try policy(options, E.typeName)
+    switch policy {
+    case .localThenRemote, .local, .draft:
+      return try await engine.locks.withWrite(record.container) {
+        try await keep(change, options) { transaction in
+          try local(transaction)
+          try self.hold(change.id, options, in: transaction)
+        }
+        .typed(E.self, sent: entity)
+      }
+    case .remoteThenLocal, .remote:
+      if let exists, try await store.read({ try $0.exists(change.id) }) != exists {
+        throw exists ? WriteTransaction.notFound(change.id) : WriteTransaction.alreadyExists(change.id)
+      }
+      return try await networkFirst(change, keepsLocally: policy == .remoteThenLocal, options)
+        .typed(E.self, sent: entity)
+    }
+  }
+
+  /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given. Costs and throws
+  /// as for an entity.
+  @discardableResult
+  public func save(_ record: AnyRecord, options: RequestOptions = RequestOptions()) async throws
+    -> SaveReceipt<AnyRecord>
+  {
+    try await perform(.save(record, in: nil), options)
+  }
+
+  /// Moves a record to another container, by the save policy. A device that follows only the container it was in
+  /// loses it with its next pull; so does this one once the server has acknowledged the move, if it follows
+  /// containers and not that one. Throws `StoreError` `.notFound`.
+  @discardableResult
+  public func move(
+    _ id: RecordID, to container: String, options: RequestOptions = RequestOptions()
+  ) async throws -> SaveReceipt<AnyRecord> {
+    try await perform(.move(id, to: container), options)
+  }
+
+  /// Deletes a record. Of one that is not on this device only the server can know: network policies ask it, the others
+  /// throw `StoreError` `.notFound`, unless `options.assumesRemote` has the deletion sent by the next sync. Costs and
+  /// throws as `save` beside that.
+  @discardableResult
+  public func delete(_ id: RecordID, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt<
+    AnyRecord
+  > {
+    try await perform(.delete(id), options)
+  }
+
+  /// Deletes a record by its type and id, like `delete(_:options:)`.
+  @discardableResult
+  public func delete<E: Entity>(
+    _ type: E.Type, id: String, options: RequestOptions
+  ) async throws -> SaveReceipt<E> {
+    try await delete(RecordID(E.self, id: id), options: options).typed(E.self)
+  }
+
+  @discardableResult
+  func perform(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt<AnyRecord> {
+    let options = begun(options)
+    switch try policy(options, change.id.type) {
+    case .localThenRemote, .local, .draft:
+      return try await engine.locks.withWrite(container(of: change)) {
+        try await keep(change, options) { try self.make(change, options, in: $0) }
+      }
+    case .remoteThenLocal: return try await networkFirst(change, keepsLocally: true, options)
+    case .remote: return try await networkFirst(change, keepsLocally: false, options)
+    }
+  }
+
+  /// Makes a change here, for a later sync to send.
+  func make(_ change: LocalChange, _ options: RequestOptions, in transaction: WriteTransaction) throws {
+    try OutboxQueue.revealMissing(change.id, in: transaction)
+    if change.isDeletion, try !OutboxQueue.knows(change.id, in: transaction) {
+      guard options.assumesRemote else {
+        throw StoreError(
+          .notFound,
+          "There is no \(change.id) on this device to delete. If the server has it, use a network policy or "
+            + "assumesRemote.")
+      }
+      return try OutboxQueue.assumeDeleted(change.id, at: clock.correctedNow(), in: transaction)
+    }
+    try change.apply(in: transaction)
+    try hold(change.id, options, in: transaction)
+  }
+
+  /// Runs the local write of a change; where the store fails, the configuration says whether the server is tried.
+  private func keep(
+    _ change: LocalChange, _ options: RequestOptions,
+    _ write: @escaping @Sendable (WriteTransaction) throws -> Void
+  ) async throws -> SaveReceipt<AnyRecord> {
+    do {
+      let receipt = try await store.write { transaction in
+        try write(transaction)
+        return try self.receipt(writing: change.id, in: transaction)
+      }
+      askAfterSave(options)
+      return receipt
+    } catch let error as StoreError
+      where error.isLocalFailure && configuration.localFailure == .tryRemote && options.writePolicy != .draft
+    {
+      configuration.logger.warning(
+        "A save could not be stored here; it is tried on the server.", metadata: ["error": "\(error)"])
+      return try await savedOnServerAlone(change)
+    }
+  }
+
+  private func savedOnServerAlone(_ change: LocalChange) async throws -> SaveReceipt<AnyRecord> {
+    let outcome = try await StorelessWrite(pass: engine.pass, change: change).run()
+    return SaveReceipt(
+      record: change.id, state: outcome, store: self, revision: nil, isStoredHere: false)
+  }
+
+  /// Runs a transaction whose changes are drafts, and returns the records. Single pending changes of these records become
+  /// drafts with them. Earlier transactions that changed them are sent.
+  @discardableResult
+  package func writeDraft(_ body: @escaping @Sendable (WriteTransaction) throws -> Void) async throws
+    -> [RecordID]
+  {
+    try await store.write { try Self.drafting($0, body).records }
+  }
+
+  private static func drafting<Result>(
+    _ transaction: WriteTransaction, _ body: (WriteTransaction) throws -> Result
+  ) throws -> (result: Result, records: [RecordID]) {
+    transaction.drafts = []
+    let result = try body(transaction)
+    try transaction.flush()
+    return (result, transaction.drafts ?? [])
+  }
+
+  /// Makes the change a draft, in the transaction that makes it.
+  private func hold(_ id: RecordID, _ options: RequestOptions, in transaction: WriteTransaction) throws {
+    guard options.writePolicy == .draft else { return }
+    try transaction.flush()
+    try OutboxQueue.hold(id, in: transaction)
+  }
+
+  /// The options for all of a call that begins now, whatever policy is set meanwhile.
+  func begun(_ options: RequestOptions) -> RequestOptions {
+    // Without a cache every write goes to the server; only a call that asks for the cache itself is refused.
+    guard options.writePolicy == nil, configuration.cache == .enabled else { return options }
+    var options = options
+    options.writePolicy = writePolicy
+    return options
+  }
+
+  /// Types that are written on the server only follow `.remoteThenLocal`, and are never queued.
+  func policy(_ options: RequestOptions, _ type: String) throws -> WritePolicy {
+    let table = try store.catalog.table(type)
+    if configuration.cache == .disabled && table.schema.isSynced {
+      if [.local, .draft].contains(options.writePolicy) { throw SyncError.cacheDisabled }
+      return .remote
+    }
+    if table.schema.writeMode == .remoteOnly { return .remoteThenLocal }
+    return table.schema.isSynced ? options.writePolicy ?? writePolicy : .local
+  }
+
+  func askAfterSave(_ options: RequestOptions) {
+    if (options.writePolicy ?? writePolicy) == .localThenRemote && configuration.triggers.contains(.save) {
+      engine.ask()
+    }
+  }
+
+  /// The container that a change counts as a write in.
+  private func container(of change: LocalChange) -> String {
+    switch change {
+    case .save(let record, let container): container ?? record.container
+    case .persist(let record, _, _): record.container
+    case .move(_, let container): container
+    // Unreadable: the change itself will say why.
+    case .delete(let id), .share(let id, _, _): (try? store.record(id))?.container ?? id.type
+    }
+  }
+
+  // MARK: network first
+
+  private func networkFirst(
+    _ change: LocalChange, keepsLocally: Bool, _ options: RequestOptions
+  ) async throws -> SaveReceipt<AnyRecord> {
+    let isRemoteOnly = store.schema[change.id.type]?.writeMode == .remoteOnly
+    let isKept = keepsLocally && (options.cacheResults ?? true)
+    let save = OnlineSave(
+      change, in: self,
+      keeping: configuration.cache == .disabled ? .uncached : isKept ? .here : .thereAlone,
+      isQueued: keepsLocally && !isRemoteOnly)
+    switch try await engine.locks.withWrite(container(of: change), { try await save.run() }) {
+    case .settled(let receipt):
+      if receipt.known == .pending { askAfterSave(options) }
+      return receipt
+    case .pending(let change):
+      guard keepsLocally else { throw SyncError.pendingChanges(change.id) }
+      return try await overPending(change, options)
+    case .unreachable(let error):
+      guard isRemoteOnly else { throw error }
+      throw SyncError(
+        .requiresNetwork, "\(change.id.type) is written on the server only, and it can't be reached.",
+        record: change.id, underlying: error)
+    }
+  }
+
+  /// Makes a change on top of what is pending of the record, durable here, and sends all of that at once, with what was
+  /// written together with it. What does not reach the server stays pending, and a draft stays a draft.
+  private func overPending(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt<
+    AnyRecord
+  > {
+    let receipt = try await engine.locks.withWrite(container(of: change)) {
+      try await keep(change, options) { try self.make(change, options, in: $0) }
+    }
+    guard let revision = receipt.revision, receipt.known != .draft else { return receipt }
+    _ = await engine.sync(
+      SyncPass.Request(scope: .push, pulls: [], records: [change.id], ignoresRetryTimes: true))
+    guard let outcome = try outcome(of: change.id, revision) else { return receipt }
+    if case .rejected(let rejection) = outcome {
+      throw SyncError(
+        rejection.code == Rejection.mergeFailed ? .conflict : .rejected,
+        rejection.message + " The change waits in the inbox.", record: change.id, rejection: rejection)
+    }
+    return SaveReceipt(record: change.id, state: outcome, store: self, revision: revision)
+  }
+}
+
+extension SyncError {
+  static func pendingChanges(_ id: RecordID) -> SyncError {
+    SyncError(
+      .pendingChanges, "\(id) has changes that the server does not have yet. Sync first.", record: id)
+  }
+}
+
+/// How the server treats the changes of one transaction.
+public enum WriteGrouping: Sendable, Hashable {
+  /// Each record by itself. A rejected one delays no other.
+  case independent
+  /// All of them or none. If one record is rejected, or the server's version of it is kept, the others do the same.
+  case atomic
+}
+
+/// Writing several records in one transaction.
+extension SyncedStore {
+  /// Runs a block in one transaction of the local file, and sends its changes by the write policy; `nil` means the one in
+  /// force.
+  ///
+  /// Under `.atomic` the changes stay together, also after a relaunch and when one of its records is decided about. Any
+  /// number of such transactions can wait. They are sent in the order of writing. If one is rejected, later ones continue
+  /// without it, or wait if they build on it.
+  ///
+  /// ```swift
+  /// try await store.write(.atomic) { transaction in
+  ///   try transaction.update(Account.self, id: "ann") { $0.pence -= 500 }
+  ///   try transaction.update(Account.self, id: "ben") { $0.pence += 500 }
+  /// }
+  /// ```
+  ///
+  /// Does not run on the caller's executor. Under the policies that send first it returns when the server was asked for the
+  /// changes, which are durable here before; the outbox has those that were rejected or not answered. Throws what `body`
+  /// throws, `StoreError`, and `SyncError` `.tooManyTogether` for more records than `SyncOptions.groupLimit` under
+  /// `.atomic`; then nothing is changed.
+  @discardableResult
+  public func write<Result: Sendable>(
+    _ grouping: WriteGrouping = .independent, policy: WritePolicy? = nil,
+    _ body: @escaping @Sendable (WriteTransaction) throws -> Result
+  ) async throws -> Result {
+    let options = begun(RequestOptions(writePolicy: policy))
+    let result = try await store.write { transaction in
+      guard options.writePolicy == .draft else { return try self.write(grouping, transaction, body) }
+      return try Self.drafting(transaction) { try self.write(grouping, $0, body) }.result
+    }
+    switch options.writePolicy {
+    case .remote, .remoteThenLocal: _ = await engine.push(nil)
+    case .local, .localThenRemote, .draft, nil: askAfterSave(options)
+    }
+    return result
+  }
+
+  /// The blocking form of `write(_:policy:_:)`, for tests and tools.
+  @discardableResult
+  package func write<Result>(
+    _ grouping: WriteGrouping = .independent, _ body: (WriteTransaction) throws -> Result
+  ) throws -> Result {
+    let options = begun(RequestOptions())
+    let result = try store.write { try self.write(grouping, $0, body) }
+    askAfterSave(options)
+    return result
+  }
+
+  private func write<Result>(
+    _ grouping: WriteGrouping, _ transaction: WriteTransaction, _ body: (WriteTransaction) throws -> Result
+  ) throws -> Result {
+    guard grouping == .atomic else { return try body(transaction) }
+    let group = UUIDv7.make()
+    transaction.group = group
+    let result = try body(transaction)
+    try transaction.flush()
+    let count = try OutboxQueue.memberCount(of: group, in: transaction)
+    let limit = configuration.groupLimit
+    guard count <= limit else {
+      throw SyncError(
+        .tooManyTogether,
+        "\(count) records would have to be sent together, and the limit is \(limit). Write fewer at a time.")
+    }
+    return result
+  }
+}
+
+/// One change that the app asks for.
+enum LocalChange: Sendable {
+  /// A record that is there already is moved to the container, if one is given.
+  case save(AnyRecord, in: String?)
+  case move(RecordID, to: String)
+  case delete(RecordID)
+  case share(RecordID, SharingChange, edited: Int64)
+  /// A record with whom it is shared with, unless that is nil and stays as it is.
+  case persist(AnyRecord, Audience?, edited: Int64)
+
+  var id: RecordID {
+    switch self {
+    case .save(let record, _): record.recordID
+    case .persist(let record, _, _): record.recordID
+    case .delete(let id), .move(let id, _), .share(let id, _, _): id
+    }
+  }
+
+  /// The same of a value without a mark: what it replaces is what is here now, and nothing that comes before it is saved.
+  var readNow: LocalChange {
+    guard var record = saved, record.origin.mark.number == ReadMark.whole.number else { return self }
+    record.origin.mark = ReadMark()
+    switch self {
+    case .save(_, let container): return .save(record, in: container)
+    case .persist(_, let sharing, let edited): return .persist(record, sharing, edited: edited)
+    case .move, .delete, .share: return self
+    }
+  }
+
+  func apply(in transaction: WriteTransaction) throws {
+    switch self {
+    case .save(let record, let container): try transaction.save(record, in: container)
+    case .move(let id, let container): try transaction.move(id, to: container)
+    case .delete(let id): try transaction.delete(id)
+    case .share(let id, let change, let edited):
+      try OutboxQueue.share(id, change, edited: edited, in: transaction)
+    case .persist(let record, let sharing, let edited):
+      try LocalChange.save(record, in: record.container == record.type ? nil : record.container).apply(
+        in: transaction)
+      guard let sharing else { return }
+      try transaction.flush()
+      let change = SharingChange(
+        from: try SyncedStore.audience(of: record.recordID, in: transaction), to: sharing)
+      try OutboxQueue.share(record.recordID, change, edited: edited, in: transaction)
+    }
+  }
+}

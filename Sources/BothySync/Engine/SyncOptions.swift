@@ -1,0 +1,167 @@
+import BothyStore
+public import Logging
+
+/// The behavior of a synced store. A value type: each operation uses the configuration from the moment it began.
+public struct SyncOptions: Sendable {
+  /// The source of answers to reads. Each call may name another, and `SyncedStore.readPolicy` changes it later.
+  public var readPolicy: ReadPolicy = .local
+  /// Returns the read policy for a status of the network. It is called once when the store is opened, then for each
+  /// different status. A policy that reads from the server takes effect after the sync that a network's return starts.
+  public var readPolicyProvider: (@Sendable (NetworkStatus) -> ReadPolicy)?
+  /// The behavior of reads between opening and the first completed sync.
+  public var startup: Startup = .immediate
+  /// The destination that writes reach first. Each call may name another, and `SyncedStore.writePolicy` changes it
+  /// later.
+  public var writePolicy: WritePolicy = .localThenRemote
+  /// The choice between keeping records on this device and keeping none.
+  public var cache: CacheMode = .enabled
+  /// The treatment of records that the server had acknowledged and lacks since it was restored or emptied. A server
+  /// with another identity is always refused.
+  public var restored: RestorePolicy = .ask
+  /// The treatment of an unsent record when others delete the record that it refers to.
+  public var orphans: OrphanPolicy = .deleteRule
+  /// The treatment of a save that the local store cannot take.
+  public var localFailure: LocalFailurePolicy = .throwError
+  /// The behavior of a sync that is requested while one is running. Syncs that are part of a read or a save always
+  /// join.
+  public var ifRunning: IfRunning = .join
+  /// The answer of a read that only the server can evaluate, if the server isn't used.
+  public var unevaluable: UnevaluablePolicy = .throwError
+  /// True if an empty answer that is known to be complete keeps `.localElseRemote` from reading from the server.
+  public var trustsCompleteness = false
+  /// The longest time a read under `.syncThenLocal` waits for its sync. With `nil` it waits until the sync ends.
+  public var readTimeout: Duration?
+  /// The interval at which a running store polls a server without notifications, while the app is in the foreground.
+  /// With `nil`, the default, it never polls.
+  public var pollInterval: Duration?
+  /// The policies that decide conflicts: field by field against the base, unless set otherwise.
+  /// `SyncedStore.mergePolicies` changes them later.
+  public var mergePolicies = MergePolicies()
+  /// The longest time a custom merge policy may take. After it the conflict counts as undecided, and the policy is
+  /// called again later.
+  public var mergeTimeout: Duration = .seconds(30)
+  /// The treatment of rejected changes of types that `rejectionPolicies` doesn't name.
+  public var rejectionPolicy: RejectionPolicy = .keepPending
+  /// The rejection policies by the names of types. They take precedence over `rejectionPolicy`.
+  public var rejectionPolicies: [String: RejectionPolicy] = [:]
+  /// The directions of a sync that names none.
+  public var scope: SyncDirection = .both
+  /// The scopes that are subscribed to; by default the whole space. A store that was opened with other scopes before
+  /// removes the records outside of these from the device. `SyncedStore.follow` changes the scopes while the store is
+  /// open.
+  public var pullScopes: [SyncScope] = [.everything]
+  /// True if a pushed change in a container without a subscription is stored. Otherwise it is ignored.
+  public var storesUnfollowedChanges = false
+  /// The scopes that `SyncedStore.run()` pulls, if they are not all subscribed ones.
+  public var runScopes: [SyncScope]?
+  /// The longest time a sync waits for writes in its containers to end.
+  public var maxWait: Duration = .seconds(5)
+  /// The longest time a sync, or another lock, waits for the body of a `SyncedStore.withSyncLock` to end. After it the
+  /// wait ends with the code `locked`.
+  public var lockTimeout: Duration = .seconds(60)
+  /// The longest time one request may take. A request that takes longer counts as unanswered, so calls don't wait for a
+  /// silent server forever. A remote may have a shorter limit of its own: `BothyRemote` has a minute.
+  public var requestTimeout: Duration = .seconds(300)
+  /// The clock that measures such waits and `SyncedStore.run()`.
+  public var clock: any Clock<Duration> = ContinuousClock()
+  /// The interval at which the timer checks for pending changes.
+  public var timerInterval: Duration = .seconds(600)
+  /// The most operations in one request.
+  public var batchSize = 500
+  /// The most records that can be written in one transaction. They travel in one request, whatever `batchSize` is. A
+  /// server takes a thousand operations in a request unless it is configured otherwise.
+  public var groupLimit = 1000
+  /// The most changes in one answer.
+  public var pageSize = 1000
+  /// True if operations carry the time of the edit.
+  public var sendsLocalTimes = true
+  /// The amount of decisions about local writes that the journal keeps, and for how long.
+  public var journal = JournalLimits()
+  /// The transport of blobs, and the number of their bytes that stay on this device.
+  public var blobs = BlobOptions()
+  /// The events that make a running `SyncedStore.run()` sync. Without triggers, syncs run on request only.
+  public var triggers: SyncTriggers = .default
+  /// The networks, the power state and the types that syncs run with.
+  public var syncPolicy: NetworkRules = .always
+  /// The treatment of a file that doesn't fit the schema and has no migration.
+  public var schemaMismatch: SchemaMismatch = .throwError
+  /// The wait of `run()` after a failed sync, and of a rejected change until it is sent again.
+  public var backoff = Backoff()
+  /// Makes ids of operations. A test can replace it to repeat a run exactly.
+  public var makeOperationID: @Sendable () -> String = { UUIDv7.make() }
+  /// Waits, for the timeouts of calls. A test provides its own.
+  public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  /// The logger of rejected changes (notice), recreated files and saves that only the server has (warning).
+  public var logger = Logger(label: "bothy.sync")
+
+  /// The defaults: reads use the server first, writes reach this device first, and the whole space is subscribed to.
+  /// Conflicts are merged field by field.
+  public init() {}
+
+  func rejectionPolicy(for type: String) -> RejectionPolicy { rejectionPolicies[type] ?? rejectionPolicy }
+}
+
+/// The transport of blobs and the number of their bytes that stay on the device.
+public struct BlobOptions: Sendable, Hashable {
+  /// The most bytes of a blob in one request, and in memory.
+  public var partSize = 1 << 20
+  /// The number of bytes of blobs that are kept on the device; `nil` keeps all. The blobs used longest ago are evicted
+  /// first, and only after the server has confirmed with one request each that it has them. Without a network, blobs
+  /// aren't evicted. Pending and pinned blobs always stay. The budget is applied after each sync that moved blobs, and
+  /// after downloads.
+  public var budget: Int64?
+
+  /// A part size of one mebibyte and no budget, unless the parameters say otherwise. A part has at least one byte.
+  public init(partSize: Int = 1 << 20, budget: Int64? = nil) {
+    self.partSize = max(1, partSize)
+    self.budget = budget
+  }
+}
+
+/// The behavior of reads when the store was just opened.
+public enum Startup: Sendable, Hashable {
+  /// They follow the fetch policy.
+  case immediate
+  /// They come from the local store until a sync has completed. Then the fetch policy takes effect.
+  case syncThenNetwork
+}
+
+/// The treatment of a file that doesn't fit the app's schema.
+public enum SchemaMismatch: Sendable, Hashable {
+  /// Opening the file throws `StoreError` `.schemaMismatch`, and the file stays unchanged. The default.
+  case throwError
+  /// All pending changes are written to a document beside the file, then the file is recreated. Meant for development.
+  /// `SyncedStore.setAside` names the document.
+  case resetCache
+}
+
+/// The events that start a sync while `run()` is running.
+public struct SyncTriggers: OptionSet, Sendable, Hashable {
+  public let rawValue: Int
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// A save, deletion or `write` of the `SyncedStore` under `.localThenRemote`. The sync starts at once.
+  public static let save = SyncTriggers(rawValue: 1)
+  /// The start of `run()`, with pending changes or a pull that was never completed.
+  public static let start = SyncTriggers(rawValue: 2)
+  /// A timer that fires every ten minutes while the app is in the foreground. It syncs the containers with pending
+  /// changes.
+  public static let timer = SyncTriggers(rawValue: 4)
+  /// The network came back.
+  public static let reachability = SyncTriggers(rawValue: 8)
+  /// A notification of the server that something changed.
+  public static let hints = SyncTriggers(rawValue: 16)
+
+  /// A write that bypassed the `SyncedStore` and left pending changes: one through its `store`, or of another process.
+  /// The sync starts a second later, so that several writes are sent as one. Each check after a commit scans the
+  /// pending changes.
+  public static let commit = SyncTriggers(rawValue: 32)
+
+  /// The return of the app from the background, as set with `SyncedStore.isForeground`. The sync starts at once.
+  public static let foreground = SyncTriggers(rawValue: 64)
+
+  /// All seven triggers, the default of a configuration.
+  public static let `default`: SyncTriggers = [
+    .save, .start, .timer, .reachability, .hints, .commit, .foreground,
+  ]
+}

@@ -1,0 +1,187 @@
+import BothyStore
+
+/// Changes whose callers wait for the server's verdict. They are entries like any other and durable before anything is
+/// sent, but their content is stored in the entry. Readers see the unchanged row until the server has answered.
+///
+/// A hidden change ends in one of three ways. It is settled like any other, another change of the record is made on top
+/// of it, or no answer arrives. The last two make it pending like any other, except for saves that are never queued.
+/// Those are undone.
+extension OutboxQueue {
+  /// Returns the record as the entry has it here, hidden or not, or `nil` for a deletion.
+  static func local(
+    _ entry: Outbox.Entry, _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> StoredRow? {
+    guard let awaited = entry.awaited else { return try transaction.row(table, id: entry.record.id) }
+    if entry.kind == .delete { return nil }
+    var repaired = false
+    return try table.row(
+      awaited.fields, container: awaited.container ?? entry.record.type, version: entry.base?.version,
+      repaired: &repaired)
+  }
+
+  /// Replaces the record that `local(_:_:in:)` returns.
+  static func setLocal(
+    _ entry: Outbox.Entry, _ table: TypeTable, _ row: StoredRow, in transaction: WriteTransaction
+  ) throws {
+    guard entry.awaited != nil else { return try transaction.replace(table, id: entry.record.id, row) }
+    let update = try statement("UPDATE", entry, "SET awaited = ?4, awaited_in = ?5", in: transaction)
+    update.bind(table.document(row), at: 4)
+    update.bind(row.container, at: 5)
+    try update.run()
+  }
+
+  /// Makes a hidden entry one like any other.
+  private static func expose(_ id: RecordID, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET awaiting = 0, awaited = NULL, awaited_in = NULL WHERE type = ? AND id = ?",
+      in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    try update.run()
+  }
+
+  /// Begins a hidden entry for a record without one, and returns its revision.
+  static func begin(awaited change: OnlineChange, in transaction: WriteTransaction) throws -> Int64 {
+    let (entry, awaited) = (change.entry, change.entry.awaited)
+    let insert = try PreparedStatement(
+      """
+      INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
+        last, container, edited_unsure, share, awaiting, awaited, awaited_in, base_created, base_modified, base_owner)
+      VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, 0, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+      """, in: transaction.database)
+    insert.bind(entry.record.type, at: 1)
+    insert.bind(entry.record.id, at: 2)
+    let numbers: [(Int32, Int64)] = [
+      (3, entry.kind.number), (4, entry.revision), (5, entry.edited), (10, entry.isEditTimeReliable ? 0 : 1),
+      (12, awaited?.keeping.rawValue ?? 0),
+    ]
+    for (position, number) in numbers { insert.bind(number, at: position) }
+    let texts: [(Int32, String?)] = [
+      (6, entry.base?.version), (9, entry.container), (11, entry.sharing?.json), (14, awaited?.container),
+    ]
+    for (position, text) in texts { insert.bind(text, at: position) }
+    for (position, document) in [(7, entry.base?.fields), (8, change.last), (13, awaited?.fields)]
+      as [(Int32, FieldsDocument?)]
+    {
+      insert.bind(document, at: position)
+    }
+    insert.bind(entry.base?.metadata, at: 15)
+    try insert.run()
+    if let told = entry.shadow { try hear(told, in: transaction) }
+    for (key, secret) in change.secrets { try transaction.secretStore?.set(secret, for: key) }
+    transaction.touchBookkeeping()
+    return entry.revision
+  }
+
+  // MARK: the ways to the row
+
+  /// Combines a change that was just made here with a hidden one. Both are pending, and the row shows both. Of one
+  /// person's two edits of a field the later wins, while counters, sets and the like keep both. Returns the kind that
+  /// the change has for the entry, or `nil` if both are deletions and one is enough.
+  static func lay(
+    _ change: Change, on id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
+  ) throws -> ChangeKind? {
+    guard let entry = try entry(id, in: transaction), let awaited = entry.awaited else { return nil }
+    try expose(id, in: transaction)
+    guard let row = try transaction.row(table, id: id.id) else {
+      return entry.kind == .delete ? nil : .delete
+    }
+    // The hidden deletion may have been applied, and the record was changed here since. The local content stays.
+    if entry.kind == .delete { return .insert }
+    let before = change.before
+    let isMoved = before.map { $0.container != row.container } ?? true
+    let members = try table.document(row).members().laid(
+      on: awaited.fields.members(), since: before.map { try table.document($0).members() } ?? [:],
+      table.schema)
+    var repaired = false
+    let laid = try table.row(
+      FieldsDocument(members), container: (isMoved ? row.container : awaited.container) ?? id.type,
+      version: entry.base?.version, repaired: &repaired)
+    try transaction.replace(table, id: id.id, laid)
+    return .update
+  }
+
+  /// Makes the row show a hidden change, which becomes pending like any other. Does nothing if the row shows it
+  /// already.
+  static func reveal(_ entry: Outbox.Entry, in transaction: WriteTransaction) throws {
+    guard entry.isHidden else { return }
+    let table = try transaction.catalog.table(entry.record.type)
+    let local = try local(entry, table, in: transaction)
+    if local == nil, try transaction.exists(entry.record) {
+      // Applies the delete rules to other records too.
+      try transaction.delete(entry.record)
+      try transaction.flush()
+    }
+    try expose(entry.record, in: transaction)
+    if let local { try transaction.replace(table, id: entry.record.id, local) }
+  }
+
+  /// Reveals the hidden change of a record without a row, so that a further change finds it.
+  static func revealMissing(_ id: RecordID, in transaction: WriteTransaction) throws {
+    guard let entry = try entry(id, in: transaction), entry.isHidden, try !transaction.exists(id) else {
+      return
+    }
+    try reveal(entry, in: transaction)
+  }
+
+  /// Undoes a hidden change for a reason that its caller receives.
+  static func refuse(
+    awaited entry: Outbox.Entry, _ rejection: Rejection, at time: Int64, in transaction: WriteTransaction
+  ) throws {
+    let table = try transaction.catalog.table(entry.record.type)
+    var row = Journal.Row(entry, .rejected, .online)
+    row.reason = rejection
+    row.loss = try Journal.Loss(entry, local(entry, table, in: transaction), table, now: entry.told)
+    try undo(entry, Journal.note(row, at: time, in: transaction), in: transaction)
+  }
+
+  /// Undoes a hidden change. The row becomes what the server last reported, and the change's secrets are removed.
+  static func undo(_ entry: Outbox.Entry, _ noted: Journal.Noted, in transaction: WriteTransaction) throws {
+    try end(entry, noted, in: transaction)
+    try SecretWork.sweep(in: transaction)
+  }
+
+  /// Returns the operation that was sent for a change and whose outcome is unknown. Also returns `nil` if it is nested
+  /// too deeply to be read, because no server has read it either.
+  static func sentOperation(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> SyncOperation?
+  {
+    let select = try statement("SELECT sent FROM", entry, in: transaction)
+    defer { select.reset() }
+    guard try select.step(), !select.isNull(at: 0) else { return nil }
+    return PushBatchBuilder.operation(select.bytes(at: 0))
+  }
+
+  /// Returns the server's version of a record without pending changes, as its row has it.
+  static func shown(_ id: RecordID, in transaction: ReadTransaction) throws -> ServerRecord? {
+    let table = try transaction.catalog.table(id.type)
+    guard let row = try transaction.row(table, id: id.id), let version = row.version else { return nil }
+    return ServerRecord(
+      id: id, container: row.container, version: version, metadata: row.metadata,
+      fields: table.document(row), sharing: try KnownSharing.sharing(of: id, in: transaction))
+  }
+
+  /// Shows in the row the part of a hidden change's result that is kept here. Returns false for a change that ends like
+  /// any other.
+  ///
+  /// - Parameter isPulling: true if the answer came with pages.
+  static func showHidden(
+    _ entry: Outbox.Entry, told answer: ServerRecord?, isPulling: Bool, _ table: TypeTable,
+    in transaction: WriteTransaction
+  ) throws -> Bool {
+    guard entry.isHidden, let awaited = entry.awaited, awaited.keeping != .here else { return false }
+    if awaited.keeping == .uncached {
+      try transaction.evict(table, id: entry.record.id)
+      return true
+    }
+    let id = entry.record
+    let known = try transaction.row(table, id: id.id)
+    // If the server reported other versions meanwhile, the row shows those as it does without the change.
+    guard entry.shadow == nil, !entry.isLeaving, known?.version == entry.base?.version else { return false }
+    guard let answer else { return true }
+    if answer.isDeleted { return false }
+    if let version = known?.version { try StaleRows.mark(id, version: version, in: transaction) }
+    // The pages of a request don't contain what the request itself changed.
+    if isPulling { try Refetch.mark(id, in: answer.container, in: transaction) }
+    return true
+  }
+}

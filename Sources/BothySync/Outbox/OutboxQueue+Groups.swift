@@ -1,0 +1,160 @@
+import BothyStore
+
+/// Changes that belong together: those of one transaction, and of others that it can't be sent without.
+///
+/// A change has one of two ties. `group` ties changes that aren't sent yet. `sentGroup` ties those of the operation
+/// whose outcome is unknown, and is part of that operation.
+extension OutboxQueue {
+  /// Makes a whole group ready to be sent again, because an edit of one member may cure the rejection of another.
+  static func forgive(_ group: String, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET \(triedAgain) WHERE together = ? AND reason IS NOT NULL
+      """, in: transaction.database)
+    update.bind(group, at: 1)
+    try update.run()
+    transaction.joined.insert(group)
+  }
+
+  /// Returns the groups with changes that aren't sent yet. Costs one look at an index that is empty without groups.
+  static func groups(in transaction: ReadTransaction) throws -> [String] {
+    let select = try PreparedStatement(
+      """
+      SELECT DISTINCT together FROM bothy_outbox INDEXED BY bothy_outbox_together WHERE together IS NOT NULL
+      """, in: transaction.database)
+    defer { select.reset() }
+    var groups: [String] = []
+    while try select.step() { if let group = select.text(at: 0) { groups.append(group) } }
+    return groups
+  }
+
+  static func members(of group: String, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
+    try entries(where: "together = ?", [.text(group)], in: transaction)
+      + laterEntries(where: "together = ?", [.text(group)], in: transaction)
+  }
+
+  /// Returns the changes of a group that were sent and are in doubt, in the order of sending.
+  static func membersInDoubt(of group: String, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
+    let members =
+      try entries(where: "sent_together = ?", [.text(group)], in: transaction)
+      + laterEntries(where: "sent_together = ?", [.text(group)], in: transaction)
+    return members.sorted { $0.operationID ?? "" < $1.operationID ?? "" }
+  }
+
+  static func memberCount(of group: String, in transaction: ReadTransaction) throws -> Int {
+    let select = try PreparedStatement(
+      """
+      SELECT (SELECT count(*) FROM bothy_outbox WHERE together = ?1)
+        + (SELECT count(*) FROM bothy_later WHERE together = ?1)
+      """, in: transaction.database)
+    select.bind(group, at: 1)
+    defer { select.reset() }
+    return try select.step() ? Int(select.int(at: 0)) : 0
+  }
+
+  /// Returns the change as it is pending now, or `nil` if it isn't pending.
+  static func current(_ entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Outbox.Entry? {
+    try change(of: entry.record, at: entry.revision, in: transaction)
+  }
+
+  /// True if any entry is tied to another.
+  static func hasGroups(in transaction: ReadTransaction) throws -> Bool {
+    let select = try PreparedStatement(
+      """
+      SELECT EXISTS (SELECT 1 FROM bothy_outbox WHERE together IS NOT NULL)
+        OR EXISTS (SELECT 1 FROM bothy_later)
+        OR EXISTS (SELECT 1 FROM bothy_outbox WHERE sent_together IS NOT NULL)
+      """, in: transaction.database)
+    defer { select.reset() }
+    return try select.step() && select.int(at: 0) != 0
+  }
+
+  /// Returns all entries that are decided about together with a record's entry, which is the first. Empty if it has
+  /// none.
+  static func unit(of id: RecordID, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
+    guard let first = try entry(id, in: transaction) else { return [] }
+    var unit = [first]
+    var revisions: [RecordID: Set<Int64>] = [id: [first.revision]]
+    var seen: Set<String> = []
+    var open = [first.group, first.sentGroup].compactMap { $0 }
+    while let group = open.popLast() {
+      guard seen.insert(group).inserted else { continue }
+      for entry in try tied(by: group, in: transaction)
+      where revisions[entry.record, default: []].insert(entry.revision).inserted {
+        unit.append(entry)
+        open += [entry.group, entry.sentGroup].compactMap { $0 }
+      }
+    }
+    return unit
+  }
+
+  /// Returns the changes of a transaction that are pending or in doubt.
+  private static func tied(by group: String, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
+    try entries(where: "together = ?1 OR sent_together = ?1", [.text(group)], in: transaction)
+      + laterEntries(where: "together = ?1 OR sent_together = ?1", [.text(group)], in: transaction)
+  }
+
+  /// Returns the entries that a decision about all pending changes of a record applies to. These are the entries of the
+  /// records that any of its transactions changed, transitively.
+  static func closure(of id: RecordID, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
+    var closure: [Outbox.Entry] = []
+    var (open, seen, groups): ([RecordID], Set<RecordID>, Set<String>) = ([id], [id], [])
+    while let record = open.popLast() {
+      guard let entry = try entry(record, in: transaction) else { continue }
+      closure.append(entry)
+      for change in try [entry] + later(of: record, in: transaction) {
+        for group in [change.group, change.sentGroup].compactMap({ $0 }) where groups.insert(group).inserted {
+          let records = try tied(by: group, in: transaction).map(\.record)
+          open += records.filter { seen.insert($0).inserted }
+        }
+      }
+    }
+    return closure
+  }
+
+  /// Removes all pending changes of a record, and undoes the changes that were written together with them.
+  ///
+  /// - Parameter note: notes the end of each change in the journal.
+  static func forget(
+    _ id: RecordID, in transaction: WriteTransaction, _ note: (Outbox.Entry) throws -> Journal.Noted
+  ) throws {
+    guard let first = try entry(id, in: transaction) else { return }
+    try forgetTies(of: [first], in: transaction, note)
+    try forgetLater(of: id, in: transaction, note)
+    if let entry = try entry(id, in: transaction) { try remove(id, note(entry), in: transaction) }
+  }
+
+  /// Removes the changes stacked on a record's entry in the same way.
+  static func forgetLater(
+    of id: RecordID, in transaction: WriteTransaction, _ note: (Outbox.Entry) throws -> Journal.Noted
+  ) throws {
+    try forgetTies(of: later(of: id, in: transaction), in: transaction, note)
+    for entry in try later(of: id, in: transaction) { _ = try note(entry) }
+    try removeLater(of: id, in: transaction)
+  }
+
+  /// Undoes the changes of other records that were written together with changes of one record.
+  private static func forgetTies(
+    of changes: [Outbox.Entry], in transaction: WriteTransaction,
+    _ note: (Outbox.Entry) throws -> Journal.Noted
+  ) throws {
+    var done: Set<String> = []
+    for change in changes {
+      for group in [change.group, change.sentGroup].compactMap({ $0 }) where done.insert(group).inserted {
+        for entry in try tied(by: group, in: transaction).reversed() where entry.record != change.record {
+          try InboxDecision.undo(entry, note(entry), in: transaction)
+        }
+      }
+    }
+  }
+
+  /// Returns the member of an entry's group that the server has rejected, or `nil`.
+  static func refusedMember(with entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Outbox.Entry?
+  {
+    guard let group = entry.group, entry.reason == nil else { return nil }
+    return try entries(
+      where: "together = ? AND reason IS NOT NULL", [.text(group)], limit: 1, in: transaction
+    )
+    .first
+  }
+}

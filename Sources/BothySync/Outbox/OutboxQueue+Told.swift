@@ -1,0 +1,231 @@
+import BothyStore
+
+/// Stores what the server last reported about each record with pending changes, whatever the source. That may be an
+/// answer, a page, a snapshot, a query, a pushed change or a save that was sent to the server first.
+///
+/// The columns of the record's entry hold it, and this file alone writes them once the entry has begun. `base_version`,
+/// `base` and `container` have the state that the changes were made against. `shadow` has what was reported since,
+/// deletions and absences included, and `leaving` says if the record left the scopes of this device. When the changes
+/// end, in any way, the row becomes what was reported last.
+extension OutboxQueue {
+  /// Notes the server's version of a record. Only a version that can be read is noted like this.
+  static func hear(_ record: ServerRecord, in transaction: WriteTransaction) throws {
+    try setShadow(record, of: record.id, in: transaction)
+  }
+
+  /// Notes that the record has left the scopes that this device pulls, or is back in them.
+  static func leave(_ id: RecordID, isLeaving: Bool = true, in transaction: WriteTransaction) throws {
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET leaving = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    update.bind(isLeaving ? 1 : 0, at: 3)
+    try update.run()
+  }
+
+  /// Makes an entry in doubt ready to be sent again by a new operation, against what an answer has reported. What was
+  /// reported since that answer stays known.
+  ///
+  /// - Parameter answer: the deletion that was reported if no base exists, or `nil` if nothing of the record is known.
+  static func reopen(
+    _ id: RecordID, base: Outbox.Entry.Base?, told answer: ServerRecord? = nil, kind: ChangeKind,
+    in transaction: WriteTransaction
+  ) throws {
+    var told = answer
+    let entry = try entry(id, in: transaction)
+    if let kept = entry?.shadow, !kept.isAbsence,
+      let version = base?.version ?? answer?.version, kept.version.isNewer(than: version)
+    {
+      told = kept
+    }
+    if let base, let entry, kind != .delete { try carry(base.fields, into: entry, in: transaction) }
+    let update = try PreparedStatement(
+      """
+      UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, sent_together = NULL,
+        kind = ?3, base_version = ?4, base = ?5, container = coalesce(?6, container),
+        base_created = coalesce(?7, base_created), base_modified = coalesce(?8, base_modified),
+        base_owner = coalesce(?9, base_owner)
+      WHERE type = ?1 AND id = ?2
+      """, in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    update.bind(kind.number, at: 3)
+    update.bind(base?.version, at: 4)
+    update.bind(base?.fields, at: 5)
+    update.bind(base?.container, at: 6)
+    update.bind(base?.metadata, at: 7)
+    try update.run()
+    try setShadow(told, of: id, in: transaction)
+    // The row carries the version too, for the time after the entry has ended.
+    if let base, kind != .delete, entry?.awaited == nil {
+      try know(base, of: id, transaction.catalog.table(id.type), in: transaction)
+    }
+  }
+
+  /// Gives a row with pending changes the version that they are based on, and the creator and creation time of the
+  /// record. The time of its last edit stays the local one.
+  static func know(
+    _ base: Outbox.Entry.Base, of id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
+  ) throws {
+    try transaction.setVersion(base.version, table, id: id.id)
+    let (created, owner) = (base.metadata.createdTime, base.metadata.owner)
+    if created != nil || owner != nil {
+      try transaction.setMetadata(RecordMetadata(created: created, owner: owner), table, id: id.id)
+    }
+  }
+
+  /// Forgets what was reported since the entry's base, because the device no longer follows the history that reported
+  /// it.
+  static func forgetTold(_ id: RecordID, in transaction: WriteTransaction) throws {
+    try setShadow(nil, of: id, in: transaction)
+  }
+
+  private static func setShadow(_ told: ServerRecord?, of id: RecordID, in transaction: WriteTransaction)
+    throws
+  {
+    let update = try PreparedStatement(
+      "UPDATE bothy_outbox SET shadow = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
+    update.bind(id.type, at: 1)
+    update.bind(id.id, at: 2)
+    if let told {
+      var writer = JSONWriter()
+      told.write(to: &writer)
+      update.bind(utf8: writer.bytes, at: 3)
+    } else {
+      update.bind(String?.none, at: 3)
+    }
+    try update.run()
+  }
+
+  /// Returns what the server last reported about an entry's record, with its audience. Returns `nil` if the server
+  /// isn't known to have it.
+  static func told(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> ServerRecord? {
+    guard entry.shadow == nil, var told = entry.told else { return entry.shadow }
+    told.sharing = try KnownSharing.sharing(of: entry.record, in: transaction)
+    return told
+  }
+
+  // MARK: the end
+
+  /// Ends the pending changes of a record. Its row becomes what the server last reported, or is evicted. Returns true
+  /// if a value had to be filled in or left out.
+  ///
+  /// - Parameters:
+  ///   - answer: what an answer has just reported, or `nil` if it had nothing new about the record.
+  ///   - isPulling: true if the answer came with pages.
+  @discardableResult
+  static func end(
+    _ entry: Outbox.Entry, told answer: ServerRecord? = nil, isPulling: Bool = false, _ noted: Journal.Noted,
+    in transaction: WriteTransaction
+  ) throws -> Bool {
+    try remove(entry.record, noted, in: transaction)
+    if entry.isBeneath { return try advance(entry, told: answer, isPulling: isPulling, in: transaction) }
+    return try show(entry, told: answer, isPulling: isPulling, in: transaction)
+  }
+
+  /// Makes the row of an ended entry what the server last reported, or evicts it. Returns true if a value had to be
+  /// filled in or left out.
+  static func show(
+    _ entry: Outbox.Entry, told answer: ServerRecord?, isPulling: Bool = false,
+    in transaction: WriteTransaction
+  ) throws -> Bool {
+    let table = try transaction.catalog.table(entry.record.type)
+    if try showHidden(entry, told: answer, isPulling: isPulling, table, in: transaction) { return false }
+    if let told = entry.told(since: answer), !entry.isLeaving || told.isDeleted {
+      if let repaired = try place(told, table, in: transaction) { return repaired }
+    } else if let base = entry.base, !entry.isLeaving {
+      if try restore(base, entry.record, table, in: transaction) { return false }
+    }
+    try transaction.evict(table, id: entry.record.id)
+    return false
+  }
+
+  /// Makes the row the state that the changes were made against. Returns false if that can't be read.
+  private static func restore(
+    _ base: Outbox.Entry.Base, _ id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
+  ) throws -> Bool {
+    if let row = try transaction.row(table, id: id.id), table.document(row) == base.fields,
+      row.container == base.container
+    {
+      // Deleted and created again just as the server has it: the new row doesn't know its version yet.
+      try transaction.setVersion(base.version, table, id: id.id)
+      try transaction.setMetadata(base.metadata, table, id: id.id)
+      return true
+    }
+    var repaired = false
+    guard
+      var row = try? table.row(
+        base.fields, container: base.container ?? id.type, version: base.version, repaired: &repaired)
+    else { return false }
+    row.metadata = base.metadata
+    try transaction.replace(table, id: id.id, row)
+    // A migration may have removed from the base what it couldn't convert.
+    if repaired { try Refetch.mark(id, in: base.container, in: transaction) }
+    return true
+  }
+
+  /// Makes the row the server's version. Returns true if a value had to be filled in or left out. Leaves the row as it
+  /// is if the version can't be read.
+  @discardableResult
+  static func apply(_ record: ServerRecord, in transaction: WriteTransaction) throws -> Bool {
+    try place(record, transaction.catalog.table(record.id.type), in: transaction) ?? false
+  }
+
+  /// Like `apply(_:in:)`, but returns `nil` for a version that can't be read, which is kept in `UnreadableTable`.
+  private static func place(
+    _ record: ServerRecord, _ table: TypeTable, in transaction: WriteTransaction
+  ) throws -> Bool? {
+    var known = try KnownSharing(transaction)
+    if record.isDeleted {
+      try known.set(.nobody, of: record.id)
+      try transaction.evict(table, id: record.id.id, deletion: record.isAbsence ? "" : record.version)
+      try UnreadableTable.remove(record.id, in: transaction)
+      return false
+    }
+    try known.set(record.sharing, of: record.id)
+    var repaired = false
+    guard let row = try UnreadableTable.row(record, table, repaired: &repaired, in: transaction) else {
+      return nil
+    }
+    try transaction.replace(table, id: record.id.id, row)
+    return repaired
+  }
+}
+
+extension Outbox.Entry {
+  /// The last version that the server reported, or `nil` if it isn't known to have the record.
+  var told: ServerRecord? {
+    shadow
+      ?? base.map {
+        ServerRecord(
+          id: record, container: $0.container ?? container, version: $0.version,
+          metadata: $0.metadata, fields: $0.fields)
+      }
+  }
+
+  /// The creation time and the creator of the record, as far as they were reported.
+  var origin: RecordMetadata {
+    let known = (base?.metadata ?? RecordMetadata()).filled(from: shadow?.metadata)
+    return RecordMetadata(created: known.createdTime, owner: known.owner)
+  }
+
+  /// Returns the newer of an answer and the version noted beside the entry. An answer is later than a snapshot that
+  /// lacked the record.
+  func told(since answer: ServerRecord?) -> ServerRecord? {
+    guard let answer, let kept = shadow else { return answer ?? shadow }
+    return !kept.isAbsence && kept.version.isNewer(than: answer.version) ? kept : answer
+  }
+}
+
+extension ServerRecord {
+  /// Returns a note made here that the server reported no such record at this position of its history.
+  static func absent(_ id: RecordID, from container: String, at position: Int64) -> ServerRecord {
+    ServerRecord(id: id, container: container, version: String(position), modified: 0, isDeleted: true)
+  }
+
+  /// Returns the version that an answer implies if it doesn't know the record.
+  static func unknown(_ id: RecordID) -> ServerRecord { absent(id, from: id.type, at: .max) }
+
+  /// True if this is such a note and not a deletion that the server reported. Those have a time.
+  var isAbsence: Bool { isDeleted && modified == 0 }
+}

@@ -1,0 +1,168 @@
+import Bothy
+import BothySyncService
+import BothyTesting
+import Foundation
+import Testing
+
+/// Everyday tasks with a server: verdicts, policies, rejected changes, conflicts and groups.
+@Suite("Everyday tasks with a server, written as a newcomer writes them", .timeLimit(.minutes(5)))
+struct FrontDoorSyncTests {
+  typealias Todo = FrontDoorTests.Todo
+  typealias TodoList = FrontDoorTests.TodoList
+
+  let server: Authority
+  let store: SyncedStore
+  let other: SyncedStore
+  let otherRemote: FaultyRemote
+
+  init() throws {
+    var rules = AuthorityRules()
+    rules.recordSizeLimit = 300
+    server = Authority(ledger: try SQLiteLedger(), rules: rules, now: VirtualTime().reader())
+    store = try SyncedStore.inMemory([TodoList.self, Todo.self], remote: InProcessRemote(server))
+    otherRemote = FaultyRemote(InProcessRemote(server))
+    other = try SyncedStore.inMemory([TodoList.self, Todo.self], remote: otherRemote)
+  }
+
+  private let tooLong = String(repeating: "long ", count: 80)
+
+  @Test("A receipt waits for the verdict and returns the record") func verdict() async throws {
+    let receipt = try await store.save(Todo(title: "Wax"))
+    #expect(receipt.state == .pending(.insert))
+    let result = try await receipt.result()
+    switch result.verdict {
+    case .accepted, .merged: #expect(result.record?.title == "Wax" && result.origin == .remote)
+    case .replaced: Issue.record("Someone else was first. Yours was: \(result.overwritten?.title ?? "-")")
+    case .rejected(let rejection): Issue.record("\(rejection.message)")
+    }
+    let again = try await store.receipt(for: result.record ?? Todo(title: "")).result(within: .seconds(5))
+    #expect(again.verdict == result.verdict && again.record == result.record)
+
+    let refused = try await store.save(Todo(title: tooLong)).result()
+    guard case .rejected(let rejection) = refused.verdict else {
+      Issue.record("\(refused.verdict)")
+      return
+    }
+    #expect(!rejection.message.isEmpty && refused.record?.title == tooLong && refused.origin == .local)
+  }
+
+  @Test("A conflict's verdict returns the local content that it replaced") func replaced() async throws {
+    other.mergePolicies = MergePolicies(.remoteWins)
+    try await store.save(Todo(id: "1", title: "start"))
+    await store.sync()
+    await other.sync()
+    try await store.update(Todo.self, id: "1") { $0.title = "first" }
+    await store.sync()
+    let result = try await other.update(Todo.self, id: "1") { $0.title = "second" }.result()
+    guard case .replaced = result.verdict else {
+      Issue.record("\(result.verdict)")
+      return
+    }
+    #expect(result.record?.title == "first" && result.overwritten?.title == "second")
+    let entry = try #require(try other.journal.entries(losing: true).first)
+    #expect(entry.verdict == result.verdict && entry.cause == .merge)
+    #expect(try entry.lost(as: Todo.self)?.title == "second")
+    try await other.journal.restore(entry)
+    #expect(try await other.fetch(Todo.self, id: "1", policy: .local)?.title == "second")
+  }
+
+  @Test("Without a server a result is an error, and the write stays pending") func offline() async throws {
+    otherRemote.isOffline = true
+    let receipt = try await other.save(Todo(id: "1", title: "Wax"))
+    let error = await #expect(throws: SyncError.self) { try await receipt.result(within: .seconds(1)) }
+    #expect(error?.code == .unreachable)
+    #expect(try await other.outbox.state(of: RecordID(Todo.self, id: "1")) == .pending(.insert))
+    otherRemote.isOffline = false
+    guard case .accepted = try await receipt.result().verdict else {
+      Issue.record("another verdict")
+      return
+    }
+    #expect(try await !other.outbox.isPending(RecordID(Todo.self, id: "1")))
+  }
+
+  @Test("Each call can have its own policy, and drafts wait for their release") func policies() async throws {
+    try await store.save(Todo(id: "1", title: "there"), policy: .remote)
+    let fresh = try await store.fetchResult(Todo.all, policy: .remoteElseLocal)
+    #expect(fresh.origin == .remote && fresh.map(\.title) == ["there"])
+    try await store.save(Todo(id: "2", title: "draft"), policy: .draft)
+    try await store.write(policy: .draft) { try $0.insert(Todo(id: "3", title: "draft too")) }
+    await store.sync()
+    #expect(try await store.outbox.drafts().map(\.record.id) == ["2", "3"])
+    #expect(try await store.outbox.pending().count == 2)
+    try await store.outbox.release([Todo(id: "2", title: "")])
+    try await store.outbox.release(RecordID(Todo.self, id: "3"))
+    #expect(await store.sync().pushed == 2)
+    #expect(try await store.outbox.drafts().isEmpty)
+    otherRemote.isOffline = true
+    let stale = try await other.fetchResult(Todo.all, policy: .remoteElseLocal)
+    #expect(stale.origin == .local && stale.isEmpty)
+  }
+
+  @Test("A transaction that is sent first reaches the server before it returns") func sentFirst() async throws
+  {
+    try await store.write(.atomic, policy: .remoteThenLocal) { tx in
+      try tx.insert(Todo(id: "1", title: "a"))
+      try tx.insert(Todo(id: "2", title: "b"))
+    }
+    #expect(try await store.outbox.counts().total == 0)
+    await other.sync()
+    #expect(try await other.fetch(Todo.all, policy: .local).map(\.title) == ["a", "b"])
+    otherRemote.isOffline = true
+    try await other.write(policy: .remoteThenLocal) { try $0.insert(Todo(id: "3", title: "c")) }
+    #expect(try await other.outbox.pending().map(\.record.id) == ["3"])
+  }
+
+  @Test("Rejected changes are listed with reasons, and decided about") func rejected() async throws {
+    try await store.save([Todo(id: "1", title: tooLong), Todo(id: "2", title: "fine")])
+    let report = await store.sync()
+    #expect(report.failures.count == 1 && report.pushed == 1)
+    let entries = try await store.outbox.rejected()
+    #expect(entries.map(\.record.id) == ["1"])
+    for entry in entries {
+      #expect(entry.reason?.message.isEmpty == false)
+      try await store.update(Todo.self, id: "1") { $0.title += "!" }
+      #expect(try await store.outbox.resolve(entry, .revert).isEmpty, "it was edited since it was read")
+    }
+    #expect(try await store.outbox.state(of: Todo(id: "1", title: "")) == .pending(.insert))
+    await store.sync()
+    guard case .rejected = try await store.outbox.state(of: Todo(id: "1", title: "")) else {
+      Issue.record("another state")
+      return
+    }
+    let now = try #require(try await store.outbox.rejected().first)
+    #expect(try await store.outbox.resolve(now, .revert) == [RecordID(Todo.self, id: "1")])
+    #expect(try await store.fetch(Todo.self, policy: .local).map(\.title) == ["fine"])
+  }
+
+  @Test("Subscriptions, audiences, blobs and maintenance are groups of the store") func groups() async throws
+  {
+    try await store.save(Todo(id: "1", title: "a"), in: "trips/oslo")
+    try await store.save(Todo(id: "2", title: "b"), in: "trips/rome")
+    await store.sync()
+    try await store.sharing.share(Todo(id: "1", title: ""), with: .principals("ann", "ben"))
+    #expect(try await store.sharing.audience(of: Todo(id: "1", title: "")).principals == ["ann", "ben"])
+
+    #expect(store.subscriptions.current == [.everything])
+    try await other.subscriptions.set([.container("trips/oslo")])
+    await other.sync()
+    #expect(try await other.fetch(Todo.self, policy: .local).map(\.id) == ["1"])
+    try await other.subscriptions.add(.container("trips/rome"))
+    #expect(try await !other.subscriptions.isComplete(.container("trips/rome")))
+    await other.sync()
+    #expect(try await other.subscriptions.isComplete(.container("trips/rome")))
+    #expect(try await other.subscriptions.remove(.container("trips/oslo")) == 1)
+    #expect(try await other.fetch(Todo.self, policy: .local).map(\.id) == ["2"])
+
+    await store.sync()
+    #expect(try await store.maintenance.verify())
+    #expect(try await store.maintenance.remove(Todo.where { $0.title == "b" }).removed == 1)
+    #expect(try await !store.maintenance.verify())
+    await store.sync()
+    #expect(try await store.maintenance.verify())
+    #expect(try await !store.maintenance.syncHistory().isEmpty)
+    try await store.update(Todo.self, id: "2") { $0.title = "c" }
+    await #expect(throws: SyncError.self) { try await store.maintenance.reset() }
+    try await store.maintenance.reset(discardingPending: true)
+    #expect(try await store.count(Todo.self) == 0)
+  }
+}
