@@ -1,6 +1,9 @@
 public import BothyStore
 
 extension SyncedStore {
+  /// The local file, for the benchmarks, which are a package of their own and measure its blocking calls.
+  @_spi(Benchmarks) public var localFile: LocalStore { store }
+
   /// The path of the file; empty for a store in memory.
   public var path: String { store.path }
 

@@ -1,5 +1,5 @@
 import BothyStore
-import BothySync
+@_spi(Benchmarks) import BothySync
 
 /// Returns a session of Bothy's public calls. If the type is synced, each write adds an outbox entry, as in an app. The
 /// session sends nothing.
@@ -9,7 +9,7 @@ func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
 ) throws -> Session {
   let schema = StoreSchema(types: [Plain.schema, Indexed.schema])
   let synced = Plain.schema.isSynced ? try SyncedStore(at: path, schema: schema, remote: NoRemote()) : nil
-  let store = try synced?.store ?? LocalStore(at: path, schema: schema)
+  let store = try synced?.localFile ?? LocalStore(at: path, schema: schema)
   let items = data.items.map(Plain.init)
   let indexed = data.items.map(Indexed.init)
   let singles = data.singles.map(Plain.init)

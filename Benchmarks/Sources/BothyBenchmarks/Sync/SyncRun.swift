@@ -56,7 +56,7 @@ struct SyncRun {
   private func push(_ path: String, to remote: some RemoteStorage) async throws -> Double {
     let device = try SyncedStore(at: path, schema: Self.schema, remote: remote)
     let items = data.items.map(SyncedIndexedItem.init)
-    try await device.store.write { transaction in for item in items { try transaction.insert(item) } }
+    try await device.write { transaction in for item in items { try transaction.insert(item) } }
     return try await rate {
       await device.sync(.push)
     } rows: {
