@@ -11,19 +11,21 @@ struct OvertakingTests {
   /// Begins an awaited save during the first request, which continues once the save is durable here.
   private func awaiting(_ pair: Pair, _ note: Note) -> Task<SaveResult<Note>, any Error> {
     let (began, begin) = AsyncStream<Void>.makeStream()
+    let (saved, save) = AsyncStream<Void>.makeStream()
     let (store, calls) = (pair.a.store, Calls())
     let task = Task {
+      defer { save.finish() }
       for await _ in began {}
-      return try await store.save(note, policy: .local).result(within: .seconds(60))
+      let receipt = try await store.save(note, policy: .local)
+      save.finish()
+      return try await receipt.result(within: .seconds(60))
     }
     pair.a.remote.setDuringExchange {
       guard calls.add() == 1 else { return }
       begin.finish()
-      do {
-        try await until { try store.isPending(.note()) }
-        // The awaited save has had the chance to push.
-        for _ in 0..<200 { await Task.yield() }
-      } catch { Issue.record(error) }
+      for await _ in saved {}
+      // The awaited save has had the chance to push.
+      for _ in 0..<200 { await Task.yield() }
     }
     return task
   }
