@@ -2,8 +2,20 @@
 import CompilerPluginSupport
 import PackageDescription
 
-/// True in this repository's scripts and checks, which set the variable. An app that depends on the package leaves it out.
+// MARK: what is built
+
+/// True in this repository's scripts and checks, which set the variable: warnings are errors, and tests, examples and
+/// drivers are there. An app that depends on the package leaves it out.
 let isDevelopment = Context.environment["BOTHY_DEVELOPMENT"] != nil
+/// True with the server, the tool `bothy`, the inspector and PostgreSQL. An app leaves it out and resolves none of what
+/// they depend on. To embed `BothyServer` or to build the tool, set `BOTHY_SERVER=1`.
+let hasServer = isDevelopment || Context.environment["BOTHY_SERVER"] != nil
+/// True where URLSession isn't used. Set `BOTHY_ASYNC_HTTP_CLIENT=1` to compile for Linux on a Mac.
+#if os(Linux)
+let hasAsyncHTTPClient = true
+#else
+let hasAsyncHTTPClient = Context.environment["BOTHY_ASYNC_HTTP_CLIENT"] != nil
+#endif
 
 /// Every target is compiled in the Swift 6 language mode. Warnings are errors in development only: Xcode and the
 /// `swiftbuild` build system pass `-suppress-warnings` to dependencies, which conflicts with `-warnings-as-errors`.
@@ -19,6 +31,18 @@ let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift"
 let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let onLinux = TargetDependencyCondition.when(platforms: [.linux])
+let asyncHTTPClient: [Target.Dependency] =
+  !hasAsyncHTTPClient
+  ? []
+  : [
+    .product(name: "AsyncHTTPClient", package: "async-http-client", condition: onLinux),
+    .product(name: "NIOCore", package: "swift-nio", condition: onLinux),
+    .product(name: "NIOHTTP1", package: "swift-nio", condition: onLinux),
+    .product(name: "NIOHTTPCompression", package: "swift-nio-extras", condition: onLinux),
+  ]
+
+// MARK: what apps build
 
 let package = Package(
   name: "bothy",
@@ -35,27 +59,14 @@ let package = Package(
     .library(name: "BothyPacks", targets: ["BothyPacks"]),
     .library(name: "BothyConfiguration", targets: ["BothyConfiguration"]),
     .library(name: "BothyHTTP", targets: ["BothyHTTP"]),
-    .library(name: "BothyServer", targets: ["BothyServer"]),
-    .library(name: "BothyPostgres", targets: ["BothyPostgres"]),
     .library(name: "BothyTesting", targets: ["BothyTesting"]),
-    .executable(name: "bothy", targets: ["BothyTool"]),
   ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
-    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swiftlang/swift-syntax", "600.0.0"..<"605.0.0"),
   ],
   targets: [
@@ -99,18 +110,61 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "BothyHTTP",
-      dependencies: [
-        "BothyStore", "BothySync", "BothyCache", httpTypes, log,
-        .product(
-          name: "AsyncHTTPClient", package: "async-http-client", condition: .when(platforms: [.linux])),
-        .product(name: "NIOCore", package: "swift-nio", condition: .when(platforms: [.linux])),
-        .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(platforms: [.linux])),
-        .product(
-          name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(platforms: [.linux])),
-      ],
+      dependencies: ["BothyStore", "BothySync", "BothyCache", httpTypes, log] + asyncHTTPClient,
       swiftSettings: strict),
     .target(name: "CBothyZlib", linkerSettings: [.linkedLibrary("z")]),
     .target(name: "CBothySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+    .macro(
+      name: "BothyMacros",
+      dependencies: [
+        .product(name: "SwiftSyntax", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
+        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+        .product(name: "SwiftDiagnostics", package: "swift-syntax"),
+        .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "Bothy",
+      dependencies: [
+        "BothyStore", "BothySettings", "BothySync", "BothyHTTP", "BothyMacros",
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "BothyTesting", dependencies: ["BothyStore", "BothySync", "BothySyncService"],
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+if hasAsyncHTTPClient || hasServer {
+  package.dependencies += [.package(url: "https://github.com/apple/swift-nio", from: "2.101.2")]
+}
+if hasAsyncHTTPClient {
+  package.dependencies += [
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+  ]
+}
+
+// MARK: the server and the tool
+
+if hasServer {
+  package.products += [
+    .library(name: "BothyServer", targets: ["BothyServer"]),
+    .library(name: "BothyPostgres", targets: ["BothyPostgres"]),
+    .executable(name: "bothy", targets: ["BothyTool"]),
+  ]
+  package.dependencies += [
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+  ]
+  package.targets += [
     .systemLibrary(
       name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(
@@ -150,22 +204,13 @@ let package = Package(
         lifecycle,
       ],
       swiftSettings: strict),
-    .macro(
-      name: "BothyMacros",
-      dependencies: [
-        .product(name: "SwiftSyntax", package: "swift-syntax"),
-        .product(name: "SwiftSyntaxBuilder", package: "swift-syntax"),
-        .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
-        .product(name: "SwiftDiagnostics", package: "swift-syntax"),
-        .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
-      ],
-      swiftSettings: strict),
-    .target(
-      name: "Bothy",
-      dependencies: [
-        "BothyStore", "BothySettings", "BothySync", "BothyHTTP", "BothyMacros",
-      ],
-      swiftSettings: strict),
+  ]
+}
+
+// MARK: tests, examples and drivers
+
+if isDevelopment {
+  package.targets += [
     .executableTarget(
       name: "CacheStoreDriver", dependencies: ["BothyCache", httpTypes], path: "Tests/CacheStoreDriver",
       swiftSettings: strict),
@@ -181,9 +226,6 @@ let package = Package(
     .executableTarget(
       name: "PrayerTimes", dependencies: ["Bothy", "BothyPacks"], path: "Examples/PrayerTimes",
       exclude: ["README.md", "Data"],
-      swiftSettings: strict),
-    .target(
-      name: "BothyTesting", dependencies: ["BothyStore", "BothySync", "BothySyncService"],
       swiftSettings: strict),
     .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
     .testTarget(
@@ -269,9 +311,8 @@ let package = Package(
         .product(name: "SwiftSyntaxMacroExpansion", package: "swift-syntax"),
       ],
       swiftSettings: strict),
-  ],
-  swiftLanguageModes: [.v6]
-)
+  ]
+}
 
 // A quick round builds the named targets and what they depend on: `BOTHY_TARGETS=BothyStoreTests swift test`.
 if let names = Context.environment["BOTHY_TARGETS"]?.split(separator: ",").map(String.init) {
