@@ -8,6 +8,7 @@ struct BothyCommand: AsyncParsableCommand {
     abstract: "Keeps records in a local file and in agreement with a server you host.",
     discussion: """
       See it work:        bothy demo
+      Begin an app:       bothy new notes
       Run a server:       bothy serve --port 8080
       Make a database:    bothy db create notes.bothy --schema schema.json
       Write and read:     bothy db put notes.bothy Note '{"title":"Milk"}'
@@ -25,20 +26,34 @@ struct BothyCommand: AsyncParsableCommand {
       or an offset such as +7d1s or -2h.
       """,
     version: "0.1.0",
-    subcommands: [
-      DemoCommand.self, ServeCommand.self, AdminCommand.self, DatabaseCommand.self, SyncCommand.self,
-      StatusCommand.self,
-      OutboxCommand.self, InboxCommand.self, ResolveCommand.self, JournalCommand.self, PurgeCommand.self,
-      ResetCommand.self,
-      DigestCommand.self, ListsCommand.self, DoctorCommand.self, TileCommand.self, TilesCommand.self,
-      CacheCommand.self, SourceCommand.self, RegionCommand.self, PlacesCommand.self, SettingsCommand.self,
-      PackCommand.self, InspectCommand.self,
-      CompletionsCommand.self, DebugCommand.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Starting",
+        subcommands: [StarterCommand.self, DemoCommand.self, ServeCommand.self, InspectCommand.self]),
+      CommandGroup(name: "Records", subcommands: [DatabaseCommand.self]),
+      CommandGroup(
+        name: "Sync",
+        subcommands: [
+          SyncCommand.self, StatusCommand.self, OutboxCommand.self, InboxCommand.self, ResolveCommand.self,
+          JournalCommand.self, PurgeCommand.self, ResetCommand.self, DigestCommand.self, ListsCommand.self,
+          DoctorCommand.self,
+        ]),
+      CommandGroup(name: "Server administration", subcommands: [AdminCommand.self]),
+      CommandGroup(
+        name: "Maps and downloads",
+        subcommands: [
+          TileCommand.self, TilesCommand.self, CacheCommand.self, SourceCommand.self, RegionCommand.self,
+          PlacesCommand.self,
+        ]),
+      CommandGroup(name: "Packs and settings", subcommands: [PackCommand.self, SettingsCommand.self]),
+      CommandGroup(name: "Other", subcommands: [CompletionsCommand.self, DebugCommand.self]),
     ])
 
   static func main() async {
     do {
       Logs.start()
+      let words = Array(CommandLine.arguments.dropFirst())
+      if let slip = CommandSlip(in: words, of: Self.self) { throw ValidationError(slip.message) }
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
