@@ -12,9 +12,9 @@ let isDevelopment = Context.environment["BOTHY_DEVELOPMENT"] != nil
 let hasServer = isDevelopment || Context.environment["BOTHY_SERVER"] != nil
 /// True where URLSession isn't used. Set `BOTHY_ASYNC_HTTP_CLIENT=1` to compile for Linux on a Mac.
 #if os(Linux)
-let hasAsyncHTTPClient = true
+  let hasAsyncHTTPClient = true
 #else
-let hasAsyncHTTPClient = Context.environment["BOTHY_ASYNC_HTTP_CLIENT"] != nil
+  let hasAsyncHTTPClient = Context.environment["BOTHY_ASYNC_HTTP_CLIENT"] != nil
 #endif
 
 /// Every target is compiled in the Swift 6 language mode. Warnings are errors in development only: Xcode and the
@@ -125,9 +125,12 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "BothyUI", dependencies: ["BothyStore", "BothySettings", "BothySync", "BothyHTTP"],
+      swiftSettings: strict),
+    .target(
       name: "Bothy",
       dependencies: [
-        "BothyStore", "BothySettings", "BothySync", "BothyHTTP", "BothyMacros",
+        "BothyStore", "BothySettings", "BothySync", "BothyHTTP", "BothyUI", "BothyMacros",
       ],
       swiftSettings: strict),
     .target(
@@ -229,8 +232,12 @@ if isDevelopment {
       swiftSettings: strict),
     .testTarget(name: "BothyStoreTests", dependencies: ["BothyStore"], swiftSettings: strict),
     .testTarget(
+      name: "BothyUITests",
+      dependencies: ["BothyStore", "BothySettings", "BothySync", "BothyUI", "BothyTesting"],
+      swiftSettings: strict),
+    .testTarget(
       name: "BothySettingsTests",
-      dependencies: ["BothyStore", "BothySettings", "BothySync", "BothyTesting", grdb],
+      dependencies: ["BothyStore", "BothySettings", "BothySync", "BothyUI", "BothyTesting", grdb],
       swiftSettings: strict),
     .testTarget(
       name: "BothyPacksTests", dependencies: ["BothyStore", "BothyCache", "BothyPacks", grdb, httpTypes],

@@ -5,6 +5,7 @@
 @_exported public import BothySettings
 @_exported public import BothyStore
 @_exported public import BothySync
+@_exported public import BothyUI
 
 extension SettingsContainer {
   /// Stores settings beside the records of a synced store.

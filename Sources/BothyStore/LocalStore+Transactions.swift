@@ -83,7 +83,7 @@ extension LocalStore {
     guard canBeginWrite else {
       throw StoreError(
         .nestedWrite,
-        "A write of \(path) was begun inside another, or inside a read of a store in memory, and would wait for itself. "
+        "A write of \(path) was begun inside another, or inside a read of a store in memory: it can't wait for itself. "
           + "Use the transaction at hand, or write when it is done.")
     }
     try checkFile()
@@ -101,8 +101,8 @@ extension LocalStore {
     guard file.isGone else { return }
     throw StoreError(
       .cannotOpen,
-      "The file \(path) was removed or replaced while it was open: nothing would be kept. Close the store and open the "
-        + "file again.")
+      "The file \(path) was removed or replaced while it was open, so writes can't be kept. Close the store and open "
+        + "the file again.")
   }
 
   /// True if the caller may begin a write. A file has a connection for writing beside those for reading, a store in

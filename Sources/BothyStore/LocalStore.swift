@@ -117,7 +117,7 @@ public final class LocalStore: Sendable {
   /// Returns the schema stored in the file at `path`.
   package static func storedSchema(at path: String) throws -> StoreSchema {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw StoreError(.cannotOpen, "There is no database at \(path). Create one with `bothy db create`.")
+      throw StoreError(.cannotOpen, "No database exists at \(path). Create one with `bothy db create`.")
     }
     do {
       return try Connections.reading(path) { database in

@@ -46,8 +46,8 @@ extension ReadableStore {
   /// The present records of a type, then each later list.
   public func values<E: Entity>(of type: E.Type) -> LiveValues<[E]> { values(of: RecordQuery<E>()) }
 
-  /// The present state of one record, then each later one; `nil` while there is none. One row by primary key after each
-  /// commit that touches the record.
+  /// The present state of one record, then each later one; `nil` while it doesn't exist. One row by primary key after
+  /// each commit that touches the record.
   public func values<E: Entity>(of type: E.Type, id: String) -> LiveValues<E?> {
     values(of: RecordByID<E>(id: id))
   }
@@ -58,7 +58,8 @@ struct RecordByID<E: Entity>: ReadRequest {
   let id: String
 
   var plan: ReadPlan<E?> {
-    ReadPlan(.records(RecordID(E.self, id: id))) { [id] transaction, fingerprint in
+    ReadPlan(.records(RecordID(E.self, id: id)), ReadIdentity(words: [E.typeName, id])) {
+      [id] transaction, fingerprint in
       let entity = try transaction.fetch(E.self, id: id)
       if let entity { fingerprint?.combine(entity) }
       return entity

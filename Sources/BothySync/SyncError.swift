@@ -105,8 +105,8 @@ public struct SyncError: Error, Sendable {
 
   static let insideSync = SyncError(
     .insideSync,
-    "This was called by what a running sync waits for, such as a merge policy, and would wait for that sync. Call it from a "
-      + "task of its own when the sync has ended.")
+    "This was called by what a running sync waits for, such as a merge policy, and can't wait for that sync. Call it "
+      + "from a task of its own when the sync has ended.")
 
   /// Makes an error from `reason`, which names the field that this schema lacks.
   static func notLocallyEvaluable(_ reason: StoreError) -> SyncError {
@@ -123,15 +123,15 @@ public struct SyncError: Error, Sendable {
     self.init(
       .otherServer,
       message
-        + " Sync with the first server again; or call `adoptServer()`, which drops what came from the first one "
-        + "and sends what is pending; or `uploadMine()`, which gives this one what it lacks; or `keepApart()`, and open "
-        + "another file for it.",
+        + " Sync with the first server again. Or call `adoptServer()`, which drops what came from the first one "
+        + "and sends pending changes. Or call `uploadMine()`, which gives this one what it lacks. Or call "
+        + "`keepApart()` and open another file for it.",
       underlying: underlying)
   }
 
   /// Makes the sync error for an error of a remote.
   init(_ error: RemoteError) {
-    switch SyncObstacle(error) {
+    switch SyncStop(error) {
     case .otherServer(let message):
       self.init(otherServer: message, underlying: error)
       return

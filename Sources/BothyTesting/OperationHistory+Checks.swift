@@ -16,7 +16,7 @@ extension OperationHistory {
 
   /// Checks the counter: the last `read` is at least the sum of certain `add`s, and at most that of all possible ones.
   public func checkCounter() -> [String] {
-    guard let last = reads.last?.value.intValue else { return ["There is no read of a number."] }
+    guard let last = reads.last?.value.intValue else { return ["The history has no read of a number."] }
     let certain = sum(of: .ok)
     let failed = sum(of: .fail)
     let most = sum(of: .invoke) - failed
@@ -28,13 +28,13 @@ extension OperationHistory {
   ///
   /// It must not have an element that no process tried to add, and none twice.
   public func checkSet() -> [String] {
-    guard let last = reads.last?.value.arrayValue else { return ["There is no read of an array."] }
+    guard let last = reads.last?.value.arrayValue else { return ["The history has no read of an array."] }
     let found = Set(last)
     let certain = Set(adds(.ok).map(\.value))
     let tried = Set(adds(.invoke).map(\.value))
     var problems: [String] = []
     for lost in certain.subtracting(found) { problems.append("\(lost.canonicalText) was added and is lost.") }
-    for stray in found.subtracting(tried) { problems.append("\(stray.canonicalText) was added by nobody.") }
+    for stray in found.subtracting(tried) { problems.append("\(stray.canonicalText) was never added.") }
     if found.count < last.count { problems.append("\(last.count - found.count) elements are there twice.") }
     return problems.sorted()
   }

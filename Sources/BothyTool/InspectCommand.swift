@@ -57,7 +57,7 @@ struct InspectCommand: AsyncParsableCommand {
 
   func run() async throws {
     for folder in packs where !FileManager.default.fileExists(atPath: folder) {
-      throw ToolError("There is no folder of packs at \(folder). Check the path.")
+      throw ToolError("The folder of packs \(folder) does not exist. Check the path.")
     }
     try await Session.with(database) { session in
       let opened = OpenedSubjects()
@@ -122,7 +122,7 @@ private final class OpenedSubjects {
 
   func places(_ file: String) throws -> InspectorSubjects.PlaceFile {
     guard FileManager.default.fileExists(atPath: file) else {
-      throw ToolError("There are no places at \(file). Make the file with `bothy places load`.")
+      throw ToolError("The file of places \(file) does not exist. Make it with `bothy places load`.")
     }
     let places = try PlaceStore(path: file)
     closings.append { try places.close() }

@@ -33,7 +33,7 @@ struct ServeCommand: AsyncParsableCommand {
       Keep a password out of the address: PGPASSWORD or ~/.pgpass hold it. Blobs need
       a folder that all processes share then: --blobs.
 
-      --tiles serves what lies in a folder: MBTiles and PMTiles archives, each a
+      --tiles serves the files of a folder: MBTiles and PMTiles archives, each a
       source named by its file, and folders of tiles, NAME/16/18109/23965.json, with
       names such as 16_18109_23965.json or by quadkey too. /tiles lists the sources,
       /tiles/NAME.json is the TileJSON document of one, /tiles/NAME/{z}/{x}/{y} are

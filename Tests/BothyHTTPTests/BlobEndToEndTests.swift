@@ -43,10 +43,10 @@ struct BlobEndToEndTests {
       let blob = try await a.blobs.put(picture, type: "image/png")
       try await a.save(AnyRecord("Snap", id: "1", ["image": FieldValue(blob)]))
       faulty.setBlobScript { if case .upload(_, 524_288) = $0 { .lostAnswer } else { .none } }
-      #expect(await a.sync().skipped?.name == "unreachable")
+      #expect(await a.sync().stop?.name == "unreachable")
       faulty.setBlobScript { _ in .none }
       let report = await a.sync()
-      #expect(report.skipped == nil)
+      #expect(report.obstacle == nil)
       #expect(report.pushed == 1)
       let offsets = faulty.blobRequests.compactMap { if case .upload(_, let at) = $0 { at } else { nil } }
       #expect(offsets == [0, 262_144, 524_288, 786_432, 1_048_576])

@@ -60,7 +60,7 @@ struct NetworkErrorTests {
       let receipt = try await store.save(Card(id: "new", "made"), options: remoteThenLocal)
       #expect(receipt.known == .pending)
       network.setScript { _ in .none }
-      #expect(await store.sync().skipped == nil)
+      #expect(await store.sync().obstacle == nil)
       #expect(try store.outboxEntries().isEmpty)
       let records = try await server.remote().query(AnyQuery("Card"))
       #expect(Set(records.map(\.id.id)) == ["here", "new"])

@@ -40,10 +40,10 @@ struct PortalTests {
     let (transport, store) = try await parts()
     try await store.save(AnyRecord("Todo", id: "T9", ["title": "mine"]))
     transport.setScript { _ in portal }
-    #expect(await store.sync().skipped?.name == "unreachable")
+    #expect(await store.sync().stop?.name == "unreachable")
     #expect(try store.outboxEntries().count == 1)
     transport.setScript { _ in nil }
-    #expect(await store.sync().skipped == nil)
+    #expect(await store.sync().obstacle == nil)
     #expect(try store.outboxEntries().isEmpty)
   }
 
@@ -106,7 +106,7 @@ struct PortalTests {
         body: Array(repeating: UInt8(ascii: "x"), count: length))
     }
     let report = await store.sync()
-    #expect(report.skipped?.name == "unreachable")
+    #expect(report.stop?.name == "unreachable")
     #expect(try store.outboxEntries().count == 1)
     if case .local = try store.blobs.state(of: blob) {} else { Issue.record("not kept here") }
   }

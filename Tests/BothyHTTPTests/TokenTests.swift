@@ -68,7 +68,7 @@ struct TokenTests {
     for preset in [SyncOptions.quiet, .stackMob, .ntiBridge] {
       let parts = try parts(pending: 20, preset) { number, _ in AccessToken("bad\(number)") }
       let report = await parts.store.sync(.both)
-      #expect(report.skipped?.name == "authenticationRequired")
+      #expect(report.stop?.name == "authenticationRequired")
       #expect(parts.asked() == 2)
       #expect(parts.transport.statuses == [401, 401])
       #expect(try parts.store.pendingCounts().insert == 20)
@@ -80,12 +80,12 @@ struct TokenTests {
   @Test("A token that can't be renewed offline counts as no network")
   func offline() async throws {
     let parts = try parts(pending: 2) { _, _ in throw URLError(.notConnectedToInternet) }
-    #expect(await parts.store.sync().skipped?.name == "unreachable")
+    #expect(await parts.store.sync().stop?.name == "unreachable")
     let found = try await parts.store.fetchResult(
       AnyQuery("Todo"), options: RequestOptions(readPolicy: .remoteElseLocal))
     #expect(found.count == 2 && found.origin == .local)
     let refused = try self.parts(pending: 1) { _, _ in throw URLError(.userAuthenticationRequired) }
-    #expect(await refused.store.sync().skipped?.name == "authenticationRequired")
+    #expect(await refused.store.sync().stop?.name == "authenticationRequired")
   }
 
   /// Promises: S-85, Scenario-22
@@ -101,7 +101,7 @@ struct TokenTests {
       return nil
     }
     let report = await parts.store.sync()
-    #expect(report.skipped == nil && report.pushed == 20)
+    #expect(report.obstacle == nil && report.pushed == 20)
     #expect(parts.asked() == 2)
     #expect(parts.transport.statuses.count { $0 == 401 } == 1)
     #expect(parts.transport.statuses[2] == 401 && parts.transport.tokens[3] == "better")
@@ -115,11 +115,11 @@ struct TokenTests {
     parts.transport.setPrincipals(["t1": "ann", "t2": "ann", "t3": "ann"])
     parts.transport.setScript { $0 == 2 || $0 == 4 ? TransportResponse(status: 401) : nil }
     let first = await parts.store.sync()
-    #expect(first.skipped?.name == "authenticationRequired")
+    #expect(first.stop?.name == "authenticationRequired")
     #expect(parts.asked() == 2)
     let left = try parts.store.pendingCounts().total
     #expect(left > 0 && left < 20)
-    #expect(await parts.store.sync().skipped == nil)
+    #expect(await parts.store.sync().obstacle == nil)
     #expect(try parts.store.pendingCounts().total == 0)
   }
 
@@ -129,13 +129,13 @@ struct TokenTests {
     let parts = try parts(pending: 1) { number, time in
       AccessToken(number == 1 ? "good" : "better", expiresAt: time.now + 600_000)
     }
-    #expect(await parts.store.sync().skipped == nil)
+    #expect(await parts.store.sync().obstacle == nil)
     parts.time.advance(by: 500_000)
-    #expect(await parts.store.sync().skipped == nil)
+    #expect(await parts.store.sync().obstacle == nil)
     #expect(parts.asked() == 1)
     parts.time.advance(by: 41_000)
     parts.transport.setPrincipals(["better": "ann"])
-    #expect(await parts.store.sync().skipped == nil)
+    #expect(await parts.store.sync().obstacle == nil)
     #expect(parts.asked() == 2)
     #expect(!parts.transport.statuses.contains(401))
   }
@@ -145,10 +145,10 @@ struct TokenTests {
     let parts = try parts(pending: 20, Self.small()) { _, time in
       AccessToken("good", expiresAt: time.now + 10_000)
     }
-    #expect(await parts.store.sync().skipped == nil)
+    #expect(await parts.store.sync().obstacle == nil)
     #expect(parts.asked() == 1)
     parts.time.advance(by: 5_000)
-    #expect(await parts.store.sync().skipped == nil)
+    #expect(await parts.store.sync().obstacle == nil)
     #expect(parts.asked() == 2)
   }
 
@@ -161,12 +161,12 @@ struct TokenTests {
       guard number == 1 || number == 4 else { throw NoToken() }
       return AccessToken("good", expiresAt: time.now + 600_000)
     }
-    #expect(await parts.store.sync().skipped == nil)
+    #expect(await parts.store.sync().obstacle == nil)
     parts.time.advance(by: 590_000)
-    #expect(await parts.store.sync().skipped == nil)
+    #expect(await parts.store.sync().obstacle == nil)
     try await parts.store.store.write { try $0.insert(AnyRecord("Todo", id: "late", ["title": "x"])) }
     parts.time.advance(by: 20_000)
-    #expect(await parts.store.sync().skipped?.name == "authenticationRequired")
+    #expect(await parts.store.sync().stop?.name == "authenticationRequired")
     #expect(try parts.store.pendingCounts().insert == 1)
     #expect(await parts.store.sync().pushed == 1)
   }
@@ -207,14 +207,14 @@ struct TokenTests {
       parts.clock.advance(by: .seconds(2))
     }
     let report = await sync.value
-    #expect(report.skipped?.name == "throttled" && report.retryAfter == 2)
+    #expect(report.stop?.name == "throttled" && report.retryAfter == 2)
     #expect(parts.transport.statuses == [503, 503, 503, 503])
     #expect(try parts.store.pendingCounts().insert == 1)
     parts.transport.setScript { _ in Self.busy(nil) }
-    #expect(await parts.store.sync().skipped?.name == "unreachable")
+    #expect(await parts.store.sync().stop?.name == "unreachable")
     #expect(parts.transport.statuses.count == 5)
     parts.transport.setScript { _ in Self.busy("86400") }
-    #expect(await parts.store.sync().skipped?.name == "throttled")
+    #expect(await parts.store.sync().stop?.name == "throttled")
     #expect(parts.transport.statuses.count == 6)
   }
 

@@ -104,7 +104,7 @@ struct EventTests {
     #expect(try await visitor.json("/api/overview")["failing"] == .null)
     try await watching(device) { events in
       let other = try SyncedStore(existing: device.path, remote: ScriptedRemote())
-      #expect(await other.sync().skipped?.name == "unreachable")
+      #expect(await other.sync().stop?.name == "unreachable")
       // The other sync sent and received nothing, so only its row in the log reports it.
       while await Self.next(.timeline, &events) != nil {
         if try await visitor.json("/api/timeline")["syncs"]?.arrayValue?.count == 2 { break }
@@ -131,7 +131,7 @@ struct EventTests {
     await device.store.sync()
     let another = InProcessRemote(Authority(ledger: try SQLiteLedger(), now: { 0 }))
     let other = try SyncedStore(existing: device.path, remote: another)
-    #expect(await other.sync().skipped?.name == "otherServer")
+    #expect(await other.sync().stop?.name == "otherServer")
     try other.store.close()
     let failing = try #require(try await visitor.json("/api/overview")["failing"])
     #expect(failing["reason"] == "otherServer")

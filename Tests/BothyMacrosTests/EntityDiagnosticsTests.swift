@@ -66,7 +66,7 @@ struct EntityDiagnosticsTests {
     Mistake(
       "@Entity(\"to-do\") struct T {}",
       "'to-do' can't be a name in the schema: use a letter, then letters, digits or '_', at most 64, "
-        + "not starting with 'bothy'; 'id' is taken.", 9),
+        + "not starting with 'bothy'. The name 'id' is taken.", 9),
     Mistake(
       "@Entity struct BothyThing {}",
       "'BothyThing' can't be the name of a type in the schema. Name it with @Entity(\"…\").", 16),
@@ -142,7 +142,7 @@ struct EntityDiagnosticsTests {
     .property(
       "@Named(\"id\") var key: Int",
       "'id' can't be a name in the schema: use a letter, then letters, digits or '_', at most 64, "
-        + "not starting with 'bothy'; 'id' is taken.", 3),
+        + "not starting with 'bothy'. The name 'id' is taken.", 3),
     .property(
       "@Named(text) var key: Int",
       "The name must be a string literal, because it is part of the stored schema.", 3),

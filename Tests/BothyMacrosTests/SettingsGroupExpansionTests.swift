@@ -86,7 +86,7 @@ private let settingsMacro = [
       ], macros: settingsMacro)
   }
 
-  /// A declaration, the message that it is answered with, and where that stands.
+  /// A declaration, the message that the macro gives for it, and the message's line and column.
   static let refused: [(source: String, message: String, line: Int, column: Int)] = [
     ("@SettingsGroup class Wrong {}", "Only a struct can be a settings group, not a class.", 1, 1),
     (

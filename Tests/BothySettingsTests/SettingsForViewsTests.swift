@@ -1,4 +1,5 @@
 import BothySettings
+import BothyUI
 import Observation
 import Testing
 
@@ -28,7 +29,7 @@ import Testing
     await running.value
   }
 
-  @Test("A refused change leaves the value and sets an error until the next change")
+  @Test("A rejected change leaves the value and sets an error until the next change")
   func refused() {
     let model = SettingsModel(SharedSettings<LocaleSettings>(in: .inMemory()))
     model.commit { $0.timeFormat = "13" }

@@ -121,7 +121,7 @@ import Testing
     #expect(error?.code == .invalidValue)
     let strange = AnyRecord("journey", ["mode": .text("balloon"), "from": .text("a"), "to": .text("b")])
     let unknownCase = #expect(throws: StoreError.self) { _ = try strange.entity(Travel.Trip.self) }
-    #expect(unknownCase?.message.contains("balloon is no case of Mode") == true)
+    #expect(unknownCase?.message.contains("balloon isn't a case of Mode") == true)
   }
 
   @Test("An entity is found by a query on its typed fields") func queries() {

@@ -4,7 +4,8 @@ import BothyTesting
 import Foundation
 import Testing
 
-/// Everyday tasks, as somebody writes them who knows other databases, against a real store and a server in this process.
+/// Everyday tasks, as a developer who knows other databases writes them, against a real store and a server in this
+/// process.
 @Suite("Everyday tasks, written as a newcomer writes them", .timeLimit(.minutes(5))) struct FrontDoorTests {
   enum Camp {
     @Entity struct TodoList: Hashable { var name: String }
@@ -44,7 +45,7 @@ import Testing
     let file = folder.appendingPathComponent("todos.bothy")
     let here = try SyncedStore(at: file, schema: [TodoList.self, Todo.self], remote: .none)
     try await here.save(Todo(title: "Wax"), policy: .local)
-    #expect(await here.sync().skipped?.name == "unreachable")
+    #expect(await here.sync().stop?.name == "unreachable")
     #expect(try await here.fetch(Todo.self, policy: .local).map(\.title) == ["Wax"])
     #expect(FileManager.default.fileExists(atPath: file.path))
     #expect(throws: StoreError.self) { try SyncedStore(named: "a/b", schema: [Todo.self], remote: .none) }

@@ -63,7 +63,7 @@ struct TestingYourAppTests {
     ben.remote.cut = .inbound  // what he sends arrives; no answer comes back
     try await HutBook(store: ada.store).book("window", for: "Miss Gray")
     try await HutBook(store: ben.store).book("stove", for: "Mr Hill")
-    #expect(await ben.store.sync().skipped?.name == "unreachable")
+    #expect(await ben.store.sync().stop?.name == "unreachable")
 
     ada.remote.isOffline = false
     ben.remote.cut = .none
@@ -101,7 +101,7 @@ struct TestingYourAppTests {
   // docs: end
 
   // docs: begin
-  @Test("Whatever the network does, the till adds up: any of fifty histories can be run again by its seed")
+  @Test("The till adds up on any network, in fifty histories that a seed repeats")
   func histories() async throws {
     for seed in 1...50 as ClosedRange<UInt64> {
       var random = SeededGenerator(seed: seed)
@@ -130,7 +130,7 @@ struct TestingYourAppTests {
   // docs: end
 
   // docs: begin
-  @Test("A server that is being mended is asked again when it said, and not before")
+  @Test("The app retries a server under maintenance at the given time, not before")
   func mended() async throws {
     let time = VirtualTime()
     let server = ScriptedRemote([

@@ -56,7 +56,7 @@ extension CacheSettings {
     switch value {
     case .number(let given): number = given
     case .text(let text):
-      guard let given = Int(text) else { return "\"\(text)\" is no whole number." }
+      guard let given = Int(text) else { return "\"\(text)\" isn't a whole number." }
       number = given
     }
     let least = key == .memoryCount || key == .diskCount ? 1 : 0
@@ -80,7 +80,7 @@ extension CacheSettings {
     case (.diskOrder, .leastRecentlyUsed): disk.order = .leastRecentlyUsed
     case (.diskOrder, .firstIn): disk.order = .firstIn
     default:
-      return "\"\(text)\" is no order; there are leastRecentlyUsed, firstIn and, in memory, scanResistant."
+      return "\"\(text)\" isn't an order; there are leastRecentlyUsed, firstIn and, in memory, scanResistant."
     }
     return nil
   }

@@ -29,7 +29,7 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
     let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
     guard let dictionary = list as? [String: Any] else {
       throw CacheError(
-        .invalidConfiguration, "\(file.lastPathComponent) is no property list with a dictionary.")
+        .invalidConfiguration, "\(file.lastPathComponent) isn't a property list with a dictionary.")
     }
     self.init(propertyList: dictionary)
   }
@@ -42,7 +42,7 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
     problems = []
     guard let caches = propertyList["caches"] as? [Any] else {
       if propertyList["caches"] != nil {
-        note("caches", "It is no array, so the caches are those of a list without it.")
+        note("caches", "It isn't an array, so the caches are those of a list without it.")
       }
       memory = Self.memory(count: 32)
       disk = disk([:], place: "caches")
@@ -51,7 +51,7 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
     for (index, element) in caches.enumerated() {
       let place = "caches[\(index)]"
       guard let cache = element as? [String: Any], let type = cache["type"] as? String else {
-        note("type", "There is no type; it is memory-cache or db-cache.", place)
+        note("type", "The type is missing; it is memory-cache or db-cache.", place)
         continue
       }
       switch type.lowercased() {
@@ -102,7 +102,7 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
     guard let value = cache[name] else { return nil }
     if let number = value as? Int { return number }
     if let text = value as? String, let number = Int(text) { return number }
-    note(name, "\(value) is no whole number.", place)
+    note(name, "\(value) isn't a whole number.", place)
     return nil
   }
 

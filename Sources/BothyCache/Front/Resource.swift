@@ -122,7 +122,7 @@ public struct Resource<Value: Sendable>: Sendable {
   private func decoded(_ resource: CachedResource) async throws(CacheError) -> ResourceValue<Value> {
     if resource.isAbsent {
       throw CacheError(
-        .absent, "The server says that there is no \(key).", status: resource.metadata.status)
+        .absent, "The server says that \(key) does not exist.", status: resource.metadata.status)
     }
     do {
       if let value = try cache.decodedValue(of: resource.stored, key, typed) as? Value {

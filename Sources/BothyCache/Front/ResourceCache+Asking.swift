@@ -355,8 +355,8 @@ extension CacheError {
     case .gone:
       self.init(
         .absent,
-        "\(key): the server says that there is nothing any more (\(status)). What is stored is pinned and stays; unpin or remove "
-          + "it to let it go.", status: status, retryAfter: wait)
+        "\(key): the server says that it no longer exists (\(status)). The stored copy is pinned and stays. Unpin or "
+          + "remove it if you don't need it.", status: status, retryAfter: wait)
       return
     case .cut:
       self.init(

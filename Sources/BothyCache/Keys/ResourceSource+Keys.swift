@@ -15,7 +15,7 @@ extension ResourceSource {
   /// - Throws: `CacheError.invalidKey` if the text isn't an address or belongs to another server.
   public func key(url: String) throws(CacheError) -> ResourceKey {
     guard let given = AbsoluteAddress(url) else {
-      throw CacheError(.invalidKey, "\"\(url.prefix(200))\" is no address of a web server.")
+      throw CacheError(.invalidKey, "\"\(url.prefix(200))\" isn't an address of a web server.")
     }
     let path = given.path.dropFirst()
     switch address {

@@ -82,7 +82,7 @@ public struct ResourceSource: Sendable, Identifiable {
     }
     if address.needsHosts, hosts.isEmpty {
       throw CacheError(
-        .invalidSource, "Source \(id): the address has {s}; say in `hosts` what it stands for.")
+        .invalidSource, "Source \(id): the address has {s}. Give its values in `hosts`.")
     }
     self.id = id
     self.address = address

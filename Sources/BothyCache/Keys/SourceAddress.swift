@@ -14,7 +14,7 @@ public enum SourceAddress: Sendable, Hashable {
     let parsed = try AddressTemplate(template, highResolution: highResolution)
     let address = template.replacing("{s}", with: "s")
     guard AbsoluteAddress(address) != nil else {
-      throw CacheError(.invalidSource, "\"\(template)\" is no address: begin with https:// and a host.")
+      throw CacheError(.invalidSource, "\"\(template)\" isn't an address: begin with https:// and a host.")
     }
     self = parsed.namesTile ? .tiles(parsed) : .base(template)
   }

@@ -38,7 +38,7 @@ public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
   static let cancelled = LoadFailure(.cancelled, "The load was cancelled.")
 
   static let suspended = LoadFailure(
-    .suspended, "The cache's network is suspended. What is stored is served; resume it to load the rest.")
+    .suspended, "The cache's network is suspended. Stored copies are served; resume it to load the rest.")
 
   /// Returns the failure for an error of the network stack.
   static func of(_ error: any Error) -> LoadFailure {

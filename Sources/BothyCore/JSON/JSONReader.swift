@@ -349,12 +349,12 @@ extension JSONReader {
     let first = try fourHexDigits()
     var code = UInt32(first)
     if (0xD800..<0xDC00).contains(first) {
-      guard literal("\\u") else { throw error("a high surrogate stands alone") }
+      guard literal("\\u") else { throw error("a high surrogate has no low surrogate") }
       let second = try fourHexDigits()
-      guard (0xDC00..<0xE000).contains(second) else { throw error("a high surrogate stands alone") }
+      guard (0xDC00..<0xE000).contains(second) else { throw error("a high surrogate has no low surrogate") }
       code = 0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
     }
-    guard let scalar = Unicode.Scalar(code) else { throw error("a low surrogate stands alone") }
+    guard let scalar = Unicode.Scalar(code) else { throw error("a low surrogate has no high surrogate") }
     return Character(scalar)
   }
 

@@ -5,8 +5,8 @@
 public enum ReadPolicy: String, Sendable, Hashable, CaseIterable {
   /// The local copy, also if it is stale. Makes no request. The default for records.
   case local
-  /// The local copy, or the remote one if there is none. The default for downloads, where a copy that is stale by HTTP's
-  /// rules counts as none.
+  /// The local copy, or the remote copy if the local one is missing. The default for downloads, where a copy that is
+  /// stale by HTTP's rules counts as missing.
   ///
   /// A stale download that may replace a failed response is returned at once and refreshed in the background, if it is
   /// pinned or the read is `visible`. A user therefore never sees a gap while a server hangs.

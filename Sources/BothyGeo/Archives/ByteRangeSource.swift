@@ -32,7 +32,7 @@ public struct FileRangeSource: ByteRangeSource {
   public init(path: String) throws(GeoError) {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
-      throw GeoError(.unavailable, "There is no file at \(path). Check the path.")
+      throw GeoError(.unavailable, "The file \(path) does not exist. Check the path.")
     }
     self.path = path
   }

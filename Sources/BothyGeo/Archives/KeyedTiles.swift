@@ -19,7 +19,7 @@ public final class KeyedTiles: TileArchive {
   /// `.notAnArchive` if it has another format or lacks one of the three preferences that every archive has.
   public init(path: String) throws(GeoError) {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw GeoError(.unavailable, "There is no file at \(path). Check the path.")
+      throw GeoError(.unavailable, "The file \(path) does not exist. Check the path.")
     }
     self.path = path
     try SQLiteArchive.checkSize(path)
@@ -80,7 +80,7 @@ public final class KeyedTiles: TileArchive {
       let tile: Tile
       do { tile = try Tile(packedKey: UInt64(bitPattern: key)) } catch {
         throw GeoError(
-          .damagedArchive, "\(path) has the key \(key), which is no tile's. Get the archive again.")
+          .damagedArchive, "\(path) has the key \(key), which isn't a tile's. Get the archive again.")
       }
       if let data = try await data(of: tile) { try body(tile, data) }
     }
@@ -96,7 +96,7 @@ public final class KeyedTiles: TileArchive {
     else {
       throw GeoError(
         .notAnArchive,
-        "\(path) lacks map.minZoom, map.maxZoom or map.tileSideLength among its preferences. Make the archive anew."
+        "\(path) lacks map.minZoom, map.maxZoom or map.tileSideLength among its preferences. Make the archive again."
       )
     }
     var bounds = TileArchiveInfo.wholeMap

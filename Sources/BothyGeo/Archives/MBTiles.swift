@@ -22,7 +22,7 @@ public final class MBTiles: TileArchive {
   /// - Parameter longestStep: the time limit of one read, and of the time from one row to the next.
   package init(path: String, longestStep: Duration) throws(GeoError) {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw GeoError(.unavailable, "There is no file at \(path). Check the path.")
+      throw GeoError(.unavailable, "The file \(path) does not exist. Check the path.")
     }
     self.path = path
     self.longestStep = longestStep
@@ -90,7 +90,7 @@ public final class MBTiles: TileArchive {
         x: Int(clamping: column), southernRow: Int(clamping: southern), zoom: Int(clamping: zoom))
     else {  // Reports numbers that aren't those of a tile.
       throw GeoError(
-        .damagedArchive, "\(path) has a row \(name) that is no tile. Get the archive again, or make it anew.")
+        .damagedArchive, "\(path) has a row \(name) that isn't a tile. Get or make the archive again.")
     }
     return tile
   }
@@ -126,7 +126,7 @@ public final class MBTiles: TileArchive {
         .damagedArchive, "\(path) is damaged: \(reason). Get the archive again.", underlying: failure)
     case .SQLITE_NOTADB, .SQLITE_ERROR:
       return GeoError(
-        .notAnArchive, "\(path) is no archive of tiles: \(reason). The file was left as it is.",
+        .notAnArchive, "\(path) isn't an archive of tiles: \(reason). The file was left as it is.",
         underlying: failure)
     default:
       return GeoError(.unavailable, "\(path) can't be used: \(reason).", underlying: failure)

@@ -222,7 +222,7 @@ extension PMTiles {
       throw GeoError(
         .notAnArchive,
         "The directories of the PMTiles archive are packed with \(header.internalCompression); gzip is read. Pack it "
-          + "anew with `pmtiles convert`.")
+          + "again with `pmtiles convert`.")
     }
   }
 

@@ -89,7 +89,7 @@ struct PMTilesContents {
       let length = Int(min(end, written) - place.offset)
       data = try file.read(upToCount: length) ?? Data()
       guard data.count == length else {
-        throw GeoError(.unavailable, "\(path) was changed while an archive was made of it. Make it anew.")
+        throw GeoError(.unavailable, "\(path) was changed while an archive was made of it. Make it again.")
       }
     }
     if end > written {

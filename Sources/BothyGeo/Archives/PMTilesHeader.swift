@@ -30,7 +30,7 @@ struct PMTilesHeader: Hashable, Sendable {
   init(_ data: Data) throws(GeoError) {
     let bytes = [UInt8](data.prefix(Self.size))
     guard bytes.starts(with: Array("PMTiles".utf8)), bytes.count > 7 else {
-      throw GeoError(.notAnArchive, "The bytes are no PMTiles archive: they do not begin with that name.")
+      throw GeoError(.notAnArchive, "The bytes aren't a PMTiles archive: they do not begin with that name.")
     }
     guard bytes[7] == 3 else {
       throw GeoError(

@@ -47,7 +47,7 @@ public final class PMTilesWriter: TileArchiveWriter {
     try state.withLock { state throws(GeoError) in
       guard let contents = state.contents else { throw closed }
       guard let zooms = state.zooms else {
-        throw GeoError(.unavailable, "\(path) would have no tiles. Add some; PMTiles has no empty archive.")
+        throw GeoError(.unavailable, "\(path) has no tiles yet. Add some; PMTiles has no empty archive.")
       }
       do {
         let layout = Layout(state.tiles, contents)

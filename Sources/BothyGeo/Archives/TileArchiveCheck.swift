@@ -39,7 +39,7 @@ extension TileArchive {
       guard isExpected else {
         throw GeoError(
           .damagedArchive,
-          "The tile \(tile) is no \(info.tileFormat ?? "tile"): its bytes are not what the archive says. Get the "
+          "The tile \(tile) isn't a \(info.tileFormat ?? "tile"): its bytes are not what the archive says. Get the "
             + "archive again.")
       }
     }

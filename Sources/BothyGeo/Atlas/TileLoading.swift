@@ -71,12 +71,12 @@ struct TileLoading: Sendable {
   private static func named(_ error: CacheError, _ tile: Tile) -> any Error {
     guard error.code == .unexpectedContent else { return error }
     return GeoError(
-      .notATile, "What came for \(tile) is no tile of places; what is held stays. \(error.message)",
+      .notATile, "The answer for \(tile) isn't a tile of places; the old version stays. \(error.message)",
       underlying: error)
   }
 
   private static func offline(_ tile: Tile) -> CacheError {
-    CacheError(.offline, "There is no network; the old version of \(tile) stays.")
+    CacheError(.offline, "The device is offline; the old version of \(tile) stays.")
   }
 
   /// Checks with a conditional request if the server has a tile.

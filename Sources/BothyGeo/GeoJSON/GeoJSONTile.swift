@@ -31,7 +31,7 @@ public struct GeoJSONTile: Sendable, Hashable {
         }
       }
     } catch {
-      throw GeoError(.notATile, "The bytes are no tile of GeoJSON features. \(error)", underlying: error)
+      throw GeoError(.notATile, "The bytes aren't a tile of GeoJSON features. \(error)", underlying: error)
     }
     features = versions.features
     self.problems = problems

@@ -106,7 +106,7 @@ public final class PlaceStore: Sendable {
     try? pool.close()  // after the calls that still run
     return GeoError(
       .damagedPlaces,
-      "The places at \(path) were damaged. The file was put away and begun anew: fetch the tiles again.",
+      "The places at \(path) were damaged. The file was quarantined, and a new one begun: fetch the tiles again.",
       underlying: error)
   }
 

@@ -240,7 +240,7 @@ public final class OfflineRegions: Sendable {
     guard source.allowsBulkDownload else {
       throw GeoError(
         .bulkForbidden,
-        "The source \(plan.source) does not allow to load in bulk what nobody looks at. Use one that does; where its "
+        "The source \(plan.source) does not allow bulk downloads. Use one that does; where its "
           + "owner has agreed, say so with the source.")
     }
     return source

@@ -24,7 +24,7 @@ public enum RegionArea: Sendable, Hashable {
     let polygons: [GeoPolygon]
     do { polygons = try Self.areas(JSONValue(parsing: source)) } catch {
       let reason = (error as? BrokenFeature).map { "\($0.reason)." } ?? "\(error)"
-      throw GeoError(.invalidRegion, "The document is no GeoJSON area: \(reason)", underlying: error)
+      throw GeoError(.invalidRegion, "The document isn't a GeoJSON area: \(reason)", underlying: error)
     }
     guard !polygons.isEmpty else {
       throw GeoError(.invalidRegion, "The document has no area. Give a Polygon or MultiPolygon of GeoJSON.")

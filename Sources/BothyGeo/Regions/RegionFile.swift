@@ -103,7 +103,7 @@ final class RegionFile: Sendable {
       ).map(Self.decoded)
     }
     guard let found else {
-      throw GeoError(.unknownRegion, "There is no such region, or it has been deleted. List those there are.")
+      throw GeoError(.unknownRegion, "The region does not exist, or has been deleted. List those there are.")
     }
     return found
   }

@@ -195,7 +195,7 @@ struct RegionRun {
       stop = .interrupted(cause)
     } else if failedInRow.all >= Self.failureLimit {
       stop = .interrupted(
-        CacheError(.refused, "\(Self.failureLimit) tiles in a row could not be had; the last: \(message)"))
+        CacheError(.refused, "\(Self.failureLimit) tiles in a row could not be loaded. The last: \(message)"))
     }
   }
 

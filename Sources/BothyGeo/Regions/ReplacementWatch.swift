@@ -68,6 +68,6 @@ final class ReplacementWatch: Sendable {
   /// The error that ends a run in this case.
   static let reason = CacheError(
     .unexpectedContent,
-    "Many different tiles would have become the same, as on a network that wants a sign-in first, or with a server that "
-      + "has moved. What is stored was kept. Sign in, or see to the source's address, then resume.")
+    "Many different tiles came with the same content, as on a network that wants a sign-in first, or with a server "
+      + "that has moved. The stored tiles were kept. Sign in, or see to the source's address, then resume.")
 }

@@ -18,7 +18,7 @@ extension GeoBox {
     else {
       throw GeoError(
         .invalidCoordinate,
-        "[\(west), \(south), \(east), \(north)] is no box. Give west, south, east and north in degrees, south not "
+        "[\(west), \(south), \(east), \(north)] isn't a box. Give west, south, east and north in degrees, south not "
           + "beyond north.")
     }
     return self
@@ -32,7 +32,7 @@ extension GeoBox {
     let center = try center.checked()
     guard radius.isFinite else {
       throw GeoError(
-        .invalidCoordinate, "The radius \(radius) is no distance. Give a finite number of metres.")
+        .invalidCoordinate, "The radius \(radius) isn't a distance. Give a finite number of metres.")
     }
     self.init(
       around: Coordinate(

@@ -35,12 +35,12 @@ package enum Geohash {
     var box = GeoBox.world
     let bytes = Array(text.lowercased().utf8)
     guard (1...12).contains(bytes.count) else {
-      throw GeoError(.invalidKey, "'\(text)' is no geohash: it has 1 to 12 characters.")
+      throw GeoError(.invalidKey, "'\(text)' isn't a geohash: it has 1 to 12 characters.")
     }
     for (place, byte) in bytes.enumerated() {
       guard let digit = digits.firstIndex(of: byte) else {
         throw GeoError(
-          .invalidKey, "'\(text)' is no geohash: it has digits and letters other than a, i, l and o.")
+          .invalidKey, "'\(text)' isn't a geohash: it has digits and letters other than a, i, l and o.")
       }
       for bit in 0..<5 {
         let isUpper = digit >> (4 - bit) & 1 == 1

@@ -80,7 +80,7 @@ extension Coordinate {
     guard latitude.isFinite, longitude.isFinite else {
       throw GeoError(
         .invalidCoordinate,
-        "The position (\(latitude), \(longitude)) is no place: both values must be finite numbers.")
+        "The position (\(latitude), \(longitude)) isn't a place: both values must be finite numbers.")
     }
     return self
   }

@@ -18,7 +18,7 @@ extension Tile {
   /// Creates the tile of a number. Throws `GeoError` `.invalidKey` for a number beyond the last zoom.
   public init(hilbertID id: UInt64) throws(GeoError) {
     guard let zoom = Self.zooms.first(where: { id < Self.firstID($0 + 1) }) else {
-      throw GeoError(.invalidKey, "\(id) is no tile's id: zooms end at \(Self.zooms.upperBound).")
+      throw GeoError(.invalidKey, "\(id) isn't a tile's id: zooms end at \(Self.zooms.upperBound).")
     }
     var rest = id - Self.firstID(zoom)
     var (column, row) = (UInt64(0), UInt64(0))

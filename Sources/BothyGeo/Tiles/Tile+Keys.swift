@@ -24,7 +24,7 @@ extension Tile {
     var (x, y) = (0, 0)
     for digit in digits {
       guard (UInt8(ascii: "0")...UInt8(ascii: "3")).contains(digit) else {
-        throw GeoError(.invalidKey, "'\(quadkey)' is no quadkey: it has digits from 0 to 3 and nothing else.")
+        throw GeoError(.invalidKey, "'\(quadkey)' isn't a quadkey: it has only digits from 0 to 3.")
       }
       let value = Int(digit - UInt8(ascii: "0"))
       x = x << 1 | value & 1
@@ -41,7 +41,7 @@ extension Tile {
   public init(morton: UInt64) throws(GeoError) {
     let bits = UInt64.bitWidth - 1 - morton.leadingZeroBitCount
     guard morton != 0, bits % 2 == 0, bits <= 2 * Self.zooms.upperBound else {
-      throw GeoError(.invalidKey, "\(morton) is no tile's Morton number.")
+      throw GeoError(.invalidKey, "\(morton) isn't a tile's Morton number.")
     }
     let digits = morton ^ 1 << UInt64(bits)
     self.init(uncheckedX: Self.gather(digits), y: Self.gather(digits >> 1), zoom: bits / 2)
@@ -57,7 +57,7 @@ extension Tile {
     let mask: UInt64 = 1 << 28 - 1
     let (zoom, x, y) = (Int(key >> 56), Int(key >> 28 & mask), Int(key & mask))
     guard zoom <= 28, x < 1 << zoom, y < 1 << zoom else {
-      throw GeoError(.invalidKey, "\(key) is no tile's key.")
+      throw GeoError(.invalidKey, "\(key) isn't a tile's key.")
     }
     self.init(uncheckedX: x, y: y, zoom: zoom)
   }

@@ -19,7 +19,7 @@ public struct Tile: Hashable, Sendable {
     guard x >= 0, x < side, y >= 0, y < side else {
       throw GeoError(
         .invalidTile,
-        "There is no tile \(zoom)/\(x)/\(y): columns and rows of zoom \(zoom) go from 0 to \(side - 1).")
+        "The tile \(zoom)/\(x)/\(y) does not exist: columns and rows of the zoom go from 0 to \(side - 1).")
     }
     self.init(uncheckedX: x, y: y, zoom: zoom)
   }
@@ -49,7 +49,7 @@ public struct Tile: Hashable, Sendable {
   /// has.
   public static func side(_ zoom: Int) throws(GeoError) -> Int {
     guard zooms.contains(zoom) else {
-      throw GeoError(.invalidTile, "There is no zoom \(zoom). Choose one from 0 to \(zooms.upperBound).")
+      throw GeoError(.invalidTile, "Zoom \(zoom) does not exist. Choose one from 0 to \(zooms.upperBound).")
     }
     return 1 << zoom
   }

@@ -43,7 +43,7 @@ extension Tile {
     let side = try Self.side(zoom)
     guard southernRow >= 0, southernRow < side else {
       throw GeoError(
-        .invalidTile, "There is no row \(southernRow) at zoom \(zoom): rows go from 0 to \(side - 1).")
+        .invalidTile, "The row \(southernRow) does not exist at zoom \(zoom): rows go from 0 to \(side - 1).")
     }
     try self.init(x: x, y: side - 1 - southernRow, zoom: zoom)
   }

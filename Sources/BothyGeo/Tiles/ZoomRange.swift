@@ -10,7 +10,7 @@ public struct ZoomRange: Hashable, Sendable {
     guard lowest <= highest, Tile.zooms.contains(lowest), Tile.zooms.contains(highest) else {
       throw GeoError(
         .zoomOutOfRange,
-        "There are no zooms from \(lowest) to \(highest). Give two from 0 to 29, the lower first.")
+        "The zooms from \(lowest) to \(highest) aren't valid. Give two from 0 to 29, the lower first.")
     }
     self.lowest = lowest
     self.highest = highest

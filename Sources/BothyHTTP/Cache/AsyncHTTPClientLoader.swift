@@ -125,7 +125,7 @@
         .getConnectionFromPoolTimeout:
         return LoadFailure(.timedOut, "No answer came in time.")
       case .invalidURL, .emptyHost, .emptyScheme:
-        return LoadFailure(.invalidRequest, "The address is no URL.")
+        return LoadFailure(.invalidRequest, "The address isn't a URL.")
       default: return LoadFailure(.unreachable, "No answer came: \(failure.shortDescription).")
       }
     }

@@ -38,7 +38,7 @@
 
     public func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
       guard let url = URL(string: request.url) else {
-        throw LoadFailure(.invalidRequest, "The address is no URL.")
+        throw LoadFailure(.invalidRequest, "The address isn't a URL.")
       }
       var made = URLRequest(url: url)
       made.httpMethod = request.method.rawValue
@@ -168,7 +168,7 @@
       switch failure.code {
       case .cancelled: return LoadFailure(.cancelled, "The load was cancelled.")
       case .timedOut: return LoadFailure(.timedOut, "No answer came in time.")
-      case .badURL, .unsupportedURL: return LoadFailure(.invalidRequest, "The address is no URL.")
+      case .badURL, .unsupportedURL: return LoadFailure(.invalidRequest, "The address isn't a URL.")
       default:
         return LoadFailure(
           afterHead ? .truncated : .unreachable, "No answer came: \(failure.localizedDescription)")

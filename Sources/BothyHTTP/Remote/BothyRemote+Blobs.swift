@@ -91,6 +91,6 @@ private struct BlobRoutes: BlobRemote {
 
   /// Returns the error of a response that isn't part of this protocol.
   private static func strange(_ response: TransportResponse) -> RemoteError {
-    BothyRemote.notTheServer("Its answer \(response.status) about a blob is none that a server gives.")
+    BothyRemote.notTheServer("Its answer \(response.status) about a blob isn't one that a server gives.")
   }
 }

@@ -229,10 +229,10 @@ extension BothyRemote {
     } catch let error as URLError
       where ![.userAuthenticationRequired, .userCancelledAuthentication].contains(error.code)
     {
-      // The app's sign-in server can't be reached either: that is no reason to sign in again.
+      // The app's sign-in server can't be reached either, which isn't a reason to sign in again.
       throw RemoteError(.unreachable, "No token came: \(error.localizedDescription)", code: "network")
     } catch {
-      throw RemoteError(.unauthenticated, "There is no token: \(error).", code: "noToken")
+      throw RemoteError(.unauthenticated, "The app gave no token: \(error).", code: "noToken")
     }
   }
 

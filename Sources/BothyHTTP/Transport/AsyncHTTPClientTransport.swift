@@ -116,7 +116,7 @@
         .getConnectionFromPoolTimeout:
         return RemoteError(.unreachable, "No answer came in time.", code: "timeout")
       case .invalidURL, .emptyHost, .emptyScheme:
-        return RemoteError(.rejected, "The server's address is no URL.", code: "badAddress")
+        return RemoteError(.rejected, "The server's address isn't a URL.", code: "badAddress")
       default:
         return RemoteError(.unreachable, "No answer came: \(failure.shortDescription).", code: "network")
       }

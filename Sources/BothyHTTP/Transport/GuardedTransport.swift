@@ -33,7 +33,7 @@ struct GuardedTransport: HTTPTransport {
     }
     throw RemoteError(
       .rejected,
-      "The server's address begins with http:, so that anybody on the way could read the token and the data. "
+      "The server's address begins with http:, so anyone on the network could read the token and the data. "
         + "Use https:, or allow http: on purpose.", code: "insecureAddress")
   }
 

@@ -68,7 +68,7 @@
 
     private static func request(_ request: TransportRequest) throws -> URLRequest {
       guard let url = URL(string: request.url) else {
-        throw RemoteError(.rejected, "The server's address is no URL.", code: "badAddress")
+        throw RemoteError(.rejected, "The server's address isn't a URL.", code: "badAddress")
       }
       var made = URLRequest(url: url)
       made.httpMethod = request.method.rawValue
@@ -103,7 +103,7 @@
       case .cancelled: return .cancelled
       case .timedOut: return RemoteError(.unreachable, "No answer came in time.", code: "timeout")
       case .badURL, .unsupportedURL:
-        return RemoteError(.rejected, "The server's address is no URL.", code: "badAddress")
+        return RemoteError(.rejected, "The server's address isn't a URL.", code: "badAddress")
       default:
         return RemoteError(.unreachable, "No answer came: \(failure.localizedDescription)", code: "network")
       }

@@ -49,7 +49,7 @@ struct RecordPage {
   static func type(_ name: String, _ store: SyncedStore) throws -> TypeSchema {
     guard let type = store.store.schema[name] else {
       let known = store.store.schema.types.map(\.name).joined(separator: ", ")
-      throw Problem(.notFound, "unknownType", "There is no type '\(name)' in this file. Known: \(known).")
+      throw Problem(.notFound, "unknownType", "This file has no type '\(name)'. Known: \(known).")
     }
     return type
   }

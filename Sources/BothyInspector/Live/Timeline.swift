@@ -107,7 +107,7 @@ extension Timeline.Moment {
   init(_ report: SyncReport, at time: Int64) {
     self.init(
       time: time, kind: .synced,
-      text: report.skipped.map { "The sync ended early: \($0.name)." }
+      text: report.stop.map { "The sync ended early: \($0.name)." }
         ?? "Synced: \(report.pushed) sent, \(report.pulled) received.",
       details: report.failures.map { "Refused: \($0.operation.rawValue) of \($0.record). \($0.message)" }
         + report.overwritten.map { "Replaced by the server's: \($0.record)" }

@@ -48,7 +48,7 @@ struct PlayRoutes: Sendable {
 
   private func device(_ members: [String: JSONValue]) throws -> PlayDevice {
     guard let name = members["device"]?.stringValue, let device = devices.first(where: { $0.name == name })
-    else { throw Problem(.badRequest, "noDevice", "There is no such device. Reload the page.") }
+    else { throw Problem(.badRequest, "noDevice", "The device does not exist. Reload the page.") }
     return device
   }
 

@@ -66,6 +66,6 @@ package struct InspectorCall: Sendable {
     do { if let members = try JSONValue(parsing: bytes).objectValue { return members } } catch {
       throw Problem(.badRequest, "malformed", "The request is not JSON: \(error)")
     }
-    throw Problem(.badRequest, "malformed", "The request is no JSON object. Reload the page.")
+    throw Problem(.badRequest, "malformed", "The request isn't a JSON object. Reload the page.")
   }
 }

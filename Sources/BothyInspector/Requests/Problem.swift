@@ -38,7 +38,7 @@ struct Problem: Error, Equatable {
   static let foreignOrigin = Problem(
     .forbidden, "foreignOrigin", "The request does not come from the page itself. Make the change there.")
   static let notFound = Problem(
-    .notFound, "notFound", "There is no such page. Go back to the first one.")
+    .notFound, "notFound", "The page does not exist. Go back to the first one.")
 
   /// Creates the failure for any error of the other modules. Their messages say what to do.
   init(_ error: any Error) {

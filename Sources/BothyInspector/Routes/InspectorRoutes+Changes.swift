@@ -71,7 +71,7 @@ extension InspectorRoutes {
     watch.noteChange(Timeline.Moment(report, at: subjects.now))
     return .object { writer in
       report.writeMembers(to: &writer)
-      writer.member("why", report.skipped.map { SyncError($0).message })
+      writer.member("why", report.stop.map { SyncError($0).message })
     }
   }
 

@@ -16,7 +16,7 @@ extension InspectorRoutes {
 
   func cacheEntries(_ call: InspectorCall) async throws -> Answer {
     guard let number = Int(call.query["cache"] ?? "0"), looks.indices.contains(number) else {
-      throw Problem(.notFound, "notFound", "There is no such cache. Go back to the list of caches.")
+      throw Problem(.notFound, "notFound", "The cache does not exist. Go back to the list of caches.")
     }
     let entries = try await looks[number].entries()
     return .object { writer in

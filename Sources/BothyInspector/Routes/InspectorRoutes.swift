@@ -75,7 +75,7 @@ struct InspectorRoutes: Sendable {
     let entry = try store.pendingEntry(id)
     guard record != nil || entry != nil else {
       throw Problem(
-        .notFound, "notFound", "There is no \(id) on this device any more. Go back to the list.")
+        .notFound, "notFound", "\(id) is no longer on this device. Go back to the list.")
     }
     return try .object { writer in
       try writer.object("record", record) { try ShownRecord($1, in: store).write(to: &$0) }

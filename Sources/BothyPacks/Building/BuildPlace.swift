@@ -15,7 +15,7 @@ struct BuildPlace {
     self.target = name
     if FileManager.default.fileExists(atPath: name), !Self.mayReplace(name) {
       throw PackError(
-        .cannotWrite, "\(name) is there already and is no pack. Choose another name, or remove it.")
+        .cannotWrite, "\(name) exists already and isn't a pack. Choose another name, or remove it.")
     }
     let url = URL(filePath: name)
     path = url.deletingLastPathComponent().path + "/.\(url.lastPathComponent).building-\(getpid())"

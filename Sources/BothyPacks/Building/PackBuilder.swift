@@ -70,7 +70,7 @@ public struct PackBuilder: Sendable {
     for (type, field) in shardBy {
       guard let found = schema[type] else {
         throw PackError(
-          .invalidInput, "The pack can't be split by \(type).\(field): there is no type \(type).")
+          .invalidInput, "The pack can't be split by \(type).\(field): the schema has no type \(type).")
       }
       guard let kind = found[field]?.kind, kind.canShard else {
         let possible = found.fields.filter(\.kind.canShard).map(\.name).joined(separator: ", ")

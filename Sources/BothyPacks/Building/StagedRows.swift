@@ -81,7 +81,7 @@ struct StagedRows {
       throw PackError(
         .invalidInput,
         "\(table.schema.name).\(field.name) has more than \(PackBuilder.mostShards) different values, each of which "
-          + "would be a file. Split by a field with fewer, or index this one.")
+          + "needs a file. Split by a field with fewer, or index this one.")
     }
     return shards
   }

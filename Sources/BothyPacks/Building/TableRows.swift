@@ -51,7 +51,7 @@ package struct TableRows: Sendable {
 
   private static func open(_ path: String) throws -> DatabaseQueue {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw PackError(.invalidInput, "There is no file at \(path). Check the path.")
+      throw PackError(.invalidInput, "No file exists at \(path). Check the path.")
     }
     var configuration = Configuration()
     configuration.readonly = true

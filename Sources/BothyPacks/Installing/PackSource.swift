@@ -81,7 +81,7 @@ struct CacheSupply: PackSource {
       let resource = try await cache.value(try source.key(path: path), options)
       guard let bytes = resource.bytes else {
         throw CacheError(
-          .absent, "The server says that there is no \(path).", status: resource.metadata.status)
+          .absent, "The server has no \(path).", status: resource.metadata.status)
       }
       return bytes
     } catch { throw Self.failure(error, name) }
@@ -91,7 +91,7 @@ struct CacheSupply: PackSource {
     let isCancelled = (error as? CacheError)?.code == .cancelled
     return PackError(
       isCancelled ? .cancelled : .download,
-      "The pack \(name) could not be loaded: \(error) What is installed stays.",
+      "The pack \(name) could not be loaded: \(error) Installed versions stay.",
       underlying: error)
   }
 }

@@ -82,7 +82,7 @@ final class ShelfLock: Sendable {
     descriptor = open(root + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw DurableFile.unwritable(root + "/lock") }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      throw PackError(.busy, "Somebody else installs in \(root). Try again when they are done.")
+      throw PackError(.busy, "Another installation in \(root) is running. Try again when it is done.")
     }
   }
 

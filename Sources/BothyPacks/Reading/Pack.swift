@@ -60,7 +60,7 @@ public final class Pack: Sendable {
     guard let bytes = FileManager.default.contents(atPath: folder + "/" + PackManifest.fileName) else {
       throw PackError(
         .notFound,
-        "There is no pack in \(folder): it has no \(PackManifest.fileName). Build one with `bothy pack build`."
+        "\(folder) holds no pack: it has no \(PackManifest.fileName). Build one with `bothy pack build`."
       )
     }
     return bytes

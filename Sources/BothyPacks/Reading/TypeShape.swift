@@ -51,7 +51,7 @@ final class TypeShapes: Sendable {
     guard let shape = byName[name] else {
       let known = byName.keys.sorted().joined(separator: ", ")
       throw StoreError(
-        .unknownType, "There is no type '\(name)' in the pack \(manifest.name). Known: \(known).")
+        .unknownType, "The pack \(manifest.name) has no type '\(name)'. Known: \(known).")
     }
     return shape
   }

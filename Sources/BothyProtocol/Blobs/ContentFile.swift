@@ -69,7 +69,7 @@ package enum ContentFile {
     switch number {
     case ENOSPC, EDQUOT:
       return StoreError(.diskFull, "The disk is full: \(path) can't be written. Free some space.")
-    case ENOENT: return StoreError(.notFound, "There is no file at \(path).")
+    case ENOENT: return StoreError(.notFound, "No file exists at \(path).")
     default: return StoreError(.cannotOpen, "\(path): \(reason). Check the disk and the file's rights.")
     }
   }

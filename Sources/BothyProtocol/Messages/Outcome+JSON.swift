@@ -76,7 +76,7 @@ extension Outcome {
     case ("rejected", _): self.init(operation: id, .rejected(rejection))
     case ("waiting", _): self.init(operation: id, .waiting(on: on ?? ""))
     default:
-      throw JSONError(reason: "'\(outcome)' is no outcome, or lacks its version", offset: reader.offset)
+      throw JSONError(reason: "'\(outcome)' isn't an outcome, or lacks its version", offset: reader.offset)
     }
   }
 }

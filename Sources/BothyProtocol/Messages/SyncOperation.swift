@@ -164,7 +164,7 @@ extension SyncOperation {
       case "kind":
         let text = try reader.string()
         guard let known = ChangeKind(rawValue: text) else {
-          throw JSONError(reason: "'\(text)' is no kind of operation", offset: reader.offset)
+          throw JSONError(reason: "'\(text)' isn't a kind of operation", offset: reader.offset)
         }
         kind = known
       case "type": type = try reader.string()

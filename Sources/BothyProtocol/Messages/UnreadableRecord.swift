@@ -33,7 +33,7 @@ extension UnreadableRecord {
   /// Skips a value that isn't a record, and keeps the members that can be read. Throws `JSONError` if its end can't be
   /// found.
   package init(skipping reader: inout JSONReader, _ error: JSONError) throws {
-    self.init(record: RecordID(type: "", id: ""), reason: "It is no record: \(error.reason).")
+    self.init(record: RecordID(type: "", id: ""), reason: "It isn't a record: \(error.reason).")
     guard try reader.peek() == .object else {
       _ = try reader.rawValue(upTo: .max)
       return

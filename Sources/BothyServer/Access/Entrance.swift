@@ -39,7 +39,7 @@ struct Entrance: Sendable {
   func guest(_ headers: HTTPFields) async throws -> Guest? {
     guard let access else { return nil }
     guard let field = headers[.authorization] else {
-      throw ServerProblem.unauthenticated("Send a token: Authorization: Bearer …", .missing)
+      throw ServerProblem.unauthenticated("Send a token as Authorization: Bearer …", .missing)
     }
     let parts = field.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else {

@@ -73,7 +73,7 @@ public struct JWTKeys: Sendable {
       guard algorithm ?? "ES256" == "ES256", member["crv"]?.stringValue == "P-256" else { return false }
       guard let x = member["x"]?.stringValue, let y = member["y"]?.stringValue,
         let key = try? ES256PublicKey(parameters: (x: x, y: y))
-      else { throw StoreError(.invalidValue, "The key '\(id ?? "")' of the key set is no point of P-256.") }
+      else { throw StoreError(.invalidValue, "The key '\(id ?? "")' of the key set isn't a point of P-256.") }
       await add(key, id: id)
     case "oct":
       guard algorithm ?? "HS256" == "HS256" else { return false }

@@ -46,10 +46,10 @@ enum OpenAPIDocument {
     Every answer carries X-Request-Id. Names in paths are percent-encoded; a container's path may keep its \
     slashes. HEAD works wherever GET does. Any other method on a known address is answered 405 with Allow, an \
     unknown address 404. Bodies may be sent with Content-Encoding: gzip, and answers above 1 KB come so to \
-    those who accept it, except records, whose entity tags are strong. A server without a tokens file asks for \
+    those who accept it, except records, whose entity tags are strong. A server without a tokens file requires \
     no token. Tiles belong to no space: any known token opens them, and on a server that gives tiles to everybody \
-    none is asked for. Bothy-File: server/space/principal, each percent-encoded or empty, says whose file asks; the \
-    addresses of a space refuse another's with 409 otherServer or 403 wrongPrincipal.
+    none is required. Bothy-File: server/space/principal, each percent-encoded or empty, says whose file sends the \
+    request. The addresses of a space refuse another's with 409 otherServer or 403 wrongPrincipal.
     """
 
   private static func operation(_ route: Route) -> JSONValue {
@@ -104,11 +104,11 @@ enum OpenAPIDocument {
     409: "The record was changed while the request was carried out.",
     410: "The record was deleted.",
     406: "The tile is packed in a way that the caller does not take and that is not unpacked here.",
-    412: "What there is is not in the state that If-Match or If-None-Match asks for.",
+    412: "The present state is not one that If-Match or If-None-Match allows.",
     413: "The body, a record or the number of operations is over the limit.",
-    416: "There are no such bytes; Content-Range says how many there are.",
+    416: "The bytes do not exist; Content-Range says how many there are.",
     415: "The body's type or encoding is not taken.",
-    422: "Understood and refused; `fields` says what is wrong with which field.",
+    422: "Understood and refused; `fields` names the invalid fields and the reasons.",
     428: "The record exists, so If-Match is required.",
     429: "Too many requests of this principal; see Retry-After.",
     500: "The server failed; its log has the request's id.",

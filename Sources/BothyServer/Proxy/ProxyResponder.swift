@@ -120,7 +120,7 @@ final class ProxyResponder: Sendable {
   func refusal(isTooLarge: Bool) -> ProxyAnswer {
     isTooLarge
       ? .problem(413, "The proxy passes on \(bodyLimit) bytes at most.", "fwd=bypass")
-      : .problem(400, "The request has a method that is none.", "fwd=bypass")
+      : .problem(400, "The request's method isn't valid.", "fwd=bypass")
   }
 
   private func target(_ text: String) -> ProxyTarget? {

@@ -62,7 +62,7 @@ extension ServerProblem {
 
   static let foreignHost = ServerProblem(
     .misdirectedRequest, "foreignHost",
-    "This server asks for no tokens, so it answers under its own names only: an IP address, localhost, or the name it "
+    "This server requires no tokens, so it answers under its own names only: an IP address, localhost, or the name it "
       + "was started with. Start it with --allow-host and this name, or with --tokens.")
 
   static func rateLimited(retryAfter seconds: Int, reason: String) -> ServerProblem {

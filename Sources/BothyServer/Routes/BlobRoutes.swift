@@ -37,7 +37,7 @@ extension ServerParts {
       Route(
         method: .patch, pattern: Self.pattern, operation: "uploadBlobPart",
         summary:
-          "Uploads the part of a blob that continues what is here; Upload-Offset of the answer says where to go on.",
+          "Uploads the next part of a blob; Upload-Offset of the answer says where to continue.",
         parameters: [.uploadOffset, .uploadLength], body: .init(schema: "Bytes", types: [Answer.bytesType]),
         answers: whole + [.init(status: 204, about: "The part is here.", headers: ["Upload-Offset"])],
         problems: [409, 422, 501, 507], handle: uploadBlobPart),
@@ -115,7 +115,7 @@ extension ServerParts {
     let part = BlobPart(
       sha256: name, size: Int64(bytes.count), offset: Int64(start), bytes: Array(bytes[start...]))
     guard case .whole(let size) = try await authority.uploadBlob(space: call.space, part) else {
-      throw ServerProblem.unavailable("The same blob is being uploaded by somebody else; try again.")
+      throw ServerProblem.unavailable("The same blob is being uploaded by another client; try again.")
     }
     return Self.taken(name, Int(size), status)
   }

@@ -26,7 +26,7 @@ extension ServerParts {
       Route(
         method: .put, pattern: Self.pattern + "/{id}", operation: "putList",
         summary:
-          "Replaces the name and members of a list; whoever goes or comes loses or gains sight of what is "
+          "Replaces the name and members of a list; users who leave or join lose or gain sight of the records "
           + "shared with it.",
         parameters: [.ifMatch], body: .init(schema: "ListInput"), answers: [list],
         problems: [409, 410, 412, 422], handle: putList),

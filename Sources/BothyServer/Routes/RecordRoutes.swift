@@ -64,7 +64,7 @@ extension ServerParts {
   }
 
   static let preconditionFailed = ServerProblem(
-    .preconditionFailed, "preconditionFailed", "The record is not in the state that the request asks for.")
+    .preconditionFailed, "preconditionFailed", "The record is not in the state that the request requires.")
 
   static func absent(_ tombstone: ServerRecord?) -> ServerProblem {
     guard tombstone != nil else { return .notFound }

@@ -100,13 +100,13 @@ extension ServerParts {
     case .rejected(let rejection): throw ServerProblem(rejection)
     case .conflict, .waiting:
       guard preconditions.isEmpty || preconditions.ifMatch == .any else { throw Self.preconditionFailed }
-      throw ServerProblem(.conflict, "conflict", "The record was changed by somebody else meanwhile.")
+      throw ServerProblem(.conflict, "conflict", "Another client changed the record meanwhile.")
     }
   }
 
   private static let preconditionRequired = ServerProblem(
     .preconditionRequired, "preconditionRequired",
-    "The record exists. Send If-Match with its entity tag, so that nobody's change is lost.")
+    "The record exists. Send If-Match with its entity tag, so that no user's change is lost.")
 
   private static func location(_ call: Call) -> String {
     let names = [call.space, "records", call.recordID.type, call.recordID.id]

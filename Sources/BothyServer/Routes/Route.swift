@@ -78,5 +78,5 @@ extension Route.Parameter {
     about: "Act only if the record has this entity tag; `*` for any.")
   static let ifNoneMatch = Self(
     name: "If-None-Match", place: .header, schema: #"{"type":"string"}"#,
-    about: "Act only if there is no such state; `*` for none at all.")
+    about: "Act only if the resource is in none of these states; `*` if it must not exist.")
 }

@@ -22,7 +22,7 @@ struct TileAddress {
     guard parts.count > 1 else { return }
     guard let format = TileFormat(name: parts[1]) else {
       let known = TileFormat.allCases.map { "." + $0.ending }.joined(separator: ", ")
-      throw ServerProblem.badRequest("There are no tiles that end in .\(parts[1]). There are \(known).")
+      throw ServerProblem.badRequest("The server has no tiles that end in .\(parts[1]). There are \(known).")
     }
     self.format = format
   }

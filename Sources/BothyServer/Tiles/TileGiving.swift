@@ -78,13 +78,13 @@ struct TileGiving: Sendable {
   }
 
   private static func absent(_ tile: Tile) -> ServerProblem {
-    ServerProblem(.notFound, "notFound", "There is no tile \(tile) in this source.")
+    ServerProblem(.notFound, "notFound", "This source has no tile \(tile).")
   }
 }
 
 extension ServerProblem {
   static func noSource(_ id: String) -> ServerProblem {
     ServerProblem(
-      .notFound, "notFound", "There is no source of tiles '\(id)'. See /tiles for those there are.")
+      .notFound, "notFound", "The source of tiles '\(id)' does not exist. See /tiles for those there are.")
   }
 }

@@ -31,7 +31,7 @@ public final class TileLibrary: Sendable {
     self.isOpen = isOpen
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: self.folder, isDirectory: &isFolder), isFolder.boolValue
-    else { throw GeoError(.unavailable, "There is no folder at \(folder). Check the path.") }
+    else { throw GeoError(.unavailable, "The folder \(folder) does not exist. Check the path.") }
   }
 
   /// Returns sentences about what can't be served of the folder as it is now. There is one for each archive that can't

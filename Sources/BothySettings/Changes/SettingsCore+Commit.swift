@@ -22,15 +22,15 @@ extension SettingsCore {
     guard depth < CommitDepth.limit else {
       throw SettingsError(
         .recursionLimit,
-        "\(shape.name) was committed from postCommit \(depth) times over. Let postCommit change only what is not so "
-          + "already.")
+        "\(shape.name) was committed from postCommit \(depth) times in a row. Let postCommit set only values that "
+          + "differ.")
     }
     try home.register(Group.self)
     let store = try home.store()
     guard store.runningWrite == nil else {
       throw SettingsError(
         .nestedCommit,
-        "\(shape.name) was committed inside another write of its home, which would wait for itself. Change the value at "
+        "\(shape.name) was committed inside another write of its home; that can't wait for itself. Change the value at "
           + "hand, or commit from postCommit.")
     }
     let keeper = try keeper(in: store)

@@ -87,8 +87,8 @@ struct SettingsUpgrade {
       guard value.fits(field) else {
         throw SettingsError(
           isMigrated ? .migrationFailed : .schemaMismatch,
-          "What is stored as \(shape.name).\(field.name) is not \(field.kind.phrase); it was left as it is. Raise the "
-            + "group's version and declare a `.convert` step.")
+          "The value stored as \(shape.name).\(field.name) is not \(field.kind.phrase), and was left as it is. Raise "
+            + "the group's version and declare a `.convert` step.")
       }
       row.values[field.name] = value
     }

@@ -9,7 +9,7 @@
       else {
         throw SettingsError(
           .noContainer,
-          "There is no shared container for the App Group '\(identifier)'. Add the group to the entitlements "
+          "The App Group '\(identifier)' has no shared container. Add the group to the entitlements "
             + "(Signing & Capabilities, App Groups) of the app and of each extension that shares the settings."
         )
       }

@@ -14,7 +14,7 @@ public struct AppGroupFolder: Sendable, Hashable {
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
       throw SettingsError(
         .noContainer,
-        "There is no shared folder at \(folder). Make it first, or give the path of one that exists.")
+        "No shared folder exists at \(folder). Make it first, or give the path of one that exists.")
     }
     guard access(folder, W_OK) == 0 else {
       throw SettingsError(

@@ -53,7 +53,7 @@ package struct StoredSettings {
     let names = try SettingsTable.names(in: transaction)
     let known =
       names.isEmpty ? "It holds none; an app makes them." : "Known: \(names.joined(separator: ", "))."
-    throw SettingsError(.unknownGroup, "There are no settings '\(name)' in this file. \(known)")
+    throw SettingsError(.unknownGroup, "This file has no settings '\(name)'. \(known)")
   }
 
   private static func group(_ name: String, _ transaction: ReadTransaction) throws -> SettingsRow? {

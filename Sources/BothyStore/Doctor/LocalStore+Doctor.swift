@@ -44,7 +44,7 @@ extension LocalStore {
   /// Throws `.cannotOpen` or `.notADatabase` if the file can't be checked at all.
   public static func diagnose(fileAt path: String) throws -> StoreDiagnosis {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw StoreError(.cannotOpen, "There is no database at \(path).")
+      throw StoreError(.cannotOpen, "No database exists at \(path).")
     }
     do {
       // Runs without a transaction: ending one on a damaged file may fail, and the check with it.

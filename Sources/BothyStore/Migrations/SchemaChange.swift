@@ -37,7 +37,7 @@ struct SchemaChange {
     if old.isSynced && old.wireName != new.wireName {
       problems.append(
         "\(new.name) was called '\(old.wireName)' on the wire and is called '\(new.wireName)' now, so its records on the "
-          + "server would be those of another type; say `wire: \"\(old.wireName)\"`.")
+          + "server belong to another type; say `wire: \"\(old.wireName)\"`.")
     }
     for field in new.fields {
       guard let before = old[field.name] else {
@@ -51,7 +51,7 @@ struct SchemaChange {
       if old.isSynced && !([field.wireName] + field.aliases).contains(before.wireName) {
         problems.append(
           "\(new.name).\(field.name) was called '\(before.wireName)' on the wire and is called '\(field.wireName)' "
-            + "now, so records on the server would lose it; say `wire: \"\(before.wireName)\"`, or add "
+            + "now, so records on the server lose it; say `wire: \"\(before.wireName)\"`, or add "
             + "'\(before.wireName)' to its aliases.")
       }
       if before.isSensitive != field.isSensitive {

@@ -2,6 +2,7 @@
 package struct ObservationRegion: Sendable, Hashable {
   private enum Part: Sendable, Hashable {
     case everything
+    case outbox
     case types([String])
     case records([RecordID])
     case settings(RecordID?)
@@ -13,6 +14,9 @@ package struct ObservationRegion: Sendable, Hashable {
 
   /// Any record of any type.
   package static var everything: ObservationRegion { ObservationRegion(.everything) }
+
+  /// Any record, and decisions about pending changes.
+  package static var outbox: ObservationRegion { ObservationRegion(.outbox) }
 
   /// Returns the region of any record of the named types.
   package static func types(_ names: String...) -> ObservationRegion { ObservationRegion(.types(names)) }
@@ -31,6 +35,7 @@ package struct ObservationRegion: Sendable, Hashable {
   func isTouched(by touched: TouchedRecords, _ catalog: Catalog) -> Bool {
     switch part {
     case .everything: touched.hasRecords
+    case .outbox: touched.hasRecords || touched.bookkeeping
     case .types(let names):
       names.contains { name in catalog.tableIfKnown(name).map { touched.touches($0.index) } ?? false }
     case .settings(let record):

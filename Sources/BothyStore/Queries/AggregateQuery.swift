@@ -14,7 +14,8 @@ extension RecordQuery {
   /// Counts the records. Reads no fields but those of the condition.
   public func count() -> AggregateQuery<Int> {
     AggregateQuery(
-      plan: ReadPlan(.types(E.typeName)) { [recordQuery] transaction, fingerprint in
+      plan: ReadPlan(.types(E.typeName), ReadIdentity(recordQuery, words: ["count"])) {
+        [recordQuery] transaction, fingerprint in
         let count = try transaction.count(recordQuery)
         fingerprint?.combine(count)
         return count
@@ -60,7 +61,8 @@ extension RecordQuery {
     _ function: String, _ field: String, orZero: Bool = false
   ) -> AggregateQuery<V> {
     AggregateQuery(
-      plan: ReadPlan(.types(E.typeName)) { [recordQuery] transaction, fingerprint in
+      plan: ReadPlan(.types(E.typeName), ReadIdentity(recordQuery, words: [function, field])) {
+        [recordQuery] transaction, fingerprint in
         let aggregate = try Aggregate(function, field, of: recordQuery, in: transaction)
         return try aggregate.value(V.self, in: transaction, &fingerprint)
       })
@@ -99,7 +101,8 @@ public struct GroupQuery<Element: Entity, Key: FieldConvertible>: Sendable {
     _ function: String, _ field: String?
   ) -> AggregateQuery<[Grouped<Key, V>]> {
     AggregateQuery(
-      plan: ReadPlan(.types(Element.typeName)) { [query, key] transaction, fingerprint in
+      plan: ReadPlan(.types(Element.typeName), ReadIdentity(query, words: [function, field ?? "", key])) {
+        [query, key] transaction, fingerprint in
         try Aggregate(function, field, of: query, by: key, in: transaction)
           .groups(Key.self, V.self, in: transaction, &fingerprint)
       })

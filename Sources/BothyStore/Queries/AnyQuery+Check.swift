@@ -30,7 +30,7 @@ extension AnyQuery {
       guard try schema.queryField(name).kind.target != nil else {
         let references = schema.fields.filter { $0.kind.target != nil }.map(\.name).joined(separator: ", ")
         throw .invalidQuery(
-          "\(schema.name).\(name) is no reference and can't be included. References: \(references).")
+          "\(schema.name).\(name) isn't a reference and can't be included. References: \(references).")
       }
     }
     return query

@@ -29,7 +29,7 @@ private struct GuessedFields {
     guessed.visit(query.filter, depth: 0)
     for key in query.order { guessed.note(key.field, key.origin.map { .coordinate($0) }) }
     for name in guessed.kinds.keys.sorted() where !isFieldName(name) {
-      throw StoreError(.unknownField, "'\(name)' is no field's name: letters, digits and underscores are.")
+      throw StoreError(.unknownField, "'\(name)' can't be a field: use letters, digits and underscores.")
     }
     return TypeSchema(
       query.type,

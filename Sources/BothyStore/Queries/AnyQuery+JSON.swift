@@ -28,7 +28,7 @@ extension AnyQuery {
     if let schema {
       guard let type = schema[type] else {
         let known = schema.types.map(\.name).sorted().joined(separator: ", ")
-        throw StoreError(.unknownType, "There is no type '\(type)'. Known: \(known).")
+        throw StoreError(.unknownType, "The schema has no type '\(type)'. Known: \(known).")
       }
       self = try checked(for: type)
     }
@@ -54,7 +54,7 @@ extension SortKey {
     if let text = json.stringValue {
       guard let key = SortKey(key: text) else {
         throw .invalidQuery(
-          "'\(text)' is no sort key. Write a field, with '-' before it for the largest first.")
+          "'\(text)' isn't a sort key. Write a field, with '-' before it for the largest first.")
       }
       self = key
       return

@@ -54,7 +54,7 @@ extension Condition {
     }
     let takesCase = name == "contains" || name == "beginsWith"
     guard document["ignoringCase"] == nil || (takesCase && document["ignoringCase"]?.boolValue != nil) else {
-      throw .invalidQuery("'ignoringCase' is true or false and goes with 'contains' and 'beginsWith' only.")
+      throw .invalidQuery("'ignoringCase' is true or false and works with 'contains' and 'beginsWith' only.")
     }
     let ignoringCase = document["ignoringCase"]?.boolValue ?? false
     switch name {
@@ -69,7 +69,7 @@ extension Condition {
     default:
       guard let comparison = Comparison(rawValue: name) else {
         throw .invalidQuery(
-          "'\(name)' is no operator. Known: =, !=, <, <=, >, >=, in, contains, beginsWith, includes.")
+          "'\(name)' isn't an operator. Known: =, !=, <, <=, >, >=, in, contains, beginsWith, includes.")
       }
       self = .compare(field: field, comparison, FieldValue(guessing: value))
     }

@@ -68,7 +68,9 @@ extension RecordQuery {
     _ field: String, _ type: T.Type, _ row: @escaping @Sendable (E, T?) -> Row?
   ) -> JoinQuery<Row> {
     JoinQuery(
-      plan: ReadPlan(.types(E.typeName, T.typeName)) { [plan] transaction, fingerprint in
+      plan: ReadPlan(
+        .types(E.typeName, T.typeName), ReadIdentity(recordQuery, words: ["with", field, T.typeName])
+      ) { [plan] transaction, fingerprint in
         let records = try plan.run(transaction, &fingerprint)
         let position = try transaction.catalog.table(E.typeName).position(of: field)
         var found: [String: T?] = [:]
@@ -92,7 +94,10 @@ extension RecordQuery {
 
   private func lists<C: Entity>(_ children: RecordQuery<C>, _ field: String) -> JoinQuery<Joined<E, [C]>> {
     JoinQuery(
-      plan: ReadPlan(.types(E.typeName, C.typeName)) { [plan] transaction, fingerprint in
+      plan: ReadPlan(
+        .types(E.typeName, C.typeName),
+        ReadIdentity(recordQuery, children.recordQuery, words: ["with", field])
+      ) { [plan] transaction, fingerprint in
         let records = try plan.run(transaction, &fingerprint)
         let position = try transaction.catalog.table(C.typeName).position(of: field)
         var all = children.where(.oneOf(field: field, records.map { .text($0.id) }))
@@ -111,7 +116,10 @@ extension RecordQuery {
 
   private func counts<C: Entity>(_ children: RecordQuery<C>, _ field: String) -> JoinQuery<Joined<E, Int>> {
     JoinQuery(
-      plan: ReadPlan(.types(E.typeName, C.typeName)) { [plan] transaction, fingerprint in
+      plan: ReadPlan(
+        .types(E.typeName, C.typeName),
+        ReadIdentity(recordQuery, children.recordQuery, words: ["count", field])
+      ) { [plan] transaction, fingerprint in
         let records = try plan.run(transaction, &fingerprint)
         var all = children.where(.oneOf(field: field, records.map { .text($0.id) })).recordQuery
         (all.limit, all.offset) = (nil, 0)

@@ -18,15 +18,29 @@ public protocol ReadRequest<Value>: Sendable {
 public struct ReadPlan<Value: Sendable>: Sendable {
   /// The records that the result depends on.
   package let region: ObservationRegion
+  /// The request that the plan reads. Plans for equal requests have equal results.
+  package let identity: ReadIdentity
   /// Reads the result, and adds what was read to a fingerprint where one is given.
   package let run: @Sendable (ReadTransaction, inout RowFingerprint?) throws -> Value
 
   package init(
-    _ region: ObservationRegion,
+    _ region: ObservationRegion, _ identity: ReadIdentity,
     run: @escaping @Sendable (ReadTransaction, inout RowFingerprint?) throws -> Value
   ) {
     self.region = region
+    self.identity = identity
     self.run = run
+  }
+}
+
+/// The parts of a request that decide its result.
+package struct ReadIdentity: Sendable, Hashable {
+  private let queries: [AnyQuery]
+  private let words: [String]
+  private let values: [FieldValue]
+
+  package init(_ queries: AnyQuery..., words: [String] = [], values: [FieldValue] = []) {
+    (self.queries, self.words, self.values) = (queries, words, values)
   }
 }
 
@@ -54,7 +68,7 @@ extension ReadTransaction {
 
 extension RecordQuery: ReadRequest {
   public var plan: ReadPlan<[E]> {
-    ReadPlan(.types(E.typeName)) { [recordQuery] transaction, fingerprint in
+    ReadPlan(.types(E.typeName), ReadIdentity(recordQuery)) { [recordQuery] transaction, fingerprint in
       var rows = try RowCursor(recordQuery, in: transaction, isKept: true)
       defer { rows.close() }
       var entities: [E] = []
@@ -76,12 +90,12 @@ public struct FirstQuery<Element: Entity>: ReadRequest, Hashable {
 
   public var plan: ReadPlan<Element?> {
     let all = query.plan
-    return ReadPlan(all.region) { try all.run($0, &$1).first }
+    return ReadPlan(all.region, all.identity) { try all.run($0, &$1).first }
   }
 }
 
 extension RecordQuery {
-  /// Requests the first record, or `nil` where there is none. Reads one row.
+  /// Requests the first record, or `nil` if no record matches. Reads one row.
   public func first() -> FirstQuery<E> {
     FirstQuery(limit(min(1, recordQuery.limit ?? 1), offset: recordQuery.offset))
   }

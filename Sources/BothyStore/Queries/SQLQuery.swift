@@ -23,7 +23,9 @@ public struct SQLQuery: ReadRequest {
   }
 
   public var plan: ReadPlan<[SQLRow]> {
-    ReadPlan(.types(types)) { [text] transaction, fingerprint in
+    ReadPlan(
+      .types(types), ReadIdentity(words: [text.fragment.sql] + types, values: text.fragment.arguments)
+    ) { [text] transaction, fingerprint in
       let statement = try Self.prepared(text, in: transaction)
       defer { statement.reset() }
       var columns: [String: Int] = [:]
@@ -75,7 +77,7 @@ public struct SQLText: Sendable, ExpressibleByStringInterpolation {
 
     public mutating func appendLiteral(_ literal: String) { fragment += literal }
 
-    /// Binds the value where it stands.
+    /// Binds the value at its place in the SQL.
     public mutating func appendInterpolation(_ value: some FieldConvertible) {
       fragment += SQLFragment("?", [value.fieldValue])
     }

@@ -79,7 +79,7 @@ struct WhereLexer {
     case "=", "!=", "<", "<=", ">", ">=": return sign
     case "==": return "="
     case "<>": return "!="
-    default: throw error("'\(sign)' is no comparison. Use =, !=, <, <=, > or >=.", column)
+    default: throw error("'\(sign)' isn't a comparison. Use =, !=, <, <=, > or >=.", column)
     }
   }
 
@@ -97,7 +97,7 @@ struct WhereLexer {
     let scalars = Array(word)
     if scalars.count >= 8, scalars[4] == "-" || scalars.contains(":") {
       if let time = Timestamp(rfc3339: word) { return .date(time.milliseconds) }
-      throw error("'\(word)' is no date. Write 2026-12-01 or 2026-12-01T08:30:00Z.", column)
+      throw error("'\(word)' isn't a date. Write 2026-12-01 or 2026-12-01T08:30:00Z.", column)
     }
     do {
       return try JSONReader.read(word) { reader in

@@ -79,7 +79,7 @@ package struct WhereParser {
       return .compare(field: field, negated ? .notEqual : .equal, .null)
     }
     if try takeWord("NOT") {
-      guard try takeWord("IN") else { throw error("After '\(field) NOT' comes IN ('a', 'b').") }
+      guard try takeWord("IN") else { throw error("'\(field) NOT' needs IN ('a', 'b') after it.") }
       return .not(.oneOf(field: field, try list()))
     }
     if try takeWord("IN") { return .oneOf(field: field, try list()) }
@@ -137,7 +137,7 @@ package struct WhereParser {
       case "TRUE": found = true
       case "FALSE": found = false
       case "NULL": found = .null
-      default: throw error("Text stands in quotes: '\(word)'. Fields can't be compared with each other.")
+      default: throw error("Text needs quotes: '\(word)'. Fields can't be compared with each other.")
       }
     case .sign, .end: throw error("A value is missing here: 'text', 12.5, 2026-12-01, true, false or null.")
     }

@@ -27,7 +27,7 @@ extension Entity {
 extension Field {
   @available(
     *, unavailable,
-    message: "A condition is computed by SQLite. Use contains(_:ignoringCase:) or hasPrefix(_:ignoringCase:)."
+    message: "A condition is computed by SQLite. Use `contains` or `hasPrefix` with `ignoringCase:`."
   )
   public func lowercased() -> Self { self }
 }

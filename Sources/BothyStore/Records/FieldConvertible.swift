@@ -165,7 +165,7 @@ extension RawRepresentable where Self: FieldConvertible, RawValue: FieldConverti
     guard let value = Self(rawValue: raw) else {
       throw StoreError(
         .invalidValue,
-        "\(raw) is no case of \(Self.self). Add the case, or keep the raw value in the field.")
+        "\(raw) isn't a case of \(Self.self). Add the case, or keep the raw value in the field.")
     }
     self = value
   }

@@ -19,7 +19,7 @@ extension JSONField {
   public init(fromField fields: inout FieldDecoder) throws(StoreError) {
     let text = try fields.json()
     do { self = try JSONFieldCoding.decode(Self.self, from: text) } catch {
-      throw StoreError(.invalidValue, "The stored JSON is no \(Self.self).", underlying: error)
+      throw StoreError(.invalidValue, "The stored JSON isn't a \(Self.self).", underlying: error)
     }
   }
 }

@@ -35,12 +35,12 @@ extension TypeTable {
     case .coordinate(let coordinate):
       return StoreError(
         .invalidValue,
-        "\(place) can't be (\(coordinate.latitude), \(coordinate.longitude)), which is no place on earth: a latitude is "
+        "\(place) can't be (\(coordinate.latitude), \(coordinate.longitude)), which isn't on earth: a latitude is "
           + "within ±90, a longitude within ±180 degrees.")
     case .double(let number) where schema.fields[position].kind == .date:
       return StoreError(
         .invalidValue,
-        "\(place) can't be \(number) seconds from 1970: a date is so many whole milliseconds, in 64 bits.")
+        "\(place) can't be \(number) seconds from 1970: a date has whole milliseconds, in 64 bits.")
     case .double(let number):
       return StoreError(
         .invalidValue,

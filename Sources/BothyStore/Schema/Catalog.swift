@@ -37,7 +37,7 @@ package final class Catalog: Sendable {
   package func table(_ type: String) throws(StoreError) -> TypeTable {
     guard let position = positions[type] else {
       let known = tables.map(\.schema.name).sorted().joined(separator: ", ")
-      throw StoreError(.unknownType, "There is no type '\(type)' in this store. Known: \(known).")
+      throw StoreError(.unknownType, "This store has no type '\(type)'. Known: \(known).")
     }
     return tables[position]
   }

@@ -30,7 +30,7 @@ struct SyncedFileGuard: ChangeRecorder {
   private var refusal: StoreError {
     StoreError(
       .readOnly,
-      "The file \(path) is synced, and a plain Store would change it without the server's knowledge. Open it with "
+      "The file \(path) is synced, and a plain Store changes it without the server's knowledge. Open it with "
         + "SyncedStore(at:schema:remote:) to write.")
   }
 }

@@ -77,7 +77,7 @@ extension WriteTransaction {
 
 extension WriteTransaction {
   package static func notFound(_ id: RecordID) -> StoreError {
-    StoreError(.notFound, "There is no record \(id). Use `insert` or `save` to create it.")
+    StoreError(.notFound, "The record \(id) doesn't exist. Use `insert` or `save` to create it.")
   }
 
   package static func alreadyExists(_ id: RecordID, _ cause: (any Error)? = nil) -> StoreError {

@@ -350,7 +350,7 @@ public final class WriteTransaction: ReadTransaction {
     return true
   }
 
-  // MARK: what is told to the recorder and the observers
+  // MARK: notifying the recorder and the observers
 
   private func changed(
     _ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?, stale: Change.Stale? = nil

@@ -2,7 +2,7 @@ import BothyStore
 
 /// Sending one write and waiting for its verdict.
 extension SyncedStore {
-  /// Sends the write of a receipt and waits for the verdict, at most for `limit`. Returns the reason if there is none.
+  /// Sends the write of a receipt and waits for the verdict, at most for `limit`. Returns the reason if none came.
   func settle<Value>(_ receipt: SaveReceipt<Value>, within limit: Duration) async throws -> (
     SaveOutcome, SyncError?
   ) {
@@ -26,10 +26,10 @@ extension SyncedStore {
   /// Sends one record. Returns the reason if that is impossible.
   private func push(_ id: RecordID) async -> SyncError? {
     let report = await engine.push([id])
-    if let reason = report.skipped { return SyncError(reason) }
+    if let reason = report.stop { return SyncError(reason) }
     guard let isLeft = try? isPending(id), isLeft, report.failures.isEmpty else { return nil }
     // It refers to something that must be sent first.
-    return await engine.push(nil).skipped.map { SyncError($0) }
+    return await engine.push(nil).stop.map { SyncError($0) }
   }
 
   private func push(_ id: RecordID, within limit: Duration) async -> SyncError? {
@@ -38,7 +38,7 @@ extension SyncedStore {
       await self.push(id)
     }
     if let problem { return problem }
-    if Task.isCancelled { return SyncError(SyncObstacle.cancelled) }
+    if Task.isCancelled { return SyncError(SyncStop.cancelled) }
     return SyncError(.unreachable, "The server did not answer in time. The next sync sends the change.")
   }
 }

@@ -2,7 +2,7 @@
 public struct ContainerStatus: Sendable, Hashable {
   /// The container, with or without those below it.
   public var scope: SyncScope
-  /// Where the next pull goes on, opaque; nil before the first complete one, and after a reset.
+  /// The position of the next pull, opaque; nil before the first complete one, and after a reset.
   public var cursor: String?
   /// Whether a pull was ever completed.
   public var isComplete: Bool

@@ -8,7 +8,7 @@
 public struct FetchResult<Element: Sendable>: RandomAccessCollection, Sendable {
   /// Who gave the answer.
   public enum Origin: String, Sendable, Hashable {
-    /// The server, for this read; what is pending here is merged in.
+    /// The server, for this read; pending changes are merged in.
     case remote
     /// The local store: the server was not asked, or did not answer.
     case local
@@ -23,7 +23,7 @@ public struct FetchResult<Element: Sendable>: RandomAccessCollection, Sendable {
   public var isComplete: Bool
   /// How long ago the server was last asked; nil when it never was.
   public var age: Duration?
-  /// Ids among the values that are known to be out of date: a save of them went to the server and its answer was
+  /// Ids among the values that are known to be out of date: a save of them reached the server and its answer was
   /// not kept.
   public var stale: Set<String> = []
 

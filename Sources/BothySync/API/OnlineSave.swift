@@ -1,13 +1,13 @@
 import BothyStore
 
-/// A save of a record without pending work that goes to the server before readers see it: a hidden entry of the outbox,
+/// A save of a record without pending work that the server gets before readers see it: a hidden entry of the outbox,
 /// sent at once, and settled as every other.
 ///
 /// It runs beside syncs, ahead of them. Whatever becomes of the caller's task, it is carried through once it has begun; a
 /// crash leaves an entry in doubt, which the next sync settles.
 struct OnlineSave: Sendable {
   let store: SyncedStore
-  /// With a mark of the call where its value has none: what the server tells meanwhile is nothing that the caller changed.
+  /// With a mark of the call where its value has none: what the server sends meanwhile isn't a change of the caller.
   let change: LocalChange
   /// The mark that the value came with.
   private let mark: Int64?
@@ -17,7 +17,7 @@ struct OnlineSave: Sendable {
 
   enum Result: Sendable {
     case settled(SaveReceipt<AnyRecord>)
-    /// The record has pending work, on which the change is to be made: nothing of it was done.
+    /// The record has pending work, and the change belongs on top of it: nothing of it was done.
     case pending(LocalChange)
     /// The server was not reached, and the change is not kept.
     case unreachable(SyncError)
@@ -36,9 +36,9 @@ struct OnlineSave: Sendable {
   private var engine: SyncEngine { store.engine }
   private var sent: SentValues { engine.pass.sent }
 
-  /// Throws `CancellationError` and `SyncError` `.insideSync`, with nothing done; `SyncError` for a refusal, for a conflict
-  /// that the policy did not decide and for what the server is not asked for; `StoreError` for a change that does not fit
-  /// the schema.
+  /// Throws `CancellationError` and `SyncError` `.insideSync`, with nothing done. Throws `SyncError` for a rejection,
+  /// for a conflict that the policy did not decide and for what can't be requested from the server. Throws `StoreError`
+  /// for a change that does not fit the schema.
   func run() async throws -> Result {
     guard !engine.isInside else { throw SyncError.insideSync }
     return try await engine.pass.turns.withGate(of: change.id) {
@@ -80,7 +80,7 @@ struct OnlineSave: Sendable {
     return .settled(receipt)
   }
 
-  /// Sends what is hidden of the record. Nil once nothing is.
+  /// Sends the record's hidden change. Nil once it has none.
   private func settleOther() async throws -> Result? {
     let error = try await sendHidden()
     let isHidden = try await store.store.read { try OutboxQueue.mark(change.id, in: $0)?.isHidden ?? false }
@@ -94,7 +94,7 @@ struct OnlineSave: Sendable {
     let reason = try await store.store.read { try OutboxQueue.entry(id, in: $0)?.reason }
     // A server that fails inside may have made it.
     if let reason, reason.leavesDoubt { return SyncError(.serverError, reason.message, record: id) }
-    return report.skipped.map { SyncError($0) }
+    return report.stop.map { SyncError($0) }
       ?? SyncError(
         .pendingChanges, "\(id) waits for other changes that must be sent before it. Sync first.", record: id)
   }
@@ -106,8 +106,8 @@ struct OnlineSave: Sendable {
     case ended(Result)
   }
 
-  /// Makes the change one of what the last save of this record has sent that went there first. One without an answer is
-  /// sent again before it, as it was.
+  /// Bases the change on the content that the last server-first save of this record has sent. A save without an answer
+  /// is sent again before it, as it was.
   private func follow(_ made: inout OnlineChange) async throws -> Step {
     guard let last = sent.last(of: change.id) else { return .ready }
     if let answer = last.answer {

@@ -51,12 +51,12 @@ public struct Outbox: Sendable {
     }
   }
 
-  /// Returns where a record stands towards the server. One look-up, and another for the changes written together with it.
+  /// Returns the sync state of a record. One look-up, and another for the changes written together with it.
   public func state(of record: RecordID) async throws -> RecordState {
     try await synced.store.read { try OutboxQueue.state(of: record, in: $0) }
   }
 
-  /// Returns where a value's record stands towards the server. One look-up, like `state(of:)` with an id.
+  /// Returns the sync state of a value's record. One look-up, like `state(of:)` with an id.
   public func state<E: Entity>(of value: E) async throws -> RecordState {
     try await state(of: RecordID(value))
   }
@@ -96,7 +96,7 @@ public struct Outbox: Sendable {
     try await FileWork.run { try synced.resolve(failures, decision) }
   }
 
-  /// Marks drafts as ready to send. Records that are no drafts stay as they are. One transaction.
+  /// Marks drafts as ready to send. Other records stay as they are. One transaction.
   public func release(_ drafts: [RecordID]) async throws {
     try await FileWork.run { try synced.release(drafts) }
   }

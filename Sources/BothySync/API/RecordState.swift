@@ -1,6 +1,6 @@
 public import BothyStore
 
-/// Where a record stands towards the server.
+/// The sync state of a record.
 public enum RecordState: Sendable, Hashable {
   /// Nothing is pending. Also the state of a record that isn't on this device.
   case synced
@@ -29,8 +29,8 @@ public enum RecordState: Sendable, Hashable {
 }
 
 extension OutboxQueue {
-  /// Returns where a record stands. One look-up, and another for the changes written together with it. A record whose last
-  /// change is held back is a draft.
+  /// Returns the sync state of a record. One look-up, and another for the changes written together with it. A record
+  /// whose last change is held back is a draft.
   static func state(of id: RecordID, in transaction: ReadTransaction) throws -> RecordState {
     guard let entry = try entry(id, in: transaction) else { return .synced }
     if entry.isBeneath, try isHeld(id, in: transaction) { return .draft }

@@ -1,7 +1,7 @@
 public import BothyStore
 
 /// A way from a record to others, along references: `"author.avatar"` follows the field `author`, then the field
-/// `avatar` of what it names. `records(of:by:)` goes the other way, to the records that refer to this one.
+/// `avatar` of what it names. `records(of:by:)` follows references backwards, to the records that refer to this one.
 public struct ReferencePath: Sendable, Hashable, ExpressibleByStringLiteral {
   enum Step: Sendable, Hashable {
     case field(String)

@@ -78,6 +78,6 @@ extension SyncedStore {
 }
 
 extension ContainerStatus {
-  /// The server's position that the cursor stands for, where Bothy's own server gave it.
+  /// The server's position that the cursor encodes, where Bothy's own server gave it.
   package var position: Int64? { cursor.flatMap { Cursor(token: $0)?.position } }
 }

@@ -100,7 +100,7 @@ extension SaveReceipt {
     try await store.settle(self, within: limit).0
   }
 
-  /// Sends what is pending and returns the outcome. Throws `SyncError` if there is none yet.
+  /// Sends pending changes and returns the outcome. Throws `SyncError` if the outcome isn't known yet.
   package func outcome() async throws -> SaveOutcome {
     guard let revision else { return known }
     if let settled = try store.verdict(on: record, revision) { return settled }
@@ -109,7 +109,7 @@ extension SaveReceipt {
     }
     let report = await store.sync(.push, ifRunning: .join)
     if let settled = try store.outcome(of: record, revision) { return settled }
-    throw report.skipped.map { SyncError($0) } ?? SyncError(undecided: .pending, record)
+    throw report.stop.map { SyncError($0) } ?? SyncError(undecided: .pending, record)
   }
 }
 

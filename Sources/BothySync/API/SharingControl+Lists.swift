@@ -5,8 +5,8 @@ import BothyStore
 extension SharingControl {
   /// Returns one's own lists by name, by the read policy.
   ///
-  /// Scans the local lists, after one round trip under a policy that asks the server. Throws `SyncError` `.unreachable` if
-  /// the policy needs the server.
+  /// Scans the local lists, after one round trip under a policy that uses the server. Throws `SyncError` `.unreachable`
+  /// if the policy needs the server.
   public func lists(options: RequestOptions = RequestOptions()) async throws -> [UserList] {
     switch options.readPolicy ?? synced.readPolicy {
     case .local: return try synced.storedLists()
@@ -46,7 +46,7 @@ extension SharingControl {
     try await send(.update, list)
   }
 
-  /// Deletes a list. Its members no longer see what is shared with it. One round trip. Throws like `update`.
+  /// Deletes a list. Its members no longer see the records shared with it. One round trip. Throws like `update`.
   public func delete(_ list: UserList) async throws { try await send(.delete, list) }
 
   // MARK: parts

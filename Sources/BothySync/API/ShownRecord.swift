@@ -1,6 +1,6 @@
 package import BothyStore
 
-/// A record with where it stands towards the server, as results show it.
+/// A record with its sync state, as results show it.
 package struct ShownRecord: Sendable {
   package let record: AnyRecord
   package let state: String

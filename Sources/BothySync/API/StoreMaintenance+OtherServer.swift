@@ -8,8 +8,9 @@ extension StoreMaintenance {
     try await synced.store.read { try ServerBinding.load(in: $0).history }
   }
 
-  /// Gives up the server or history that the file was synced with, and takes what the present one has: records that came
-  /// from the first one and that this one lacks go, and are in `SyncReport.lost`. What is pending stays, and is sent.
+  /// Gives up the server or history that the file was synced with, and takes what the present one has. Records that
+  /// came from the first one and that this one lacks are evicted, and are in `SyncReport.lost`. Pending changes stay,
+  /// and are sent.
   ///
   /// For after `SyncObstacle.otherServer`. A sync that can't be finished now is the matter of the next one. Costs a pull of
   /// all that is followed. Throws `StoreError`.
@@ -29,7 +30,7 @@ extension StoreMaintenance {
   /// ends, is the matter of the next one. Costs a pull of all that is followed. Throws `StoreError`.
   ///
   /// ```swift
-  /// if case .otherServer = await store.sync().skipped {
+  /// if await store.sync().obstacle == .otherServer {
   ///   print("Given back: \(try await store.maintenance.uploadMine().givenBack.count)")
   /// }
   /// ```
@@ -43,8 +44,9 @@ extension StoreMaintenance {
     return await synced.sync(.both, forced: true)
   }
 
-  /// Leaves the file with the server that it was synced with: it can be read and written, what is pending waits, and syncs
-  /// end with `SyncObstacle.otherServer` after asking who is there, until the first server answers again. Then all goes on.
+  /// Leaves the file with the server that it was synced with: it can be read and written, and pending changes wait.
+  /// Syncs end with `SyncObstacle.otherServer` after requesting the server's identity, until the first server answers
+  /// again. Then they continue.
   ///
   /// For the other server open another file, or sign out with `AccountFolder`; `adoptServer` and `uploadMine` may still be
   /// called later. Survives a relaunch. One transaction, no request. Throws `StoreError`.

@@ -27,7 +27,7 @@ extension StoreMaintenance {
     // Others may change something between the pull and the comparison.
     for attempt in 1...3 {
       let pulled = await synced.engine.sync(SyncPass.Request(scope: .pull, pulls: holding))
-      if let reason = pulled.skipped { throw SyncError(reason) }
+      if let reason = pulled.stop { throw SyncError(reason) }
       requests += pulled.requests
       do {
         var found = try await synced.engine.exclusively { () -> RepairReport in
@@ -44,7 +44,7 @@ extension StoreMaintenance {
         if found.needsPull {
           try synced.resetValidator(of: scope.container)
           let anew = await synced.engine.sync(SyncPass.Request(scope: .pull, pulls: holding))
-          if let reason = anew.skipped { throw SyncError(reason) }
+          if let reason = anew.stop { throw SyncError(reason) }
           found.requests += anew.requests + 1
           found.isEqual = try await isEqual(scope)
           return found

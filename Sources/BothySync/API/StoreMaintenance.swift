@@ -96,7 +96,7 @@ public struct StoreMaintenance: Sendable {
       guard count == 0 || discardingPending else {
         throw SyncError(
           .pendingChanges,
-          "\(count) changes are not on the server yet and would be lost. Sync first, or pass discardingPending: true."
+          "\(count) changes are not on the server; a reset loses them. Sync first, or pass discardingPending: true."
         )
       }
       try synced.purge(includingPending: true)

@@ -7,7 +7,7 @@ extension SyncedStore {
 
   /// Whether records of a type can be written now: the present answer, then each different one. Always true for
   /// types that can be written offline; for those written on the server only, false while the server is believed to
-  /// be out of reach. For a screen to disable what would fail; a write tries all the same.
+  /// be out of reach. For a screen to disable what can't succeed; a write tries all the same.
   public func availability(of type: String) -> AsyncStream<Bool> {
     let isRemoteOnly = type == UserList.typeName || store.schema[type]?.writeMode == .remoteOnly
     return AsyncStream { continuation in
@@ -28,11 +28,11 @@ extension SyncedStore {
     }
   }
 
-  /// The same for an entity type.
+  /// Like `availability(of:)` with a type's name, but for an entity type.
   public func availability<E: Entity>(of type: E.Type) -> AsyncStream<Bool> { availability(of: E.typeName) }
 
-  /// Asks the server alone, and keeps nothing of the answer here unless told to: for what only the server can find,
-  /// such as people to befriend. What is pending here shows in the answer as everywhere.
+  /// Queries the server alone, and keeps nothing of the answer here unless told to: for what only the server can find,
+  /// such as people to befriend. Pending changes show in the answer as everywhere.
   ///
   /// Cost: one round trip for each thousand records. Throws `SyncError` `.requiresNetwork` without an answer.
   public func search<E: Entity>(_ query: RecordQuery<E>, keepsResults: Bool = false) async throws
@@ -44,7 +44,7 @@ extension SyncedStore {
     }
   }
 
-  /// The same for any type of the schema.
+  /// Like `search(_:keepsResults:)` with a typed query, but for any type of the schema.
   public func search(_ query: AnyQuery, keepsResults: Bool = false) async throws -> FetchResult<AnyRecord> {
     try await searching {
       try await fetchResult(

@@ -2,7 +2,7 @@ public import BothyStore
 
 /// Saving several records, each for itself.
 extension SyncedStore {
-  /// Saves and deletes several records by the save policy, and tells what became of each.
+  /// Saves and deletes several records by the save policy, and returns the outcome of each.
   ///
   /// Under `.localThenRemote` and `.local` all of them are one local transaction, which throws as a whole. Under
   /// the network policies each is sent for itself, inserts before updates before deletions; one that is refused keeps

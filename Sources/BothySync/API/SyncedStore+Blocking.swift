@@ -21,7 +21,7 @@ extension SyncedStore {
     }
   }
 
-  /// The pending work of one record; nil when there is none.
+  /// The pending work of one record; nil when it has none.
   package func pendingEntry(_ id: RecordID) throws -> Outbox.Entry? {
     try store.read { try OutboxQueue.entry(id, in: $0) }
   }
@@ -58,7 +58,7 @@ extension SyncedStore {
     try store.read { try OutboxQueue.countsByContainer(in: $0) }
   }
 
-  /// Returns where a record stands towards the server. One look-up, and another for the changes written together with it.
+  /// Returns the sync state of a record. One look-up, and another for the changes written together with it.
   package func state(of id: RecordID) throws -> RecordState {
     try store.read { try OutboxQueue.state(of: id, in: $0) }
   }
@@ -84,8 +84,8 @@ extension SyncedStore {
   }
 
   /// Decides about failures that a report told of, also after a relaunch: each that is still as it was refused. One
-  /// transaction. Returns the records decided about; one that was edited since, or that is not pending any more, is
-  /// left as it is.
+  /// transaction. Returns the records decided about; one that was edited since, or that is no longer pending, is left
+  /// as it is.
   @discardableResult
   package func resolve(_ failures: [SyncFailure], _ resolution: Outbox.Decision) throws -> [RecordID] {
     let decided = try store.write(origin: .remote) { transaction in
@@ -104,7 +104,7 @@ extension SyncedStore {
     return decided
   }
 
-  /// Lets a draft be sent; what is no draft stays as it is. One transaction.
+  /// Lets a draft be sent; any other record stays as it is. One transaction.
   package func release(_ id: RecordID) throws { try release([id]) }
 
   /// Lets drafts be sent. One transaction.
@@ -126,7 +126,7 @@ extension SyncedStore {
     }
   }
 
-  /// The digest of what is here, pending changes included. Reads every record of the scope.
+  /// The digest of the local records, pending changes included. Reads every record of the scope.
   package func digest(_ scope: SyncScope = .everything) throws -> ScopeDigest {
     try store.read { transaction in
       var sum = DigestSum()

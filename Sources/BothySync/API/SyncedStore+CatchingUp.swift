@@ -8,8 +8,8 @@ extension SyncedStore {
   /// Pulls where an answer has news of what the file follows; else it costs one read. Throws `SyncError` where the pull
   /// does not get through: then nothing of the answer is shown.
   ///
-  /// - Parameter window: the query, with what of it the answer covers: what is here of that and not in the answer is news
-  ///   too.
+  /// - Parameter window: the query, with the part of it that the answer covers: a local record in that part that the
+  ///   answer lacks is news too.
   func catchUp(with records: [ServerRecord], lacking window: AnyQuery? = nil) async throws {
     // Inside a sync, one of its own can't be waited for.
     guard !engine.isInside else { return }
@@ -19,7 +19,7 @@ extension SyncedStore {
       guard !pulls.isEmpty else { return }
       let report = await engine.sync(
         SyncPass.Request(scope: .pull, pulls: pulls, ignoresRetryTimes: true))
-      if let reason = report.skipped { throw SyncError(reason) }
+      if let reason = report.stop { throw SyncError(reason) }
     }
   }
 
@@ -50,7 +50,7 @@ extension SyncedStore {
     return try UnreadableTable.version(of: record.id, in: transaction) != record.version
   }
 
-  /// What is here of a query and should be in the server's answer: it changed there, or is gone.
+  /// The local records of a query that should be in the server's answer: each changed there, or is gone.
   static func lacking(
     _ records: [ServerRecord], _ window: AnyQuery, in transaction: ReadTransaction
   ) throws -> [AnyRecord] {

@@ -1,14 +1,14 @@
 import BothyStore
 
-/// Containers: what is followed, what waits in them, their validators and locks.
+/// Containers: the followed scopes, the changes that wait in them, their validators and locks.
 extension SyncedStore {
   /// The scopes that syncs pull when nothing else is said.
   package var followedScopes: [SyncScope] { followed.current }
 
   /// Follows these scopes from now on, and after a relaunch with the same configuration.
   ///
-  /// What is in none of them any more goes from this device at once, records with changes that the server does not
-  /// have as soon as it has them; what is new comes with the next sync. Records outside of all scopes may still be
+  /// Records that are no longer in any of them are evicted at once; those with changes that the server does not have,
+  /// as soon as it has them. Records new in them come with the next sync. Records outside of all scopes may still be
   /// written: they are sent, and stay as they were last known here. Waits for a sync that is running. One transaction,
   /// with a scan of the tables; no request. Throws `StoreError`. Returns the number of records removed.
   @discardableResult
@@ -24,8 +24,8 @@ extension SyncedStore {
 
   // MARK: what waits
 
-  /// The containers in which anything is to be sent, by name; with an age also the followed ones that were not pulled
-  /// since. None is left out. One look at each pending entry, no request.
+  /// The containers in which anything waits to be sent, by name; with an age also the followed ones that were not
+  /// pulled since. None is left out. One look at each pending entry, no request.
   package func containersNeedingSync(notPulledFor age: Duration? = nil) throws -> [String] {
     let limit = age.map { clock.now() - $0.components.seconds * 1000 }
     let scopes = followed.current
@@ -52,8 +52,8 @@ extension SyncedStore {
 
   // MARK: validators
 
-  /// What the next pull of a container asks by: the token of the last complete pull of the narrowest followed scope
-  /// that holds it. Nil before the first. Only pulls change it; what this device sends does not.
+  /// The validator for the next pull of a container: the token of the last complete pull of the narrowest followed
+  /// scope that holds it. Nil before the first. Only pulls change it; what this device sends does not.
   public func validator(for container: String) throws -> String? {
     try store.read { transaction in
       try PullState.all(in: transaction).filter { $0.scope.contains(container) }
@@ -83,7 +83,7 @@ extension SyncedStore {
     try await engine.locks.withWrite(container, body)
   }
 
-  /// Runs `body` when nobody writes in the container or below it, and no sync of it is running; after
+  /// Runs `body` when no task writes in the container or below it, and no sync of it is running; after
   /// `SyncOptions.maxWait` whatever writers do. Syncs wait for it, for at most `SyncOptions.lockTimeout`.
   ///
   /// `body` may sync, save and take locks of the container again: what it holds itself never holds it up. Throws

@@ -13,7 +13,7 @@ extension SyncedStore {
     }
   }
 
-  /// Tells `run()` that there may be something to do: another process wrote, say. Ends no wait after a failure.
+  /// Notifies `run()` that there may be something to do: another process wrote, say. Ends no wait after a failure.
   public func requestSync() { engine.ask() }
 
   /// Stops syncing until `resume`, also over relaunches: what a user switched off stays off. A sync that is running
@@ -65,8 +65,8 @@ extension SyncedStore {
     set { governor.writePolicy = newValue }
   }
 
-  /// How conflicts are decided. Set at any time; what sends or pulls at that moment goes on with what it began with, and
-  /// what was decided stays so.
+  /// How conflicts are decided. Set at any time; what sends or pulls at that moment continues with what it began with,
+  /// and what was decided stays so.
   ///
   /// A change of a part reads all and sets all: of two tasks that do so at once, one may lose its change.
   public var mergePolicies: MergePolicies {
@@ -79,7 +79,7 @@ extension SyncedStore {
     governor.networkStatuses.values(startingWith: governor.network.status)
   }
 
-  /// Takes what a monitor tells: states count at once; a network that came back, or costs nothing now, starts a sync
+  /// Takes what a monitor reports. States count at once. A network that came back, or costs nothing now, starts a sync
   /// when it has been so for a second. One that flaps is let settle.
   func follow<C: Clock>(
     _ monitor: any ReachabilityMonitor, _ triggers: SyncTriggers, _ clock: C

@@ -2,7 +2,7 @@ import BothyStore
 
 /// Asking the server, and bringing its answer into the local store.
 extension SyncedStore {
-  /// The server's answer with what is pending here: stored, unless the caller or the configuration forbids it.
+  /// The server's answer with pending changes merged in: stored, unless the caller or the configuration forbids it.
   func fromNetwork<Value: Identifiable<String> & Sendable>(
     _ query: AnyQuery, _ options: RequestOptions, _ read: @escaping LocalRead<Value>,
     _ convert: @Sendable (AnyRecord) throws -> Value
@@ -53,8 +53,8 @@ extension SyncedStore {
 
   private static let pageSize = 1000
 
-  /// Asks for as many records as the query wants besides those that are pending here: what is shown of these is as it
-  /// is here. One round trip for each thousand.
+  /// Requests as many records as the query wants besides those that are pending here, since these are shown as they are
+  /// here. One round trip for each thousand.
   func ask(
     _ query: AnyQuery, without pending: Set<String> = []
   ) async throws(RemoteError) -> NetworkAnswer {
@@ -162,7 +162,7 @@ extension SyncedStore {
   }
 
   /// The server's own answer, in its order. What it brings is stored, and nothing removed for it. Without the server
-  /// there is no answer.
+  /// the read has no answer.
   func fromServerAlone<Value: Identifiable<String> & Sendable>(
     _ query: AnyQuery, because reason: StoreError, _ policy: ReadPolicy, _ options: RequestOptions,
     _ convert: @Sendable (AnyRecord) throws -> Value
@@ -190,7 +190,7 @@ extension SyncedStore {
     }
   }
 
-  /// The answer with nothing stored: what is pending here replaces what the server has of it.
+  /// The answer with nothing stored: local records with pending changes replace the server's.
   ///
   /// - Parameter pending: the ids of records that are added as they are here.
   func unmerged(

@@ -1,8 +1,8 @@
 public import BothyStore
 
-/// Removing records from this device without telling the server. What is pending stays and is listed, unless
-/// `includingPending`; then its entries go too, and nothing of it is ever sent. The next sync asks for what was removed,
-/// and for nothing else: one round trip more for each five hundred records of a type.
+/// Removing records from this device without telling the server. Pending records stay and are listed, unless
+/// `includingPending`; then their entries are deleted too, and never sent. The next sync requests what was removed,
+/// and nothing else: one round trip more for each five hundred records of a type.
 extension SyncedStore {
   /// Removes one record. One that is not here is nothing to remove. One transaction.
   @discardableResult
@@ -30,8 +30,8 @@ extension SyncedStore {
     try purging { try $0.removeAll(of: $0.transaction.catalog.table(type), includingPending) }
   }
 
-  /// Removes the records of a container and those below it. The next sync pulls that container anew, and no other. One
-  /// transaction.
+  /// Removes the records of a container and those below it. The next sync pulls all of that container, and no other.
+  /// One transaction.
   @discardableResult
   package func purge(container: String, includingPending: Bool = false) throws -> PurgeResult {
     try purging { try $0.removeAll(in: container, includingPending) }
@@ -106,7 +106,7 @@ private struct Purge {
     for id in try transaction.ids(AnyQuery(type)) {
       try remove(RecordID(type: type, id: id), includingPending)
     }
-    // What is left are deletions and what is hidden, which have no row.
+    // Deletions and hidden changes are left, which have no row.
     for entry in try OutboxQueue.entries(where: Self.rowless, [.text(type)], in: transaction) {
       try remove(entry.record, includingPending)
     }
@@ -132,7 +132,7 @@ private struct Purge {
     try forget(scope)
   }
 
-  /// The next pull brings the scope as a whole, and what it lies in as before.
+  /// The next pull brings the scope as a whole, and the scopes that contain it as before.
   private mutating func forget(_ scope: SyncScope) throws {
     unknown.removeAll { scope.contains($0.container ?? $0.record.type) }
     try Coverage.forget(in: scope, in: transaction)
@@ -147,7 +147,7 @@ private struct Purge {
 
   mutating func forgetAll() throws { try forget(.everything) }
 
-  /// What was removed, or not deleted after all, is still on the server: the next sync asks for it.
+  /// Makes the next sync request what was removed, or not deleted after all, since it is still on the server.
   func finish() throws {
     for (record, container) in unknown {
       try Coverage.forget(record.type, in: container ?? record.type, in: transaction)
@@ -158,7 +158,7 @@ private struct Purge {
 
 /// What a purge did.
 public struct PurgeResult: Sendable, Hashable {
-  /// How many records went.
+  /// The number of records removed.
   public var removed = 0
   /// Records left alone because they have pending work.
   public var kept: [RecordID] = []

@@ -4,7 +4,7 @@ public import BothyStore
 extension SyncedStore {
   /// The records a query selects, by the fetch policy of `options`, else the configured one.
   ///
-  /// Cost: one local query; with a network policy one round trip before it for each thousand records, and one
+  /// Costs one local query. A network policy adds one round trip before it for each thousand records, and one
   /// transaction to merge them. An answer with news of what the file follows costs a pull more, so that no part of a
   /// transaction is shown. Throws `SyncError` `.unreachable` where the policy needs the server.
   public func fetchResult<E: Entity>(
@@ -19,7 +19,7 @@ extension SyncedStore {
       }, { try $0.entity(E.self) })
   }
 
-  /// The same for any type.
+  /// Like `fetchResult(_:options:)` with a typed query, but for any type.
   public func fetchResult(
     _ query: AnyQuery, options: RequestOptions = RequestOptions()
   ) async throws -> FetchResult<AnyRecord> {
@@ -56,7 +56,7 @@ extension SyncedStore {
       let report = await sync(
         container: query.container, within: options.timeout ?? configuration.readTimeout)
       var result = try await local(query, read)
-      if let report, report.skipped == nil { result.origin = .remote }
+      if let report, report.stop == nil { result.origin = .remote }
       return result
     case .localThenRemote:
       engine.ask()
@@ -76,8 +76,8 @@ extension SyncedStore {
     return .remote
   }
 
-  /// Syncs both ways; after `timeout` the sync goes on by itself, and nil is returned. So it is while `run()` waits after a
-  /// failure.
+  /// Syncs both ways; after `timeout` the sync continues by itself, and nil is returned. So it is while `run()` waits
+  /// after a failure.
   func sync(container: String?, within timeout: Duration?) async -> SyncReport? {
     // The loop tries again by itself.
     if engine.isWaitingToRetry { return nil }
@@ -87,7 +87,7 @@ extension SyncedStore {
     return await Bounded.run(within: timeout, sleep: configuration.sleep) { await sync.value }
   }
 
-  /// One record by id, by policy. Nil when there is none. Costs and throws as a query.
+  /// One record by id, by policy. Nil when it doesn't exist. Costs and throws as a query.
   public func fetch<E: Entity>(_ type: E.Type, id: String, options: RequestOptions) async throws -> E? {
     try await fetchResult(RecordQuery<E>().where(.compare(field: "id", .equal, .text(id))), options: options)
       .records
@@ -120,7 +120,7 @@ extension SyncedStore {
   // MARK: parts
 
   /// The server's count where nothing of the type is pending here; otherwise the records are brought and counted
-  /// together with what is pending.
+  /// together with the pending ones.
   private func networkCount(_ query: AnyQuery, _ options: RequestOptions) async throws -> Int {
     let isPending = try await store.read { transaction in
       try !OutboxQueue.entries(where: "type = ?", [.text(query.type)], limit: 1, in: transaction).isEmpty

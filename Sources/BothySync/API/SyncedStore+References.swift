@@ -16,7 +16,7 @@ extension SyncedStore {
   }
 
   /// The records that a list of references names, in its order. One round trip for each thousand, where the policy
-  /// asks the server at all. Throws as for one reference.
+  /// uses the server at all. Throws as for one reference.
   public func resolve<Target: Entity>(
     _ references: [Reference<Target>], options: RequestOptions = RequestOptions()
   ) async throws -> [Target] {
@@ -49,7 +49,7 @@ extension SyncedStore {
       underlying: cause)
   }
 
-  /// Asks the server for those of the ids that the policy wants asked for. What is pending here is never replaced.
+  /// Requests from the server those of the ids that the policy wants requested. Pending records are never replaced.
   private func bring(_ ids: [RecordID], _ options: RequestOptions) async throws {
     for (type, ofType) in Dictionary(grouping: ids, by: \.type).sorted(by: { $0.key < $1.key }) {
       let wanted = Set(ofType.map(\.id))
@@ -97,10 +97,10 @@ extension SyncedStore {
   /// device. Pending changes are never replaced.
   ///
   /// - Parameters:
-  ///   - paths: the references to follow; none stands for every reference field of whatever is reached.
+  ///   - paths: the references to follow; none means every reference field of whatever is reached.
   ///   - depth: how many steps of them, at most `prefetchDepthLimit`.
-  /// - Returns: how much was reached, and what could not be had: under `.local`, what is not here.
-  /// - Throws: `StoreError` `.invalidQuery` for a path that is none or too long, `SyncError`.
+  /// - Returns: how much was reached, and what could not be had: under `.local`, all that isn't here.
+  /// - Throws: `StoreError` `.invalidQuery` for a path that isn't valid or is too long, `SyncError`.
   @discardableResult
   public func prefetch(
     _ query: AnyQuery, including paths: [ReferencePath] = [], depth: Int = SyncedStore.prefetchDepthLimit,
@@ -160,7 +160,7 @@ extension SyncedStore {
         var targets: [RecordID] = []
         for record in reached {
           guard let field = store.schema[record.type]?[name], field.kind.target != nil else {
-            throw StoreError(.invalidQuery, "\(record.type).\(name) is no reference and can't be followed.")
+            throw StoreError(.invalidQuery, "\(record.type).\(name) isn't a reference and can't be followed.")
           }
           targets += Self.targets(of: record, field)
         }
@@ -200,7 +200,7 @@ extension SyncedStore {
   ) async throws -> [AnyRecord] {
     let wanted = Set(ids)
     var own = options
-    // What is here already need not be asked for again, unless the call says so.
+    // Local records need not be requested again, unless the call says so.
     if own.readPolicy == nil || own.readPolicy == .remoteElseLocal { own.readPolicy = .localElseRemote }
     do { try await bring(Array(wanted), own) } catch let error as SyncError where error.code == .unreachable {
       if options.readPolicy == .remote { throw error }
@@ -216,7 +216,7 @@ extension SyncedStore {
 public struct Prefetch: Sendable, Hashable {
   /// What was reached and is here, the query's own records included.
   public var records: Set<RecordID>
-  /// What is referred to and not here.
+  /// The records that are referred to and not here.
   public var missing: Set<RecordID> = []
 
   init(records: Set<RecordID>) { self.records = records }

@@ -2,7 +2,7 @@ public import BothyStore
 
 /// Bringing what changed on the server without a sync: by hand since a moment, or live.
 extension SyncedStore {
-  /// Brings what has changed on the server since the moment that `token` stands for; nil brings everything.
+  /// Brings what has changed on the server since the moment that `token` marks; nil brings everything.
   ///
   /// The moment is one of the server's order of changes, not of any clock, so no change between two refreshes is
   /// missed, deletions included. Pending changes are not touched and nothing is sent. One round trip and one
@@ -21,7 +21,7 @@ extension SyncedStore {
       let page = try await page(of: scope, at: cursor, limit: limit)
       if page.reset && cursor != nil { refresh.startedOver = true }
       do { try await take(page) } catch let error as StoreError where error.code == .cancelled {
-        throw SyncError(SyncObstacle.cancelled)
+        throw SyncError(SyncStop.cancelled)
       }
       refresh.changed += page.changes.filter { !$0.isDeleted }.map(\.id)
       refresh.removed += page.changes.filter(\.isDeleted).map(\.id) + page.outOfScope
@@ -36,13 +36,13 @@ extension SyncedStore {
   private func page(
     of scope: SyncScope, at cursor: String?, limit: Int
   ) async throws(SyncError) -> SyncResponse.Page {
-    if Task.isCancelled { throw SyncError(SyncObstacle.cancelled) }
+    if Task.isCancelled { throw SyncError(SyncStop.cancelled) }
     let request = SyncRequest(
       device: device, schemaVersion: store.schema.version, pulls: [.init(scope, cursor: cursor)], limit: limit
     )
     let response: SyncResponse
     do { response = try await remote.exchange(request) } catch {
-      throw Task.isCancelled ? SyncError(SyncObstacle.cancelled) : SyncError(error)
+      throw Task.isCancelled ? SyncError(SyncStop.cancelled) : SyncError(error)
     }
     guard let page = response.pages.first(where: { $0.scope == scope }) else {
       throw SyncError(.protocolViolation, "The server gave no page of '\(scope.container)'.")
@@ -85,8 +85,8 @@ public struct Refresh: Sendable, Hashable {
   public var changed: [RecordID] = []
   /// What was deleted on the server, left the container, or may no longer be seen.
   public var removed: [RecordID] = []
-  /// Where the next refresh goes on.
+  /// The token of the next refresh.
   public var token: ServerToken
-  /// Whether the server could not go on from the token and told everything anew; deletions since are not among it.
+  /// True if the server could not continue from the token and sent everything again; deletions since are not among it.
   public var startedOver = false
 }

@@ -1,9 +1,9 @@
 import BothyStore
 
-/// What makes syncs unasked: the timer for what is pending, polls of a remote that gives no hints, writes that went past
-/// the synced store, the app's coming back.
+/// The triggers of automatic syncs: the timer for pending changes, polls of a remote that gives no hints, writes that
+/// bypassed the synced store, the app's coming back.
 extension SyncedStore {
-  /// Whether the app is in the foreground, as it says: set false when it goes to the background. There the timer and
+  /// True if the app is in the foreground, as it says: set false when it enters the background. There the timer and
   /// polls rest; what came due meanwhile is done once the app is back. Its coming back is a trigger of its own,
   /// `SyncTriggers.foreground`.
   public var isForeground: Bool {
@@ -15,7 +15,7 @@ extension SyncedStore {
     }
   }
 
-  /// First one interval after the start. When nothing is to be sent it makes no request; a sync that is running is
+  /// First one interval after the start. When nothing waits to be sent it makes no request; a sync that is running is
   /// not doubled.
   func askOnTimer<C: Clock>(_ clock: C) async where C.Duration == Duration {
     await tick(every: configuration.timerInterval, clock) {
@@ -57,15 +57,15 @@ extension SyncedStore {
     }
   }
 
-  /// The followed scopes that hold containers in which anything is to be sent; such a container itself where no scope
-  /// holds it.
+  /// The followed scopes that hold containers in which anything waits to be sent; such a container itself where no
+  /// scope holds it.
   private func scopesToSend() async throws -> [SyncScope] {
     let followed = followed.current
     let containers = try await store.read { try OutboxQueue.containersToSend(in: $0) }
     var scopes: [SyncScope] = []
     for container in containers {
       let holding = followed.filter { $0.contains(container) }
-      // What is followed nowhere is sent with any pass.
+      // A container outside of all scopes is sent with any pass.
       for scope in holding.isEmpty ? Array(followed.prefix(1)) : holding where !scopes.contains(scope) {
         scopes.append(scope)
       }

@@ -12,13 +12,13 @@ extension SyncedStore: ReadableStore {
 
   /// Fetches the records that a query selects, by a read policy; `nil` means the one of the configuration.
   ///
-  /// Costs one local query. A policy that asks the server adds a round trip for each thousand records. Throws
+  /// Costs one local query. A policy that uses the server adds a round trip for each thousand records. Throws
   /// `SyncError` `.unreachable` where the policy needs the server.
   public func fetch<E: Entity>(_ query: RecordQuery<E>, policy: ReadPolicy? = nil) async throws -> [E] {
     try await fetchResult(query, options: RequestOptions(readPolicy: policy)).records
   }
 
-  /// Fetches by a read policy, and tells where the answer comes from. Costs and throws as `fetch(_:policy:)`.
+  /// Fetches by a read policy, and reports where the answer comes from. Costs and throws as `fetch(_:policy:)`.
   public func fetchResult<E: Entity>(
     _ query: RecordQuery<E>, policy: ReadPolicy
   ) async throws -> FetchResult<E> {
@@ -30,7 +30,7 @@ extension SyncedStore: ReadableStore {
     try await fetch(RecordQuery<E>(), policy: policy)
   }
 
-  /// Fetches one record by a read policy, or `nil` where there is none.
+  /// Fetches one record by a read policy, or `nil` if it doesn't exist.
   public func fetch<E: Entity>(_ type: E.Type, id: String, policy: ReadPolicy? = nil) async throws -> E? {
     try await fetch(type, id: id, options: RequestOptions(readPolicy: policy))
   }
@@ -103,7 +103,7 @@ extension SyncedStore {
 
   /// Changes a record in place. Only changed fields are sent. Throws `StoreError` `.notFound` if it is not on this device.
   ///
-  /// A write that goes to the server first reads the record before. Changes that others make meanwhile stay. Costs as
+  /// A server-first write reads the record before. Changes that others make meanwhile stay. Costs as
   /// `save`.
   @discardableResult
   public func update<E: Entity>(
@@ -140,7 +140,7 @@ extension SyncedStore {
     try await delete(E.self, id: record.id, policy: policy)
   }
 
-  /// Deletes a record by its id. Throws `StoreError` `.notFound` if it is not on this device; a policy that asks the
+  /// Deletes a record by its id. Throws `StoreError` `.notFound` if it is not on this device; a policy that uses the
   /// server deletes it there all the same.
   @discardableResult
   public func delete<E: Entity>(
@@ -150,7 +150,7 @@ extension SyncedStore {
   }
 
   /// Deletes records in one transaction, and returns the number of those that were on this device. Under a policy that
-  /// asks the server first each is a deletion of its own.
+  /// uses the server first each is a deletion of its own.
   @discardableResult
   public func delete<E: Entity>(_ records: [E]) async throws -> Int {
     try await delete(E.self) { transaction in
@@ -158,8 +158,8 @@ extension SyncedStore {
     }
   }
 
-  /// Deletes the records that a query selects, in one transaction, and returns their number. Under a policy that asks the
-  /// server first each is a deletion of its own; only records on this device are found.
+  /// Deletes the records that a query selects, in one transaction, and returns their number. Under a policy that uses
+  /// the server first each is a deletion of its own; only records on this device are found.
   @discardableResult
   public func delete<E: Entity>(_ query: RecordQuery<E>) async throws -> Int {
     try await delete(E.self) { try $0.ids(query.recordQuery) }
@@ -181,7 +181,7 @@ extension SyncedStore {
     return found.count
   }
 
-  /// True if a write of the type asks the server before anything changes here.
+  /// True if a write of the type reaches the server before anything changes here.
   private func isServerFirst(_ options: RequestOptions, _ type: String) throws -> Bool {
     switch try policy(options, type) {
     case .remote, .remoteThenLocal: true

@@ -5,7 +5,7 @@ import Logging
 extension SyncedStore {
   /// Saves a record, as `save(_:in:policy:)` does, by the options of one call.
   ///
-  /// Once a save that asks the server first has begun it is carried through, whatever becomes of the task: one that is
+  /// Once a save that uses the server first has begun it is carried through, whatever becomes of the task: one that is
   /// cancelled gets the same receipt or error. Before that a cancelled task throws, and nothing is changed. A process that
   /// ends meanwhile leaves the change to the next sync.
   ///
@@ -111,7 +111,7 @@ extension SyncedStore {
       guard options.assumesRemote else {
         throw StoreError(
           .notFound,
-          "There is no \(change.id) on this device to delete. If the server has it, use a network policy or "
+          "This device has no \(change.id) to delete. If the server has it, use a network policy or "
             + "assumesRemote.")
       }
       return try OutboxQueue.assumeDeleted(change.id, at: clock.correctedNow(), in: transaction)
@@ -174,7 +174,7 @@ extension SyncedStore {
 
   /// The options for all of a call that begins now, whatever policy is set meanwhile.
   func begun(_ options: RequestOptions) -> RequestOptions {
-    // Without a cache every write goes to the server; only a call that asks for the cache itself is refused.
+    // Without a cache every write is sent to the server; only a call that requests the cache itself throws.
     guard options.writePolicy == nil, configuration.cache == .enabled else { return options }
     var options = options
     options.writePolicy = writePolicy
@@ -235,8 +235,8 @@ extension SyncedStore {
     }
   }
 
-  /// Makes a change on top of what is pending of the record, durable here, and sends all of that at once, with what was
-  /// written together with it. What does not reach the server stays pending, and a draft stays a draft.
+  /// Makes a change on top of the pending ones of the record, durable here, and sends all of them at once, with what
+  /// was written together with it. What does not reach the server stays pending, and a draft stays a draft.
   private func overPending(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt<
     AnyRecord
   > {
@@ -332,20 +332,20 @@ extension SyncedStore {
     guard count <= limit else {
       throw SyncError(
         .tooManyTogether,
-        "\(count) records would have to be sent together, and the limit is \(limit). Write fewer at a time.")
+        "\(count) records must be sent together, and the limit is \(limit). Write fewer at a time.")
     }
     return result
   }
 }
 
-/// One change that the app asks for.
+/// One change that the app requests.
 enum LocalChange: Sendable {
   /// A record that is there already is moved to the container, if one is given.
   case save(AnyRecord, in: String?)
   case move(RecordID, to: String)
   case delete(RecordID)
   case share(RecordID, SharingChange, edited: Int64)
-  /// A record with whom it is shared with, unless that is nil and stays as it is.
+  /// A record with its audience, unless that is nil and stays as it is.
   case persist(AnyRecord, Audience?, edited: Int64)
 
   var id: RecordID {
@@ -356,7 +356,8 @@ enum LocalChange: Sendable {
     }
   }
 
-  /// The same of a value without a mark: what it replaces is what is here now, and nothing that comes before it is saved.
+  /// This change, of a value without a mark: it replaces what the store has now, and nothing that comes before it is
+  /// saved.
   var readNow: LocalChange {
     guard var record = saved, record.origin.mark.number == ReadMark.whole.number else { return self }
     record.origin.mark = ReadMark()

@@ -14,7 +14,7 @@ import Synchronization
 public final class SyncedStore: Sendable {
   /// The local file. Writes through it are recorded and sent like others, under `run()` a second later.
   package let store: LocalStore
-  /// The device's clock, and what is known of the server's.
+  /// The device's clock, with the known offset of the server's.
   public let clock: SyncClock
   let remote: BoundRemote
   let engine: SyncEngine
@@ -27,14 +27,14 @@ public final class SyncedStore: Sendable {
   private let opened: SyncOptions
   /// Whose file it is, where that was said when it was opened.
   public let owner: AccountID?
-  /// The document of what was pending in a file that did not fit the schema and was made anew.
+  /// The document of what was pending in a file that did not fit the schema and was created again.
   public let setAside: String?
 
   /// Opens or creates the file at `path` (nil: in memory), as `LocalStore` does, with what sync keeps beside it.
-  /// Makes no request. Throws `StoreError`, and `SyncError` `.wrongAccount` if the file belongs to somebody else.
+  /// Makes no request. Throws `StoreError`, and `SyncError` `.wrongAccount` if the file belongs to another user.
   ///
-  /// - Parameter owner: whose file it is. A file belongs to the first owner it is opened for, and its work is taken
-  ///   by the server from nobody else.
+  /// - Parameter owner: whose file it is. A file belongs to the first owner it is opened for, and the
+  ///   server takes its work from no other user.
   public init(
     at path: String?, schema: StoreSchema, migrations: [Migration] = [], remote: any RemoteStorage,
     owner: AccountID? = nil, configuration: SyncOptions = SyncOptions(),
@@ -52,7 +52,7 @@ public final class SyncedStore: Sendable {
     let governor = SyncGovernor(configuration, file: store.file)
     self.governor = governor
     let found: (device: String, owner: AccountID?, decided: Int64)
-    // What is pending in a file that was set aside may need its secrets when it is salvaged.
+    // Pending changes in a file that was set aside may need their secrets when it is salvaged.
     let isSweepDue = store.damagedFiles.isEmpty
     do {
       found = try store.write(origin: .remote) { [schema = store.schema] transaction in
@@ -81,7 +81,7 @@ public final class SyncedStore: Sendable {
         blobs: blobFolder, governor: governor, owner: found.owner, followed: followed,
         progress: { progress.send($0) }), decided: found.decided)
     progress.connect(to: engine)
-    if let obstacle = governor.obstacle { engine.update { $0.lastProblem = obstacle } }
+    if let obstacle = governor.obstacle { engine.update { $0.lastStop = obstacle } }
   }
 
   private static func open(
@@ -106,13 +106,13 @@ public final class SyncedStore: Sendable {
       }
       let document = try PendingDocument.setAside(path, options)
       configuration.logger.warning(
-        "A file did not fit the schema and was made anew.", metadata: ["pending": "\(document ?? "nothing")"])
+        "A file did not fit the schema and was replaced.", metadata: ["pending": "\(document ?? "nothing")"])
       return (try open(), document)
     }
   }
 
-  /// Opens an existing file with the schema it carries; it goes on following what it follows, unless `configuration`
-  /// names scopes. Throws `StoreError` `.cannotOpen` if there is none.
+  /// Opens an existing file with the schema it carries; it continues to follow what it follows, unless
+  /// `configuration` names scopes. Throws `StoreError` `.cannotOpen` if the file doesn't exist.
   public convenience init(
     existing path: String, remote: any RemoteStorage, configuration: SyncOptions = SyncOptions(),
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
@@ -157,7 +157,7 @@ public final class SyncedStore: Sendable {
   ) async -> SyncReport {
     if (ifRunning ?? configuration.ifRunning) == .ignore && engine.isBusy {
       var report = SyncReport()
-      report.skipped = .alreadyRunning
+      report.stop = .alreadyRunning
       return report
     }
     if let obstacle = governor.obstacle, !forced || obstacle == .signedOut {
@@ -175,7 +175,7 @@ public final class SyncedStore: Sendable {
   @discardableResult
   public func caughtUp() async throws -> SyncReport {
     let report = await sync(.both, ifRunning: .join)
-    if let reason = report.skipped { throw SyncError(reason) }
+    if let reason = report.stop { throw SyncError(reason) }
     let waiting = try pendingCounts()
     guard waiting.total == waiting.held else {
       throw SyncError(
@@ -190,8 +190,9 @@ public final class SyncedStore: Sendable {
   /// back, as the configuration's triggers say.
   ///
   /// Failures are tried again with growing, random waits (`SyncOptions.backoff`), and no sooner than the server asked
-  /// for. No trigger shortens a wait, and neither does calling this anew. A sync or an awaited save of the app itself is
-  /// tried at once, and ends the wait when the server answers; so does a network that came back after one that was gone.
+  /// for. No trigger shortens a wait, and neither does calling this again. A sync or an awaited save of the app itself
+  /// is tried at once, and ends the wait when the server answers; so does a network that came back after one that was
+  /// gone.
   public func run(reachability: (any ReachabilityMonitor)? = nil) async {
     await run(reachability: reachability, on: configuration.clock)
   }
@@ -201,7 +202,7 @@ public final class SyncedStore: Sendable {
     await run(reachability: reachability, clock: clock)
   }
 
-  /// The same on a given clock, for tests.
+  /// Like `run(reachability:)`, but on a given clock, for tests.
   public func run<C: Clock>(reachability: (any ReachabilityMonitor)? = nil, clock: C) async
   where C.Duration == Duration {
     let configuration = configuration
@@ -217,7 +218,7 @@ public final class SyncedStore: Sendable {
       if triggers.contains(.hints), remote.givesHints { group.addTask { await self.askOnHints(clock) } }
       if let reachability { group.addTask { await self.follow(reachability, triggers, clock) } }
       await engine.run(request: request, startsWithWork: hasWork, clock: clock)
-      // Signed out: nobody listens any more.
+      // Signed out: no task listens now.
       group.cancelAll()
     }
   }
@@ -247,7 +248,7 @@ public final class SyncedStore: Sendable {
 }
 
 extension SyncError {
-  package init(_ reason: SyncObstacle) {
+  package init(_ reason: SyncStop) {
     switch reason {
     case .unreachable(let message): self.init(.unreachable, message)
     case .authenticationRequired(let message): self.init(.authenticationRequired, message)
@@ -260,7 +261,7 @@ extension SyncError {
       self.init(
         .cancelled, "The network may cost money, and the sync policy does not allow such; force this sync.")
     case .constrainedNetwork:
-      self.init(.cancelled, "The network is to be spared, as the sync policy wishes; force this sync.")
+      self.init(.cancelled, "The sync policy spares a constrained network; force this sync.")
     case .lowPower:
       self.init(.cancelled, "The device saves power, as the sync policy respects; force this sync.")
     case .updateRequired(let message): self.init(.updateRequired, message)

@@ -6,9 +6,9 @@ extension SyncedStore {
   @available(
     *, unavailable,
     message:
-      "Name the record: update(Todo.self, id: id) { … } or update(todo) { … }. To change many, use write { … }."
+      "Name the record: `update(Todo.self, id: id) { … }` or `update(todo) { … }`. To change many, use `write { … }`."
   )
   public func update<E: Entity>(_ type: E.Type, _ change: (inout E) throws -> Void) async throws {}
-  @available(*, unavailable, message: "Name the type too: delete(Todo.self, id: id).")
+  @available(*, unavailable, message: "Name the type too: `delete(Todo.self, id: id)`.")
   public func delete(_ id: String) async throws {}
 }

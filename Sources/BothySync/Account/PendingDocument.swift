@@ -91,13 +91,13 @@ struct PendingDocument {
   init(contentsOf path: String) throws {
     let document: JSONValue
     do { document = try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: path)))) } catch {
-      throw SyncError(.badDocument, "\(path) is no document of pending work: \(error)")
+      throw SyncError(.badDocument, "\(path) isn't a document of pending work: \(error)")
     }
     guard document["format"]?.stringValue == Self.format, document["version"]?.intValue == Self.formatVersion,
       let device = document["device"]?.stringValue, let schema = document["schema"],
       let entries = document["entries"]?.arrayValue
     else {
-      throw SyncError(.badDocument, "\(path) is no document of pending work that this version can read.")
+      throw SyncError(.badDocument, "\(path) isn't a document of pending work that this version can read.")
     }
     self.device = device
     self.schema = try StoreSchema(json: schema.canonicalText)
@@ -217,7 +217,7 @@ struct PendingDocument {
     }
   }
 
-  // MARK: making a file anew
+  // MARK: creating a file again
 
   /// Writes the pending changes of a file to a document beside it, under the file's own schema, and deletes the file.
   /// Returns the document's path, or `nil` if the file had no pending changes.

@@ -76,7 +76,7 @@ extension StackMobBinary.RawData {
   public init(parsing text: String) throws {
     let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
     guard let blank = lines.firstIndex(where: \.isEmpty) else {
-      throw Self.malformed("there is no blank line after the headers")
+      throw Self.malformed("it has no blank line after the headers")
     }
     var headers: [String: Substring] = [:]
     for line in lines[..<blank] {

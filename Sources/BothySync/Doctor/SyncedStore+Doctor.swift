@@ -12,7 +12,7 @@ extension SyncedStore {
     do { diagnosis.findings += try store.read { try BlobCheck(folder: blobFolder).findings(in: $0) } } catch {
       diagnosis.findings.append(
         StoreDiagnosis.Finding(
-          .error, check: "blobs", "What is known of blobs can't be read: \(error)",
+          .error, check: "blobs", "The state of blobs can't be read: \(error)",
           remedy: "Mend the database first, see the other findings."))
     }
     return diagnosis
@@ -153,6 +153,6 @@ struct BookkeepingCheck: StoreCheck {
   private static func error(_ message: String) -> StoreDiagnosis.Finding {
     StoreDiagnosis.Finding(
       .error, check: "sync", message,
-      remedy: "Decide with `bothy resolve`: --revert, or --evict to pull it anew.")
+      remedy: "Decide with `bothy resolve`: --revert, or --evict to pull it again.")
   }
 }

@@ -35,7 +35,7 @@ final class RetryWait: Sendable {
   /// Notes how a sync ended. Returns true if the server has answered and this ended a wait.
   func note(_ report: SyncReport) -> Bool {
     state.withLock { state in
-      guard let reason = report.skipped else {
+      guard let reason = report.stop else {
         guard report.requests > 0, state.attempt > 0 else { return false }
         state = State(clock: state.clock)
         return true
@@ -91,7 +91,7 @@ struct Deadline: Sendable {
   }
 }
 
-extension SyncObstacle {
+extension SyncStop {
   /// True if the same sync probably ends the same way when it is tried again at once.
   fileprivate var isFailure: Bool {
     switch self {

@@ -1,4 +1,5 @@
 import BothyStore
+import Foundation
 import Synchronization
 
 /// Runs syncs, and starts them by itself while `run()` is running. Syncs of different containers run side by side, and
@@ -107,7 +108,7 @@ final class SyncEngine: Sendable {
   /// A sync waits for a caller that runs in its merge policy: the caller's sync is skipped. Inside of a lock of its
   /// containers the caller gets its own sync, as a joined one may wait for the lock.
   func sync(_ request: SyncPass.Request) async -> SyncReport {
-    if isInside { return SyncReport(skipped: .alreadyRunning) }
+    if isInside { return SyncReport(stop: .alreadyRunning) }
     if locks.areHeldHere(request.pulls ?? [.everything]) { return await begin(request, isJoined: false) }
     let joined: SyncReport? = await withCheckedContinuation { continuation in
       let isFirst = state.withLock { state -> Bool in
@@ -122,7 +123,7 @@ final class SyncEngine: Sendable {
     }
     if let joined {
       // The caller that ran it was cancelled; those that joined it were not.
-      if joined.skipped == .cancelled && !Task.isCancelled { return await sync(request) }
+      if joined.stop == .cancelled && !Task.isCancelled { return await sync(request) }
       return joined
     }
     return await begin(request, isJoined: true)
@@ -139,9 +140,9 @@ final class SyncEngine: Sendable {
         try await gate.withGate { await lead(request, isJoined: isJoined) }
       }
     } catch {
-      let reason: SyncObstacle =
+      let reason: SyncStop =
         error is ContainerLocks.Held ? .refused(code: "\(SyncError.Code.locked)", "\(error)") : .cancelled
-      let report = SyncReport(skipped: reason)
+      let report = SyncReport(stop: reason)
       guard isJoined else { return report }
       let joined = state.withLock { $0.passes.removeValue(forKey: request) } ?? []
       for deliver in joined { deliver(report) }
@@ -164,7 +165,7 @@ final class SyncEngine: Sendable {
     var mayGoOn = true
     while true {
       let joined = isJoined ? state.withLock { $0.passes[request]?.count ?? 0 } : 0
-      if mayGoOn, report.skipped == nil, joined > 0, await hasNewWork(request, report) {
+      if mayGoOn, report.stop == nil, joined > 0, await hasNewWork(request, report) {
         running.goOn(after: report)
         let further = await pass.run(request, running)
         report.append(further)
@@ -213,7 +214,7 @@ final class SyncEngine: Sendable {
   /// Notifies all listeners of a sync that has ended.
   private func finish(_ report: SyncReport, _ number: Int, _ joined: Joined) {
     let now = pass.clock.now()
-    if report.skipped == nil { governor.completed() }
+    if report.stop == nil { governor.completed() }
     retry(after: report)
     let (others, resting) = state.withLock { state in
       state.running[number] = nil
@@ -222,8 +223,8 @@ final class SyncEngine: Sendable {
     update { status in
       if let resting { status.phase = resting }
       status.syncing = others
-      status.lastProblem = report.skipped
-      if report.skipped == nil { status.lastCompleted = now }
+      status.lastStop = report.stop
+      if report.stop == nil { status.lastSync = Date(timeIntervalSince1970: Double(now) / 1000) }
     }
     tell(report)
     for deliver in joined { deliver(report) }
@@ -246,9 +247,9 @@ final class SyncEngine: Sendable {
 
   /// Returns the report of a sync that may not begin. Makes no request.
   @discardableResult
-  func skip(_ obstacle: SyncObstacle) async -> SyncReport {
-    let report = SyncReport(skipped: obstacle)
-    update { $0.lastProblem = obstacle }
+  func skip(_ obstacle: SyncStop) async -> SyncReport {
+    let report = SyncReport(stop: obstacle)
+    update { $0.lastStop = obstacle }
     await note(report, began: pass.clock.now())
     return report
   }
@@ -280,9 +281,9 @@ final class SyncEngine: Sendable {
   /// settled.
   func push(_ records: [RecordID]?) async -> SyncReport {
     // The caller is a merge policy that such a push called.
-    if express.isInside { return SyncReport(skipped: .alreadyRunning) }
+    if express.isInside { return SyncReport(stop: .alreadyRunning) }
     switch governor.obstacle {
-    case .signedOut?, .updateRequired?: return SyncReport(skipped: governor.obstacle)
+    case .signedOut?, .updateRequired?: return SyncReport(stop: governor.obstacle)
     default: break
     }
     let report: SyncReport
@@ -291,10 +292,10 @@ final class SyncEngine: Sendable {
         await pass.run(
           SyncPass.Request(scope: .push, pulls: [], records: records, ignoresRetryTimes: true))
       }
-    } catch { return SyncReport(skipped: .cancelled) }
+    } catch { return SyncReport(stop: .cancelled) }
     retry(after: report)
     tell(report)
-    update { $0.lastProblem = report.skipped }
+    update { $0.lastStop = report.stop }
     return report
   }
 
@@ -367,7 +368,7 @@ final class SyncEngine: Sendable {
   }
 
   private static func result(of report: SyncReport) -> SyncMachine.PassResult {
-    switch report.skipped {
+    switch report.stop {
     case nil, .cancelled: .complete
     case .some(let reason): reason.isTransient ? .failed : .blocked
     }

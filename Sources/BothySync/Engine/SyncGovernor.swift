@@ -37,7 +37,7 @@ final class SyncGovernor: Sendable {
   }
 
   /// The reason why syncs may not run now, or `nil` if they may.
-  var obstacle: SyncObstacle? {
+  var obstacle: SyncStop? {
     if file.isGone { return .signedOut }
     return state.withLock { state in
       if state.isShut { return .signedOut }

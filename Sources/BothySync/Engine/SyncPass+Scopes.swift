@@ -21,7 +21,7 @@ extension SyncPass {
 
   /// Sends an empty request to see which server answers, for a file that is kept apart. Returns `nil` after its own
   /// server has answered.
-  func reasonToStayApart(_ report: inout SyncReport) async -> SyncObstacle? {
+  func reasonToStayApart(_ report: inout SyncReport) async -> SyncStop? {
     guard (try? await store.read({ try ServerBinding.load(in: $0).isApart })) ?? false else { return nil }
     do {
       try checkMayGoOn(Request(scope: .both))
@@ -31,7 +31,7 @@ extension SyncPass {
       try? await store.write(origin: .remote) { try ServerBinding.setApart(false, in: $0) }
       return nil
     } catch let error as RemoteError {
-      let reason = SyncObstacle(error)
+      let reason = SyncStop(error)
       if case .otherServer = reason { return .otherServer(ServerHistory.apart) }
       return reason
     } catch { return .cancelled }

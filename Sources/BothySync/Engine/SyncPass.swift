@@ -44,7 +44,7 @@ struct SyncPass: Sendable {
   }
 
   /// Ends a sync that may not continue, and has the reason.
-  private struct Held: Error { var reason: SyncObstacle }
+  private struct Held: Error { var reason: SyncStop }
 
   /// Throws if the sync may not continue, before each request. That concerns governed syncs, cancelled tasks and
   /// signed-out accounts.
@@ -83,7 +83,7 @@ struct SyncPass: Sendable {
     let report = await PassAllowance.$current.withValue(PassAllowance()) { await exchanges(request, run) }
     // A sync that ended early may still hold the lease. If it isn't released, it expires.
     if lease.end() && lease.isHeld { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
-    await remember(report.skipped)
+    await remember(report.stop)
     for failure in report.failures {
       configuration.logger.notice(
         "The server refused a change.",
@@ -118,9 +118,9 @@ struct SyncPass: Sendable {
     var wanted: Set<String> = []
     // A change that is rejected during the sync isn't tried again by it.
     let due = clock.now()
-    report.skipped = await clearRetryTimes(for: request)
-    if report.skipped == nil { report.skipped = await reasonToStayApart(&report) }
-    if report.skipped != nil { return report }
+    report.stop = await clearRetryTimes(for: request)
+    if report.stop == nil { report.stop = await reasonToStayApart(&report) }
+    if report.stop != nil { return report }
     while true {
       do {
         try checkMayGoOn(request)
@@ -149,7 +149,7 @@ struct SyncPass: Sendable {
         pulls = await self.pulls(for: request)
         open = pulls
       } catch let loss as HistoryLoss {
-        report.skipped = .otherServer(ServerHistory.loss(loss.count))
+        report.stop = .otherServer(ServerHistory.loss(loss.count))
         return report
       } catch let error as RemoteError {
         if error.isUnknownCursor && !startedOver && request.scope != .push {
@@ -159,21 +159,21 @@ struct SyncPass: Sendable {
             continue
           }
         }
-        report.skipped = Task.isCancelled ? .cancelled : SyncObstacle(error)
+        report.stop = Task.isCancelled ? .cancelled : SyncStop(error)
         report.retryAfter = error.retryAfter
         return report
       } catch let held as Held {
-        report.skipped = held.reason
+        report.stop = held.reason
         return report
       } catch {
-        report.skipped = Self.reason(for: error)
+        report.stop = Self.reason(for: error)
         return report
       }
     }
   }
 
   /// Returns the reason of a sync that could not continue here. A cancelled task may end with a store's own error.
-  private static func reason(for error: any Error) -> SyncObstacle {
+  private static func reason(for error: any Error) -> SyncStop {
     Task.isCancelled || error is CancellationError ? .cancelled : .refused(code: "local", "\(error)")
   }
 
@@ -280,7 +280,7 @@ struct SyncPass: Sendable {
   }
 
   /// Makes entries ready that have a retry time in the future. Returns the reason if that failed.
-  private func clearRetryTimes(for request: Request) async -> SyncObstacle? {
+  private func clearRetryTimes(for request: Request) async -> SyncStop? {
     guard request.ignoresRetryTimes else { return nil }
     do {
       try await store.write(origin: .remote) { try OutboxQueue.clearRetryTimes(of: request.records, in: $0) }
@@ -367,7 +367,7 @@ struct SyncPass: Sendable {
 
   /// Remembers that the server requires a newer version of the app. It is remembered across relaunches, until the
   /// schema's version rises or a forced sync gets another answer.
-  private func remember(_ reason: SyncObstacle?) async {
+  private func remember(_ reason: SyncStop?) async {
     let message: String? = if case .updateRequired(let words) = reason { words } else { nil }
     guard reason == nil || message != nil, governor.updateRequired != message else { return }
     governor.updateRequired = message

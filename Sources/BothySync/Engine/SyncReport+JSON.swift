@@ -38,7 +38,7 @@ extension SyncReport {
     writer.member("uploadedBlobs", uploadedBlobs)
     writer.member("requests", requests)
     writer.member("repaired", repaired)
-    writer.member("skipped", skipped?.name)
+    writer.member("skipped", stop?.name)
   }
 }
 

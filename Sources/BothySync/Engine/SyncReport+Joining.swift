@@ -31,7 +31,7 @@ extension SyncReport {
     rebased += further.rebased.filter { !rebased.contains($0) }
     lost += further.lost
     givenBack += further.givenBack
-    skipped = further.skipped
+    stop = further.stop
     retryAfter = further.retryAfter
   }
 }

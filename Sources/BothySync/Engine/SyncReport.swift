@@ -38,19 +38,24 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// The records that this file sends to a server that lost them or never had them. They are pending since, and this
   /// sync has sent as many as it could.
   public var givenBack: [RecordID] = []
-  /// The reason why the sync did not run, or not to its end; `nil` if it did.
-  public var skipped: SyncObstacle?
+  /// The reason why the sync did not run, or not to its end, with the server's words; `nil` if it did.
+  package var stop: SyncStop?
   /// The number of earlier reports that were left out because the reader lagged too far behind. The journal has their
   /// decisions about local writes.
   public var missed = 0
   /// The time the server asked to wait, in seconds.
   public var retryAfter: Double?
 
+  /// The reason why the sync did not run, or not to its end; `nil` if it did.
+  public var obstacle: SyncObstacle? { stop?.obstacle }
+  /// The obstacle as a sentence for people, with the server's words; `nil` if the sync ran to its end.
+  public var message: String? { stop?.sentence }
+
   /// Makes an empty report. Syncs begin with it, and tests of an app can use it.
   public init() {}
 
   /// Makes the report of a sync that did not run.
-  init(skipped reason: SyncObstacle?) { skipped = reason }
+  init(stop reason: SyncStop?) { stop = reason }
 
   mutating func note(_ record: RecordID, _ action: SyncedRecord.Action) {
     synced.append(SyncedRecord(record: record, action: action))
@@ -154,92 +159,5 @@ public struct Blocked: Sendable, Hashable, Codable {
   public init(record: RecordID, by: RecordID) {
     self.record = record
     self.by = by
-  }
-}
-
-/// The reason why a sync did not run to its end.
-public enum SyncObstacle: Sendable, Hashable, Codable {
-  /// The server did not answer: no network, or no server at its end. The text is for people, as in the other cases.
-  case unreachable(String)
-  /// The server no longer accepts the token. Sign in again, then sync; pending changes stay pending.
-  case authenticationRequired(String)
-  /// The server is too busy. `SyncReport.retryAfter` has the time to wait, if the server named one.
-  case throttled(String)
-  /// The server failed. It may have carried out the request or not. Sending it again does nothing twice.
-  case serverError(String)
-  /// The server refused the whole request.
-  case refused(code: String, String)
-  /// Another sync is running, and this one had `IfRunning.ignore`.
-  case alreadyRunning
-  /// The app paused syncing.
-  case paused
-  /// The sync policy doesn't allow a network on which each byte may cost money.
-  case expensiveNetwork
-  /// The sync policy doesn't allow a network on which the user asked apps to use little data.
-  case constrainedNetwork
-  /// The sync policy doesn't allow syncing while the device saves power.
-  case lowPower
-  /// The server accepts only newer versions of the app. Nothing is sent until the app's schema version rises.
-  case updateRequired(String)
-  /// The server is another one than the file was synced with, or lacks acknowledged records. Nothing was deleted. Sync
-  /// with the first server again, adopt this one (`SyncedStore.adoptServer`), send it the missing records
-  /// (`SyncedStore.uploadMine`), or keep the file apart (`SyncedStore.keepApart`).
-  case otherServer(String)
-  /// The account was signed out.
-  case signedOut
-  /// Its task was cancelled. Completed work stays done.
-  case cancelled
-
-  init(_ error: RemoteError) {
-    if error.code == "updateRequired" {
-      self = .updateRequired(error.message)
-      return
-    }
-    if error.code == BoundRemote.otherServer || error.code == BoundRemote.otherHistory {
-      self = .otherServer(error.message)
-      return
-    }
-    if error.code == BoundRemote.signedOutCode {
-      self = .signedOut
-      return
-    }
-    switch error.errorClass {
-    case .unreachable: self = .unreachable(error.message)
-    case .unauthenticated: self = .authenticationRequired(error.message)
-    case .throttled: self = .throttled(error.message)
-    case .serverError: self = .serverError(error.message)
-    case .forbidden, .notFound, .conflict, .rejected:
-      self = .refused(code: error.code ?? error.errorClass.rawValue, error.message)
-    }
-  }
-
-  /// The name for reports.
-  public var name: String {
-    switch self {
-    case .unreachable: "unreachable"
-    case .authenticationRequired: "authenticationRequired"
-    case .throttled: "throttled"
-    case .serverError: "serverError"
-    case .refused(let code, _): code
-    case .alreadyRunning: "alreadyRunning"
-    case .paused: "paused"
-    case .expensiveNetwork: "expensiveNetwork"
-    case .constrainedNetwork: "constrainedNetwork"
-    case .lowPower: "lowPower"
-    case .updateRequired: "updateRequired"
-    case .otherServer: "otherServer"
-    case .signedOut: "signedOut"
-    case .cancelled: "cancelled"
-    }
-  }
-
-  /// True if trying again later can help.
-  var isTransient: Bool {
-    switch self {
-    case .unreachable, .throttled, .serverError: true
-    case .authenticationRequired, .refused, .alreadyRunning, .paused, .cancelled, .expensiveNetwork,
-      .constrainedNetwork, .lowPower, .updateRequired, .otherServer, .signedOut:
-      false
-    }
   }
 }

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// The status of syncing, for a screen to show. It is a value, so it doesn't change after it is read.
 public struct SyncStatus: Sendable, Hashable {
   /// A phase of syncing.
@@ -10,7 +12,7 @@ public struct SyncStatus: Sendable, Hashable {
     case syncing(SyncProgress)
     /// The last try failed, and the next one begins by itself.
     case waiting(attempt: Int)
-    /// `run()` waits because syncs may not run now. `lastProblem` has the reason.
+    /// `run()` waits because syncs may not run now. `obstacle` has the reason.
     case paused
   }
 
@@ -18,10 +20,19 @@ public struct SyncStatus: Sendable, Hashable {
   public var phase: Phase = .stopped
   /// The network, as last reported by the monitor that was given to `run()`.
   public var network: NetworkState = .unknown
+  /// The number of records with changes that the server doesn't have yet, drafts and rejected ones included.
+  public var pendingCount = 0
+  /// The number of these that the server has rejected.
+  public var rejectedCount = 0
+  /// The time when a sync of this process last ran to its end, or `nil`.
+  public var lastSync: Date?
+  /// The reason why the last sync did not run to its end, with the server's words.
+  package var lastStop: SyncStop?
+
   /// The reason why the last sync did not run to its end; `nil` if it did.
-  public var lastProblem: SyncObstacle?
-  /// The time when the last sync ran to its end, in milliseconds since 1970.
-  public var lastCompleted: Int64?
+  public var obstacle: SyncObstacle? { lastStop?.obstacle }
+  /// The obstacle as a sentence for people; `nil` if the last sync ran to its end.
+  public var message: String? { lastStop?.sentence }
 
   /// Makes a stopped status of which nothing is known. Stores begin with it, and previews can use it.
   public init() {}

@@ -56,8 +56,8 @@ extension DecisionJournal {
     guard let table = transaction.catalog.tableIfKnown(entry.record.type) else {
       throw SyncError(
         .notRestorable,
-        "The app's schema has no type '\(entry.record.type)' any more, so entry \(entry.number) of the journal has no "
-          + "place. Declare the type again, or take the content from `JournalEntry.lost`.",
+        "The app's schema no longer has the type '\(entry.record.type)', so entry \(entry.number) of the journal has "
+          + "no place. Declare the type again, or take the content from `JournalEntry.lost`.",
         record: entry.record)
     }
     guard let lost = entry.lost else {
@@ -112,7 +112,7 @@ extension DecisionJournal {
   private static func expired(_ number: Int64) -> SyncError {
     SyncError(
       .expired,
-      "The journal keeps nothing of entry \(number) any more. Entries go by age, number and size: raise "
+      "The journal no longer keeps entry \(number). Entries go by age, number and size: raise "
         + "`SyncOptions.journal` to keep them longer.")
   }
 }

@@ -37,7 +37,7 @@ extension JournalEntry {
     case .otherHistory: "The server that was adopted has no such record."
     case .unsendable: "Nothing was left of it to send."
     case .online: "It was asked of the server at once."
-    case .typeDropped: "The app has no such type any more."
+    case .typeDropped: "The app no longer has the type."
     }
   }
 

@@ -143,7 +143,7 @@ struct JournalContent {
 
   /// Returns the value of a field. Throws if the schema doesn't have the field, or has one of another kind.
   func value(_ value: JSONValue, of name: String) throws -> FieldValue {
-    guard let field = schema[name] else { throw misfit("\(schema.name) has no field '\(name)' any more.") }
+    guard let field = schema[name] else { throw misfit("\(schema.name) no longer has a field '\(name)'.") }
     if value.isNull { return .null }
     do { return try FieldValue(json: value, kind: field.kind) } catch {
       throw misfit("\(schema.name).\(name) is of another kind now.")
@@ -170,7 +170,7 @@ struct JournalContent {
   private func misfit(_ reason: String) -> SyncError {
     SyncError(
       .notRestorable,
-      "The content of entry \(entry.number) of the journal does not fit the app's schema: \(reason) Take what is "
-        + "needed from `JournalEntry.lost`, and save that.", record: entry.record)
+      "The content of entry \(entry.number) of the journal does not fit the app's schema: \(reason) Take the "
+        + "content needed from `JournalEntry.lost`, and save that.", record: entry.record)
   }
 }

@@ -37,7 +37,7 @@ enum SyncLog {
       pulled: Int(row.int(at: 5)), uploadedBlobs: Int(row.int(at: 6)), refused: Int(row.int(at: 7)),
       requests: Int(row.int(at: 8)),
       problem: row.text(at: 9).map {
-        SyncObstacle(word: $0, code: row.text(at: 10), message: row.text(at: 11) ?? "")
+        SyncStop(word: $0, code: row.text(at: 10), message: row.text(at: 11) ?? "")
       },
       count: Int(row.int(at: 12)))
   }
@@ -116,7 +116,7 @@ enum SyncLog {
 }
 
 /// The form of a reason in the log: a name, the server's code and a text.
-extension SyncObstacle {
+extension SyncStop {
   init(word: String, code: String?, message: String) {
     self =
       switch word {

@@ -35,7 +35,7 @@ extension SyncStanding {
   }
 }
 
-extension SyncObstacle {
+extension SyncStop {
   /// Writes `reason, message, remedy`.
   fileprivate func writeMembers(to writer: inout JSONWriter) {
     writer.member("reason", name)

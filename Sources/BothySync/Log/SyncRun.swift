@@ -20,15 +20,20 @@ public struct SyncRun: Sendable, Hashable, Identifiable {
   public var requests: Int
   /// The reason why the sync did not run, or not to its end; `nil` if it did. Its text is shortened and has no
   /// credentials.
-  public var problem: SyncObstacle?
+  package var problem: SyncStop?
   /// The number of syncs in a row that this one counts. Those within a minute of a counted one are added with the next
   /// note of their process, and not at all if the process ends before.
   public var count: Int
 
+  /// The reason why the sync did not run, or not to its end; `nil` if it did.
+  public var obstacle: SyncObstacle? { problem?.obstacle }
+  /// The obstacle as a sentence for people, without credentials; `nil` if the sync ran to its end.
+  public var message: String? { problem?.sentence }
+
   /// Makes a past sync, for the log, tests and previews.
-  public init(
+  package init(
     id: Int64 = 0, began: Int64, ended: Int64, process: Int32 = 0, pushed: Int = 0, pulled: Int = 0,
-    uploadedBlobs: Int = 0, refused: Int = 0, requests: Int = 0, problem: SyncObstacle? = nil, count: Int = 1
+    uploadedBlobs: Int = 0, refused: Int = 0, requests: Int = 0, problem: SyncStop? = nil, count: Int = 1
   ) {
     self.id = id
     self.began = began
@@ -47,7 +52,7 @@ public struct SyncRun: Sendable, Hashable, Identifiable {
     self.init(
       began: began, ended: ended, process: process, pushed: report.pushed, pulled: report.pulled,
       uploadedBlobs: report.uploadedBlobs, refused: report.failures.count, requests: report.requests,
-      problem: report.skipped)
+      problem: report.stop)
   }
 
   /// True if the sync sent or received anything.

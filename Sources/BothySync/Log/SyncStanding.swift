@@ -7,7 +7,7 @@ package struct SyncStanding: Sendable, Hashable {
 
   package struct Failing: Sendable, Hashable {
     /// The reason why the last of them did not run to its end.
-    package var reason: SyncObstacle
+    package var reason: SyncStop
     /// The time when the first of them began, in milliseconds since 1970.
     package var since: Int64
     /// The time when the last of them ended.
@@ -37,13 +37,13 @@ package struct SyncStanding: Sendable, Hashable {
   }
 }
 
-extension SyncObstacle {
+extension SyncStop {
   /// The event, as a sentence.
   package var sentence: String {
     switch self {
     case .paused: "Syncing is paused."
     case .expensiveNetwork: "The network may cost money, and the app's sync policy does not allow such."
-    case .constrainedNetwork: "The network is to be spared, as the app's sync policy wishes."
+    case .constrainedNetwork: "The app's sync policy spares a constrained network."
     case .lowPower: "The device saves power, as the app's sync policy respects."
     case .unreachable(let text), .authenticationRequired(let text), .throttled(let text),
       .serverError(let text), .refused(_, let text), .updateRequired(let text),
@@ -68,9 +68,9 @@ extension SyncObstacle {
     case .lowPower: "Charge the device, or force a sync."
     case .updateRequired: "Install a newer version of the app."
     case .otherServer:
-      "Correct the address or the space; or adopt this server with `bothy sync --adopt` (what came from the first one "
-        + "goes, what is pending is sent); or give it what it lacks with `--upload-mine`; or keep the file as it is with "
-        + "`--keep-apart`, and use another one for this server."
+      "Correct the address or the space. Or adopt this server with `bothy sync --adopt`, which deletes what came from "
+        + "the first one and sends pending changes. Or give it what it lacks with `--upload-mine`. Or keep the file as "
+        + "it is with `--keep-apart`, and use another one for this server."
     case .signedOut: "Sign in again in the app."
     case .alreadyRunning, .cancelled: "Sync again."
     }

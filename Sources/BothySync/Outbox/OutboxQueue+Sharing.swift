@@ -17,7 +17,7 @@ extension OutboxQueue {
     // Sharing joins the changes that the row shows.
     if let entry = try entry(id, in: transaction) { try reveal(entry, in: transaction) }
     guard let row = try transaction.row(table, id: id.id) else {
-      throw StoreError(.notFound, "There is no record \(id) to share. Save it first.")
+      throw StoreError(.notFound, "The record \(id) doesn't exist. Save it before you share it.")
     }
     if change.isEmpty { return }
     transaction.touch(table, id.id)

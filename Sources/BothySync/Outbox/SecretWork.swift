@@ -45,8 +45,8 @@ struct SecretWork {
           Rejection(
             code: "insecureAddress",
             message:
-              "\(operation.record) has sensitive fields, or was written together with one that has, and this "
-              + "server, or the way to it, is no place for them. Use an address with https, and a server that takes them."
+              "\(operation.record) has sensitive fields, or was written together with one that has, and "
+              + "this server, or the way to it, isn't safe for them. Use https, and a server that takes them."
           )))
     }
     return (attached.filter { !isWithheld($0) }, withheld)

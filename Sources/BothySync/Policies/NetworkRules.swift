@@ -26,7 +26,7 @@ public struct NetworkRules: Sendable, Hashable {
     public static let wifiOnly = Terms(expensive: false, constrained: false)
 
     /// Returns the reason why these terms exclude a network, or `nil` if they allow it.
-    func obstacle(_ network: NetworkState) -> SyncObstacle? {
+    func obstacle(_ network: NetworkState) -> SyncStop? {
       if network.isExpensive && !allowsExpensive { return .expensiveNetwork }
       if network.isConstrained && !allowsConstrained { return .constrainedNetwork }
       if network.isLowPower && !allowsLowPower { return .lowPower }

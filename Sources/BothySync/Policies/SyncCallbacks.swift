@@ -81,7 +81,7 @@ extension SyncedStore {
   @discardableResult
   public func sync(_ scope: SyncDirection? = nil, telling callbacks: SyncCallbacks) async -> SyncReport {
     let report = await sync(scope)
-    if report.skipped != .alreadyRunning { await callbacks.deliver(report) }
+    if report.stop != .alreadyRunning { await callbacks.deliver(report) }
     return report
   }
 

@@ -69,7 +69,7 @@ public struct LocalStorage: DataStorage {
 
   static func item(_ id: RecordID, _ transaction: ReadTransaction) throws -> StoredItem {
     guard let record = try transaction.record(id) else {
-      throw StoreError(.notFound, "There is no record \(id).")
+      throw StoreError(.notFound, "The record \(id) doesn't exist.")
     }
     return StoredItem(record, sharing: try SyncedStore.audience(of: id, in: transaction))
   }

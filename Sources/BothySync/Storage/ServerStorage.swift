@@ -130,7 +130,7 @@ public struct ServerStorage: DataStorage {
   }
 
   private static func gone(_ id: RecordID) -> SyncError {
-    SyncError(.rejected, "\(id) was deleted by somebody else.", record: id)
+    SyncError(.rejected, "\(id) was deleted by another device or user.", record: id)
   }
 
   private static let noAnswer = SyncError(.protocolViolation, "The server did not answer what it was asked.")

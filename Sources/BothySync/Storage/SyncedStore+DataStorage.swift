@@ -66,7 +66,7 @@ extension SyncedStore: DataStorage {
   private func refresh(_ container: String) async throws {
     let policy = readPolicy
     let report = await sync(policy == .syncThenLocal ? .both : .pull, container: container, ifRunning: .join)
-    guard let reason = report.skipped, policy != .syncThenLocal else { return }
+    guard let reason = report.stop, policy != .syncThenLocal else { return }
     let error = SyncError(reason)
     if policy == .remoteElseLocal && error.code == .unreachable { return }
     throw error

@@ -117,7 +117,7 @@ public struct Authority: Sendable {
     for pull in request.pulls {
       if let token = pull.cursor, Cursor(token: token) == nil {
         throw AuthorityError(
-          .badCursor, "'\(token)' is no cursor of this server. Pull without a cursor to start over.")
+          .badCursor, "'\(token)' isn't a cursor of this server. Pull without a cursor to start over.")
       }
     }
   }

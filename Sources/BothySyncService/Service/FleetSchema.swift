@@ -98,8 +98,9 @@ private struct FleetSchema {
       let twin = new.fields.first { $0.kind == field.kind && old.field(like: $0) == nil }
       guard let twin else { continue }
       problems.append(
-        "\(old.name).\(field.name) of schema \(version) is gone and \(new.name).\(twin.name) is new: if they are one field, "
-          + "say `\"wire\": \"\(field.name)\"` of \(twin.name); if not, name \(old.name).\(field.name) as removed."
+        "\(old.name).\(field.name) of schema \(version) is gone and \(new.name).\(twin.name) is new. "
+          + "If they are one field, say `\"wire\": \"\(field.name)\"` of \(twin.name). "
+          + "If not, name \(old.name).\(field.name) as removed."
       )
     }
   }

@@ -86,7 +86,7 @@ struct AccessOptions: ParsableArguments {
         read: { try Standard.read($0) }))
     if access.plainTokens > 0, let tokens {
       Standard.note(
-        "\(access.plainTokens) of the tokens in \(tokens) stand there in clear, so whoever reads the file can "
+        "\(access.plainTokens) of the tokens in \(tokens) are in clear, so everybody who reads the file can "
           + "enter. `bothy admin token hash \(tokens)` replaces them by their digests.")
     }
     return access

@@ -62,9 +62,9 @@ struct VerifyCommand: AsyncParsableCommand {
     discussion: """
       Every record has to be readable, and every blob that a record names has to be
       there with its own checksum. A damaged blob is put aside (folder `damaged`).
-      What is missing then is asked of the devices: each that holds such a blob brings
-      it with its next sync. Equal digests mean equal records: compare a backup with its server, or
-      with what `bothy digest --remote` prints for a principal that may see
+      The devices are then asked for missing blobs: each that holds such a blob sends
+      it with its next sync. Equal digests mean equal records: compare a backup with
+      its server, or with what `bothy digest --remote` prints for a user who may see
       everything.
 
       Example:  bothy admin verify --database monday.sqlite
@@ -80,7 +80,7 @@ struct VerifyCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
-    guard expect == nil || spaces.count == 1 else { throw ValidationError("--expect goes with one space.") }
+    guard expect == nil || spaces.count == 1 else { throw ValidationError("--expect needs one space.") }
   }
 
   private struct Found {
@@ -137,7 +137,7 @@ struct VerifyCommand: AsyncParsableCommand {
 /// `bothy admin compact`: runs the server's hourly maintenance now.
 struct CompactCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "compact", abstract: "Forgets tombstones and removes blobs that nobody needs, by their age.",
+    commandName: "compact", abstract: "Forgets tombstones and removes unused blobs, by their age.",
     discussion: """
       A server does this by itself: tombstones once an hour, blobs once a day. A
       device that was away for longer than tombstones are kept starts over at its
@@ -185,7 +185,7 @@ struct KeepingOptions: ParsableArguments {
 
   func validate() throws {
     for text in [keepTombstones, keepAcknowledged, keepBlobs] where ToolClock.offset("+" + text) == nil {
-      throw ValidationError("'\(text)' is no time such as 90d or 12h.")
+      throw ValidationError("'\(text)' isn't a time such as 90d or 12h.")
     }
   }
 
@@ -199,7 +199,7 @@ struct KeepingOptions: ParsableArguments {
 /// `bothy admin backup`: copies the database at one moment.
 struct BackupCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "backup", abstract: "Copies the database as it is at one moment, while the server goes on.",
+    commandName: "backup", abstract: "Copies the database as it is at one moment, while the server runs.",
     discussion: """
       Then copy the folders PATH-blobs and PATH-secrets, where they are there: blobs
       are never changed, only added and, long after their records, removed. To

@@ -38,10 +38,10 @@ struct CreateTokenCommand: AsyncParsableCommand {
       """)
 
   @Argument(help: "The tokens file.", completion: .file()) var file: String
-  @Option(help: ArgumentHelp("The user that the token stands for.", valueName: "name")) var principal: String
+  @Option(help: ArgumentHelp("The user that the token names.", valueName: "name")) var principal: String
   @Option(
     parsing: .singleValue,
-    help: ArgumentHelp("A space that it opens; may be repeated; * is all.", valueName: "name"))
+    help: ArgumentHelp("A space that it opens, or * for all; may be repeated.", valueName: "name"))
   var space: [String] = []
   @Option(
     parsing: .singleValue, help: ArgumentHelp("A group of the principal; may be repeated.", valueName: "name")
@@ -112,7 +112,7 @@ struct ListTokensCommand: AsyncParsableCommand {
 
 struct RevokeTokenCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "revoke", abstract: "Revokes a token: nobody enters with it any more.",
+    commandName: "revoke", abstract: "Revokes a token: it no longer opens the server.",
     discussion: "Example:  bothy admin token revoke tokens.json 5f1c2a90")
 
   @Argument(help: "The tokens file.", completion: .file()) var file: String

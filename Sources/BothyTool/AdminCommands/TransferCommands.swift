@@ -51,9 +51,9 @@ struct ImportSpaceCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Brings the records of an export into a space.",
     discussion: """
-      Owners, sharing and times of change are kept, versions are given anew. Records
-      that are there with the same type and id are replaced, others stay. What is
-      there unchanged is left alone, so an import that broke off can be repeated. A
+      Owners, sharing and times of change are kept, versions are given again. Records
+      that are there with the same type and id are replaced, others stay. Unchanged
+      records are left alone, so an import that broke off can be repeated. A
       running server's devices get it with their next sync.
 
       Example:  bothy admin import --database server.sqlite home home.jsonl
@@ -94,7 +94,7 @@ struct ImportSpaceCommand: AsyncParsableCommand {
         guard line.contains(where: { $0 > 0x20 }) else { continue }
         do { batch.append(try JSONReader.read(line) { try ServerRecord(from: &$0) }) } catch {
           throw ToolError(
-            "Line \(reader.line) of \(file) is no record of an export: \(error). "
+            "Line \(reader.line) of \(file) isn't a record of an export: \(error). "
               + "\(total.inserted + total.updated) records of the lines before it are in \(space).")
         }
         if batch.count == 500 { try await bring() }

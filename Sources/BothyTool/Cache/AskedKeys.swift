@@ -65,7 +65,7 @@ struct AskedKeys {
       let numbers = group.map { Int($0) }
       guard numbers.count == 3, let zoom = numbers[0], let x = numbers[1], let y = numbers[2] else {
         throw ToolError(
-          "'\(group.joined(separator: " "))' is no tile of \(source.id). Write zoom, column and row: 16 10472 22982."
+          "'\(group.joined(separator: " "))' isn't a tile of \(source.id). Write zoom, column and row: 16 10472 22982."
         )
       }
       return try source.key(zoom: zoom, x: x, y: y)

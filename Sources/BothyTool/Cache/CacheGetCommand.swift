@@ -11,7 +11,7 @@ struct CacheGetCommand: AsyncParsableCommand {
     discussion: """
       Name addresses, or a source and its paths, or a source and its tiles (zoom,
       column and row of each). The answer says where a resource came from: network,
-      disk, or confirmed (the server said that the copy is still good). Stale is what
+      disk, or confirmed (the server said that the copy is still good). A stale copy
       is past its time and could not be confirmed: it is served, and marked. What
       comes from the network is kept.
 

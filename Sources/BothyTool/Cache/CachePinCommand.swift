@@ -8,9 +8,9 @@ struct CachePinCommand: AsyncParsableCommand {
     commandName: "pin",
     abstract: "Keeps resources: they are not evicted, and served without a network.",
     discussion: """
-      Name what to pin as for get. What is not stored yet is pinned when it
-      comes: this asks no server. A pin belongs to a holder, --by; a resource is
-      pinned as long as anybody holds it, with all the answers that are kept of it.
+      Name what to pin as for get. A resource that is not stored yet is pinned when
+      it comes: this sends no request. A pin belongs to a holder, --by; a resource is
+      pinned while it has a holder, with all the answers that are kept of it.
       Pinned copies do not count against the limits, and stand in for a server that
       cannot be reached although it forbids that (must-revalidate, no-cache).
 
@@ -50,7 +50,7 @@ struct CachePinCommand: AsyncParsableCommand {
 struct CacheUnpinCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "unpin",
-    abstract: "Takes a holder's pins back; what is too much then goes at once.",
+    abstract: "Removes a holder's pins; copies beyond the limits are then evicted at once.",
     discussion: """
       Without anything named, nothing happens unless --all takes all the holder has.
       What another holder has pinned too stays pinned.
@@ -90,7 +90,7 @@ struct CacheUnpinCommand: AsyncParsableCommand {
 struct CachePinsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pins",
-    abstract: "Lists what is pinned, by whom, and whether it is stored.",
+    abstract: "Lists the pinned resources, their holders, and whether they are stored.",
     discussion: """
       Bytes are those of all answers that are kept of a resource.
 

@@ -13,7 +13,7 @@ struct CacheProxyCommand: AsyncParsableCommand {
     discussion: """
       Prints one line with its address when it is ready. Follows RFC 9111 as a
       private cache: what the origin allows to be kept is kept in --store and
-      answered from there, with its Age; stale copies are confirmed with the origin,
+      answered from there, with its Age. Stale copies are confirmed with the origin,
       and stand in for it when it fails unless it forbids that. Other methods than
       GET pass through and remove what they outdate. A request with an Authorization
       field, a cookie or a key passes through: the proxy may have several users.
@@ -25,7 +25,7 @@ struct CacheProxyCommand: AsyncParsableCommand {
       """)
 
   @Option(
-    help: ArgumentHelp("What stands behind it: an address that paths are put behind.", valueName: "url"))
+    help: ArgumentHelp("The server behind it: an address that paths are appended to.", valueName: "url"))
   var origin: String
   @Option(help: ArgumentHelp("The port; 0 lets the system choose.", valueName: "port")) var listen = 8081
   @Option(help: ArgumentHelp("The address to listen on.", valueName: "name")) var host = "127.0.0.1"

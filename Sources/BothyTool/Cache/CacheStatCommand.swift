@@ -7,10 +7,10 @@ import Foundation
 struct CacheStatCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stat",
-    abstract: "Prints entries and bytes of each source, what is pinned, and the limits.",
+    abstract: "Prints entries and bytes of each source, the pinned ones, and the limits.",
     discussion: """
-      Bytes are what the disk gives for the copies and what is known of them. What is
-      pinned counts as well, but not against the limits. Reads are those of all
+      Bytes are what the disk gives for the copies and their metadata. Pinned copies
+      count as well, but not against the limits. Reads are those of all
       processes that have closed the cache since the folder was made.
 
       Example:  bothy cache stat --store ./bothy-cache --json
@@ -59,8 +59,8 @@ struct CacheLimitsCommand: AsyncParsableCommand {
     commandName: "limits",
     abstract: "Sets how much is kept, and makes room at once if it is more.",
     discussion: """
-      Sizes are bytes, or numbers with K, M or G (1024 each). What was not used for
-      longest goes first; what is pinned stays and does not count. Without options
+      Sizes are bytes, or numbers with K, M or G (1024 each). Copies unused for longest
+      are evicted first; pinned ones stay and do not count. Without options
       the limits are printed. One that is not given is left as it is; none lifts it.
 
       Example:  bothy cache limits --bytes 2G --entries none

@@ -69,7 +69,7 @@ struct CacheStoreOptions: ParsableArguments {
     // A lost index is recreated from the copies, and the pins of regions from their own list.
     let signs = ["index.sqlite", "regions.sqlite", "tiledb"]
     guard signs.contains(where: { FileManager.default.fileExists(atPath: "\(folder)/\($0)") }) else {
-      throw ToolError("There is no cache in \(folder). Give its folder with --store, or fill one with get.")
+      throw ToolError("\(folder) has no cache. Give its folder with --store, or fill one with get.")
     }
   }
 }

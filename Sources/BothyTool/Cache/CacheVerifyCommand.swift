@@ -6,7 +6,7 @@ import BothyStore
 struct CacheVerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Checks every copy; removes what is damaged and fails if something was.",
+    abstract: "Checks every copy; removes damaged ones and fails if there were any.",
     discussion: """
       What was removed is fetched again when it is next asked for. Damage is found at
       every read too; this reads all.
@@ -45,11 +45,11 @@ struct CacheVerifyCommand: AsyncParsableCommand {
 struct CacheGarbageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "gc",
-    abstract: "Removes files that belong to no entry, and counts anew what is kept.",
+    abstract: "Removes files that belong to no entry, and counts the kept ones again.",
     discussion: """
       That is what killed processes left behind, and databases that were damaged and
-      replaced. What is still of use stays. With --expired copies go that are past
-      their time, except pinned ones.
+      replaced. Everything still of use stays. With --expired copies that are past
+      their time are removed too, except pinned ones.
 
       Example:  bothy cache gc --store ./bothy-cache
       """)

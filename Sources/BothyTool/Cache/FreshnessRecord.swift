@@ -31,7 +31,7 @@ struct FreshnessRecord: Codable, Equatable {
     default:
       guard let time = try? Self.time(rule) else {
         throw ToolError(
-          "'\(rule)' is no rule of freshness. There are http, manual, immutable, and times such as 7d or 12h."
+          "'\(rule)' isn't a rule of freshness. There are http, manual, immutable, and times such as 7d or 12h."
         )
       }
       result = .fixed(time)
@@ -39,7 +39,7 @@ struct FreshnessRecord: Codable, Equatable {
     switch stamp {
     case nil, "receipt": break
     case "lastModified": result.stamp = .lastModified
-    case let other?: throw ToolError("'\(other)' is no stamp. There are receipt and lastModified.")
+    case let other?: throw ToolError("'\(other)' isn't a stamp. There are receipt and lastModified.")
     }
     if let negative = try Self.time(negative) { result.negativeLifetime = negative }
     switch stale {
@@ -65,7 +65,7 @@ struct FreshnessRecord: Codable, Equatable {
   private static func time(_ text: String?) throws -> Duration? {
     guard let text else { return nil }
     guard let milliseconds = ToolClock.offset("+" + text) else {
-      throw ToolError("'\(text)' is no time. Write a number with w, d, h, m, s or ms: 7d, 1h30m.")
+      throw ToolError("'\(text)' isn't a time. Write a number with w, d, h, m, s or ms: 7d, 1h30m.")
     }
     return .milliseconds(milliseconds)
   }

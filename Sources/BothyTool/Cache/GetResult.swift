@@ -71,7 +71,7 @@ struct GetResult: Sendable {
       let name = asked.key.description
       return error.message.contains(name) ? error.message : "\(name): \(error.message)"
     }
-    if shown?.isAbsent == true { return "\(asked.key): The server has said that there is no such resource." }
+    if shown?.isAbsent == true { return "\(asked.key): The server has said that it does not exist." }
     return nil
   }
 
@@ -114,7 +114,7 @@ struct GetResult: Sendable {
     switch reason {
     case .notChecked: return ("notChecked", "the server was not asked")
     case .refreshing: return ("refreshing", "the server is being asked")
-    case .noNetwork: return ("noNetwork", "there is no network")
+    case .noNetwork: return ("noNetwork", "the device is offline")
     case .refreshFailed(let error): return ("refreshFailed", "\(error.code)")
     }
   }
@@ -126,7 +126,7 @@ struct GetResult: Sendable {
     case .diskFull: "the disk is full"
     case .removed: "removed meanwhile"
     case .noDisk: "no disk"
-    case .undecodable: "it is no value of the type that is read"
+    case .undecodable: "it isn't a value of the type that is read"
     case .failed(let text): text
     }
   }

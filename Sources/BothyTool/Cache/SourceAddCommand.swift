@@ -24,7 +24,7 @@ struct SourceAddCommand: AsyncParsableCommand {
 
   @Argument(help: "A name for the source, kept for ever: copies are found again by it.") var id: String
   @Argument(help: "The address, with places for tiles or without.") var template: String
-  @Option(name: .customLong("host"), help: "What {s} stands for, or another server with the same bytes.")
+  @Option(name: .customLong("host"), help: "A value for {s}, or another server with the same bytes.")
   var hosts: [String] = []
   @Option(help: "http (as the server says), manual, immutable, or a time such as 7d.") var freshness = "http"
   @Option(help: ArgumentHelp("Fresh at least this long, under http.", valueName: "time")) var min: String?
@@ -32,7 +32,7 @@ struct SourceAddCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Fresh this long when the server says nothing.", valueName: "time"))
   var otherwise: String?
   @Option(help: ArgumentHelp("How long a 404 is remembered.", valueName: "time")) var negative: String?
-  @Option(help: "Whether what is stale stands in for a server that fails: always, never, or a time.")
+  @Option(help: "Whether stale copies are served when a server fails: always, never, or a time.")
   var stale: String?
   @Option(help: "What a fixed time is counted from: receipt or lastModified.") var stamp: String?
   @Option(help: ArgumentHelp("The zooms that have tiles.", valueName: "low-high")) var zooms: String?
@@ -42,7 +42,7 @@ struct SourceAddCommand: AsyncParsableCommand {
   @Flag(help: "{r} is @2x.") var highResolution = false
   @Option(name: .customLong("header"), help: "\"Name: value\", sent with every request.")
   var headers: [String] = []
-  @Option(help: "Who asks; map servers want an app's name and how to reach its maker.")
+  @Option(help: "How requests name the app; map servers want an app's name and how to reach its maker.")
   var userAgent: String?
   @Option(name: .customLong("secret"), help: ArgumentHelp("A query item.", valueName: "name=value"))
   var secrets: [String] = []

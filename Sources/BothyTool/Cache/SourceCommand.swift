@@ -89,7 +89,7 @@ extension SourceList {
   static func unknown(_ id: String, _ list: SourceList) -> ToolError {
     let known = list.sources.map(\.id).joined(separator: ", ")
     return ToolError(
-      "There is no source '\(id)'. Known: \(known.isEmpty ? "none" : known). Add one with `bothy source add`, "
+      "The source '\(id)' does not exist. Known: \(known.isEmpty ? "none" : known). Add one with `bothy source add`, "
         + "or give a whole address.")
   }
 }

@@ -30,7 +30,7 @@ struct SourceList: Codable {
     do {
       list = try JSONDecoder().decode(SourceList.self, from: Data(try Standard.read(path)))
     } catch let error as DecodingError {
-      throw ToolError("\(path) is no list of sources: \(Self.place(of: error)). Correct it or delete it.")
+      throw ToolError("\(path) isn't a list of sources: \(Self.place(of: error)). Correct it or delete it.")
     }
     guard list.version == 1 else {
       throw ToolError("\(path) has version \(list.version); this program knows 1. Use a newer one.")

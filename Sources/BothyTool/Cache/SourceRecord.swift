@@ -61,7 +61,7 @@ struct SourceRecord: Codable {
   /// Returns the source for the cache. Throws `CacheError` or `ToolError` if the record isn't valid.
   func source() throws -> ResourceSource {
     guard id != "web" else {
-      throw ToolError("The id web is taken: it stands for addresses without a source. Choose another.")
+      throw ToolError("The id web is taken: it means addresses without a source. Choose another.")
     }
     let authority = template.components(separatedBy: "://").dropFirst().first?.prefix {
       $0 != "/" && $0 != "?"
@@ -77,7 +77,7 @@ struct SourceRecord: Codable {
     var fields = HTTPFields()
     for header in headers {
       guard let name = HTTPField.Name(header.name), HTTPField.isValidValue(header.value) else {
-        throw ToolError("Source \(id): '\(header.name)' is no header. Write \"Name: value\".")
+        throw ToolError("Source \(id): '\(header.name)' isn't a header. Write \"Name: value\".")
       }
       fields.append(HTTPField(name: name, value: header.value))
     }

@@ -35,7 +35,7 @@ struct BlobFieldOptions: ParsableArguments {
       throw StoreError(.unknownField, "\(type) has no field '\(field)'. Known: \(known).")
     }
     guard declared.kind == .blob else {
-      throw ToolError("\(type).\(field) is no blob field. Set it with: bothy db put.")
+      throw ToolError("\(type).\(field) isn't a blob field. Set it with: bothy db put.")
     }
   }
 }
@@ -57,10 +57,10 @@ struct BlobPutCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       try target.check(in: session)
       guard FileManager.default.fileExists(atPath: file) else {
-        throw ToolError("There is no file at \(file). Check the path.")
+        throw ToolError("The file \(file) does not exist. Check the path.")
       }
       guard try session.store.store.record(target.record) != nil else {
-        throw ToolError("There is no \(target.record). Make it first: bothy db put.")
+        throw ToolError("\(target.record) does not exist. Make it first: bothy db put.")
       }
       let blob = try await session.store.blobs.put(contentsOf: URL(fileURLWithPath: file), type: contentType)
       let field = target.field
@@ -109,7 +109,7 @@ struct BlobGetCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       try target.check(in: session)
       guard let record = try session.store.store.record(target.record) else {
-        throw ToolError("There is no \(target.record). List those there are: bothy db query.")
+        throw ToolError("\(target.record) does not exist. List those there are: bothy db query.")
       }
       guard let blob = record[target.field].blob else {
         throw ToolError("\(target.record).\(target.field) is empty.")

@@ -6,7 +6,7 @@ import BothySync
 struct ChangesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "changes",
-    abstract: "Prints a page of the server's changes; what is pending here when it can't be reached.",
+    abstract: "Prints a page of the server's changes; the pending ones here when it can't be reached.",
     discussion: """
       Changes nothing here. Go on after a page with the cursor it ends with. With
       --history it says who changed what and when, newest first; go on with --before.
@@ -18,7 +18,7 @@ struct ChangesCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Only this container and those below it.", valueName: "path")) var container:
     String?
   @Option(help: ArgumentHelp("Start after this place.", valueName: "text")) var cursor: String?
-  @Option(help: ArgumentHelp("At most so many changes.", valueName: "n")) var limit = 100
+  @Option(help: ArgumentHelp("The most changes to print.", valueName: "n")) var limit = 100
   @Flag(help: "Who changed which fields and when, newest first.") var history = false
   @Option(help: ArgumentHelp("With --history: only changes before this place.", valueName: "n")) var before:
     Int64?
@@ -36,7 +36,7 @@ struct ChangesCommand: AsyncParsableCommand {
       do {
         try show(try await page(session))
       } catch let error as RemoteError where error.errorClass == .unreachable && cursor == nil {
-        if session.address != nil { Standard.note("\(error.message) What is pending here:") }
+        if session.address != nil { Standard.note("\(error.message) Pending here:") }
         try showPending(session)
       }
     }

@@ -8,8 +8,8 @@ struct DeleteCommand: AsyncParsableCommand {
     commandName: "delete",
     abstract: "Deletes a record; the server is told at the next sync.",
     discussion: """
-      References to it follow their delete rules. Fails with status 1 when there is
-      no such record.
+      References to it follow their delete rules. Fails with status 1 when the record
+      does not exist.
 
       Example:  bothy db delete notes.bothy Note 0197f3c2-…
       """)
@@ -17,7 +17,7 @@ struct DeleteCommand: AsyncParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @Argument(help: "The type of the record.") var type: String
   @Argument(help: "The id of the record.") var id: String
-  @Option(help: ArgumentHelp("Where the write goes first.", valueName: "policy")) var save: WritePolicy?
+  @Option(help: ArgumentHelp("Where the write is made first.", valueName: "policy")) var save: WritePolicy?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
@@ -27,7 +27,7 @@ struct DeleteCommand: AsyncParsableCommand {
       let record = RecordID(type: type, id: id)
       if save != .remote && save != .remoteThenLocal {
         guard try session.store.store.record(record) != nil else {
-          throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.")
+          throw ToolError("The \(type) '\(id)' does not exist. List those there are: bothy db query.")
         }
       }
       let receipt = try await session.store.delete(record, options: RequestOptions(writePolicy: save))

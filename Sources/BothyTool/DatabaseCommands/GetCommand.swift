@@ -8,7 +8,7 @@ struct GetCommand: AsyncParsableCommand {
     commandName: "get",
     abstract: "Prints one record.",
     discussion: """
-      Fails with status 1 when there is none.
+      Fails with status 1 when the record does not exist.
 
       Example:  bothy db get notes.bothy Note 0197f3c2-… --fetch local
       """)
@@ -28,7 +28,7 @@ struct GetCommand: AsyncParsableCommand {
         .records
         .first
       guard let found else {
-        throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.")
+        throw ToolError("The \(type) '\(id)' does not exist. List those there are: bothy db query.")
       }
       let shown = try ShownRecord(found, in: session.store)
       try output.print {

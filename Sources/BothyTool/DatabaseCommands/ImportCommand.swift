@@ -10,7 +10,7 @@ struct ImportCommand: AsyncParsableCommand {
     discussion: """
       Records whose id exists are updated. One transaction a batch: a bad record
       stops the import with its place named, and the batches before it are kept.
-      GeoJSON: a feature's id is its 'id' or 'osm_ids'; fields are filled from
+      In GeoJSON a feature's id is its 'id' or 'osm_ids'. Fields are filled from
       members and properties of the same name, 'geometry' and 'properties' as JSON,
       a coordinate field from the middle of the geometry.
 

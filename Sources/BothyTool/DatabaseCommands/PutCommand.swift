@@ -21,7 +21,7 @@ struct PutCommand: AsyncParsableCommand {
     String
   @Option(
     help: ArgumentHelp(
-      "Where the write goes first; by default it waits here for the next sync.", valueName: "policy"))
+      "Where the write is made first; by default it waits here for the next sync.", valueName: "policy"))
   var save: WritePolicy?
   @Option(help: ArgumentHelp("The container of a new record.", valueName: "path")) var container: String?
   @Flag(help: "Hold the change back from syncing.") var draft = false

@@ -21,8 +21,8 @@ struct QueryCommand: AsyncParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var query: QueryOptions
   @OptionGroup var order: OrderOptions
-  @Option(help: ArgumentHelp("At most so many records.", valueName: "n")) var limit: Int?
-  @Option(help: ArgumentHelp("Leave out so many at the start.", valueName: "n")) var offset = 0
+  @Option(help: ArgumentHelp("The most records to print.", valueName: "n")) var limit: Int?
+  @Option(help: ArgumentHelp("How many to leave out at the start.", valueName: "n")) var offset = 0
   @Option(help: ArgumentHelp("Whether the server is asked.", valueName: "policy")) var fetch: ReadPolicy?
   @OptionGroup var output: OutputOptions
 

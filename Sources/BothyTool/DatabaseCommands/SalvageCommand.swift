@@ -10,7 +10,7 @@ struct SalvageCommand: AsyncParsableCommand {
     discussion: """
       A damaged file is renamed when it is opened, to DB.damaged-TIME. What was
       pending in it is made pending again in the file --into names, which is made
-      if there is none; records of types that are not synced come along. The next
+      if it is missing; records of types that are not synced come along. The next
       sync brings the rest. --dismiss says instead that nothing is wanted of the
       old file. It is kept in either case, under another name.
 
@@ -52,7 +52,7 @@ struct SalvageCommand: AsyncParsableCommand {
       if !report.skipped.isEmpty {
         lines.append("Left out, because they have newer pending changes there: \(Self.list(report.skipped)).")
       }
-      if !report.lost.isEmpty { lines.append("Can't be read any more: \(Self.list(report.lost)).") }
+      if !report.lost.isEmpty { lines.append("No longer readable: \(Self.list(report.lost)).") }
       if !report.isComplete { lines.append("Parts of \(old) can't be read; what was in them is not known.") }
       return lines.joined(separator: "\n")
     } json: { writer in

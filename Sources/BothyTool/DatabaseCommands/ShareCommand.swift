@@ -8,8 +8,8 @@ struct ShareCommand: AsyncParsableCommand {
     commandName: "share",
     abstract: "Shares a record with principals and lists; the server is told at the next sync.",
     discussion: """
-      Without --with and --list it shows whom the record is shared with. What sharing
-      opens, the type's permissions on the server say.
+      Without --with and --list it shows the record's audience. The type's permissions
+      on the server say what sharing opens.
 
       Example:  bothy db share notes.bothy Note 0197f3c2-… --with bob cid \\
                   --list friends
@@ -26,7 +26,7 @@ struct ShareCommand: AsyncParsableCommand {
     help: ArgumentHelp("Lists, by id or name: see bothy lists show.", valueName: "list"))
   var list: [String] = []
   @Flag(help: "Shut them out instead.") var remove = false
-  @Option(help: ArgumentHelp("Where the write goes first.", valueName: "policy")) var save: WritePolicy?
+  @Option(help: ArgumentHelp("Where the write is made first.", valueName: "policy")) var save: WritePolicy?
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -40,7 +40,7 @@ struct ShareCommand: AsyncParsableCommand {
       _ = try session.type(type)
       let record = RecordID(type: type, id: id)
       guard try session.store.store.record(record) != nil else {
-        throw ToolError("There is no \(type) '\(id)'. List those there are: bothy db query.")
+        throw ToolError("The \(type) '\(id)' does not exist. List those there are: bothy db query.")
       }
       let named = Audience(principals: Set(with), lists: Set(try await session.listIDs(list)))
       if !named.isEmpty {

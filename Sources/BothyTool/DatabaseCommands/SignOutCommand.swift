@@ -6,12 +6,12 @@ import BothySync
 struct SignOutCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sign-out",
-    abstract: "Forgets the token, or removes the database with or without what is pending.",
+    abstract: "Forgets the token, or removes the database with or without its pending changes.",
     discussion: """
       Without an option it removes the file, and refuses while anything is pending.
-      --park keeps file and pending changes and forgets the token; --export writes
+      --park keeps file and pending changes and forgets the token. --export writes
       the pending changes to a document and removes the file, and `bothy db create
-      --pending` takes them back; --discard loses them. No document holds the values
+      --pending` takes them back. --discard loses them. No document holds the values
       of sensitive fields: --export is refused while any wait, and --without-secrets
       exports all the same, their records as drafts.
 
@@ -19,12 +19,12 @@ struct SignOutCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var database: DatabaseOptions
-  @Flag(help: "Keep the file and what is pending, without the token.") var park = false
+  @Flag(help: "Keep the file and its pending changes, without the token.") var park = false
   @Option(
-    help: ArgumentHelp("Write what is pending to this new file.", valueName: "file"), completion: .file())
+    help: ArgumentHelp("Write the pending changes to this new file.", valueName: "file"), completion: .file())
   var export: String?
   @Flag(help: "Export though values of sensitive fields wait: they are lost.") var withoutSecrets = false
-  @Flag(help: "Lose what is pending.") var discard = false
+  @Flag(help: "Lose the pending changes.") var discard = false
   @OptionGroup var output: OutputOptions
 
   func validate() throws {

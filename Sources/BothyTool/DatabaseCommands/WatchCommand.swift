@@ -16,8 +16,8 @@ struct WatchCommand: AsyncParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @OptionGroup var query: QueryOptions
   @OptionGroup var order: OrderOptions
-  @Option(help: ArgumentHelp("At most so many records.", valueName: "n")) var limit: Int?
-  @Option(help: ArgumentHelp("End after so many answers.", valueName: "n")) var count: Int?
+  @Option(help: ArgumentHelp("The most records to print.", valueName: "n")) var limit: Int?
+  @Option(help: ArgumentHelp("End after this number of answers.", valueName: "n")) var count: Int?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {

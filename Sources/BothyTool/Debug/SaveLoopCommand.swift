@@ -13,8 +13,8 @@ struct SaveLoopCommand: AsyncParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @Argument var type: String
   @Option(help: "The integer field that is written.") var field = "n"
-  @Option(help: "Sync after so many saves; 0 never syncs.") var syncEvery = 5
-  @Option(help: "End after so many saves; by default never.") var count = Int.max
+  @Option(help: "Sync after this number of saves; 0 never syncs.") var syncEvery = 5
+  @Option(help: "End after this number of saves; by default never.") var count = Int.max
   @Option(help: "Start numbers at.") var start: Int64 = 0
 
   func run() async throws {
@@ -40,7 +40,7 @@ struct SaveLoopCommand: AsyncParsableCommand {
         }
         if syncEvery > 0, saves.isMultiple(of: syncEvery) {
           let report = await session.store.sync()
-          try Standard.write("synced \(report.pushed) \(report.skipped?.name ?? "complete")")
+          try Standard.write("synced \(report.pushed) \(report.stop?.name ?? "complete")")
         }
       }
     }

@@ -54,7 +54,7 @@ struct DemoStory {
 
   private func expectUnreachable(_ cast: Cast) async throws {
     let report = await cast.a.store.sync()
-    guard case .unreachable = report.skipped else {
+    guard case .unreachable = report.stop else {
       throw ToolError("The server was stopped, and a sync still reached something. Run the demo again.")
     }
     try narrator.say("  A tries to sync: the server can't be reached, nothing is lost")
@@ -73,7 +73,7 @@ struct DemoStory {
     } tell: {
       "\($0.pushed) sent, \($0.pulled) received in \($0.requests) request\($0.requests == 1 ? "" : "s")"
     }
-    if let reason = report.skipped {
+    if let reason = report.stop {
       throw ToolError("Device \(device.name) could not sync: \(reason.message)")
     }
     if let failure = report.failures.first {

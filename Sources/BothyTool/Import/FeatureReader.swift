@@ -12,7 +12,7 @@ struct FeatureReader {
     }
     if let features = document["features"]?.arrayValue { return features }
     guard document["type"]?.stringValue == "Feature" else {
-      throw ToolError("The file is no GeoJSON: it needs 'features', a list. See RFC 7946.")
+      throw ToolError("The file isn't GeoJSON: it needs 'features', a list. See RFC 7946.")
     }
     return [document]
   }

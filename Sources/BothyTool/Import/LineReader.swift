@@ -15,7 +15,7 @@ final class LineReader {
       handle = .standardInput
     } else {
       guard FileManager.default.fileExists(atPath: path) else {
-        throw ToolError("There is no file at \(path). Check the path.")
+        throw ToolError("The file \(path) does not exist. Check the path.")
       }
       guard let handle = FileHandle(forReadingAtPath: path) else {
         throw ToolError("\(path) can't be read. Check that it is a file and may be read.")

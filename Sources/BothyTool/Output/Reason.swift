@@ -36,12 +36,12 @@ struct Reason {
   }
 
   static let authentication = "Give a valid token with --token, or store one with `bothy db create`."
-  static let network = "Start the server or check --server; what is pending is kept."
+  static let network = "Start the server or check --server; pending changes are kept."
 
   private static func sentence(of error: CocoaError) -> String {
     let path = (error.userInfo[NSFilePathErrorKey] as? String) ?? "the file"
     switch error.code {
-    case .fileReadNoSuchFile, .fileNoSuchFile: return "There is no file at \(path). Check the path."
+    case .fileReadNoSuchFile, .fileNoSuchFile: return "\(path) does not exist. Check the path."
     case .fileReadNoPermission: return "\(path) may not be read. Check its permissions."
     case .fileWriteNoPermission: return "\(path) may not be written. Check the permissions of its folder."
     case .fileWriteOutOfSpace: return "The disk is full, so \(path) was not written. Free some space."

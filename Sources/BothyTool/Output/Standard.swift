@@ -31,7 +31,7 @@ enum Standard {
   static func read(_ path: String) throws -> [UInt8] {
     if path == "-" { return Array(try FileHandle.standardInput.readToEnd() ?? Data()) }
     guard FileManager.default.fileExists(atPath: path) else {
-      throw ToolError("There is no file at \(path). Check the path.")
+      throw ToolError("The file \(path) does not exist. Check the path.")
     }
     guard let data = FileManager.default.contents(atPath: path) else {
       throw ToolError("\(path) can't be read. Check that it is a file and may be read.")

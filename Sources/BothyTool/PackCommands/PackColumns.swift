@@ -109,7 +109,7 @@ struct PackColumns {
         ![place.latitude, place.longitude].contains($0.name) || $0.value.isNull
       }
       guard isEmpty else {
-        throw ToolError("'\(place.latitude)' and '\(place.longitude)' are no latitude and longitude.")
+        throw ToolError("'\(place.latitude)' and '\(place.longitude)' aren't a latitude and a longitude.")
       }
       return .null
     }

@@ -38,7 +38,7 @@ struct PackInput {
         "What \(path) is can't be seen by its name. Say it with --format csv, json, jsonl or sqlite.")
     }
     guard FileManager.default.fileExists(atPath: path) else {
-      throw ToolError("There is no file at \(path). Check the path.")
+      throw ToolError("The file \(path) does not exist. Check the path.")
     }
     self.format = format
     self.table = table

@@ -10,9 +10,9 @@ struct PackInstallCommand: AsyncParsableCommand {
     commandName: "install",
     abstract: "Installs a pack from a folder or an address, in place of its version before.",
     discussion: """
-      Every byte is checked before one link is replaced; whoever reads the old
-      version goes on. Files that the version before has are not copied or loaded
-      again. What is loaded goes through the cache in --store.
+      Every byte is checked before one link is replaced; readers of the old
+      version keep it. Files that the version before has are not copied or loaded
+      again. Downloads use the cache in --store.
 
       Example:  bothy pack install packs/times times.pack
                 bothy pack install packs/times https://example.org/packs/times/

@@ -52,7 +52,7 @@ struct PackPlan {
     try mark(options.geo.filter { !$0.contains(",") }, "--geo") { field in
       guard field.kind == .coordinate else {
         throw ToolError(
-          "'\(field.name)' is no place. Write {\"lat\":…,\"lon\":…} in JSON, or name two columns: --geo lat,lon."
+          "'\(field.name)' isn't a place. Write {\"lat\":…,\"lon\":…} in JSON, or name two columns: --geo lat,lon."
         )
       }
       field.isIndexed = true

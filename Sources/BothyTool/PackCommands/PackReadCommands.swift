@@ -45,8 +45,8 @@ struct PackQueryCommand: AsyncParsableCommand {
   @OptionGroup var pack: PackArgument
   @OptionGroup var query: QueryOptions
   @OptionGroup var order: OrderOptions
-  @Option(help: ArgumentHelp("At most so many records.", valueName: "n")) var limit: Int?
-  @Option(help: ArgumentHelp("Leave out so many at the start.", valueName: "n")) var offset = 0
+  @Option(help: ArgumentHelp("The most records to print.", valueName: "n")) var limit: Int?
+  @Option(help: ArgumentHelp("How many to leave out at the start.", valueName: "n")) var offset = 0
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -60,7 +60,7 @@ struct PackQueryCommand: AsyncParsableCommand {
     let pack = try self.pack.open(PackOptions { opened.note($0) })
     guard let type = pack.schema[query.type] else {
       let known = pack.schema.types.map(\.name).joined(separator: ", ")
-      throw ToolError("There is no type '\(query.type)' in this pack. Known: \(known).")
+      throw ToolError("This pack has no type '\(query.type)'. Known: \(known).")
     }
     let asked = try order.ordered(query.query(limit: limit, offset: offset), type)
     let records = try await pack.fetch(asked)

@@ -16,7 +16,7 @@ struct PlacesFile: ParsableArguments {
     -> Result
   {
     guard makes || FileManager.default.fileExists(atPath: file) else {
-      throw ToolError("There are no places at \(file). Make the file with `bothy places load`.")
+      throw ToolError("The file of places \(file) does not exist. Make it with `bothy places load`.")
     }
     let table = try categories.map { try CategoryTable(json: Standard.read($0)) } ?? .common
     let places = try PlaceStore(path: file, categories: table)
@@ -50,13 +50,13 @@ struct PlaceFilterOptions: ParsableArguments {
   func filter() throws -> PlaceFilter {
     let categories = try categories.map { name in
       guard let category = PlaceCategory(rawValue: name) else {
-        throw ValidationError("There is no category '\(name)'. See --help for those there are.")
+        throw ValidationError("The category '\(name)' does not exist. See --help for those there are.")
       }
       return category
     }
     let layers = try layers.map { name in
       guard let layer = TileFeature.Layer(rawValue: name) else {
-        throw ValidationError("There is no layer '\(name)'. See --help for those there are.")
+        throw ValidationError("The layer '\(name)' does not exist. See --help for those there are.")
       }
       return layer
     }

@@ -7,8 +7,8 @@ struct PlacesCommand: AsyncParsableCommand {
     abstract: "Keeps the places, roads and crossings of GeoJSON tiles in a file, and finds them.",
     discussion: """
       A file of places is made by `load`. It holds each place once, from however many
-      tiles it came, and everything in it can be loaded again: it is no place for
-      data of your own.
+      tiles it came, and everything in it can be loaded again: do not put data of
+      your own into it.
 
       Example:  bothy places load oslo.places tiles/*.json
                 bothy places load oslo.places --source walks --lat 59.91 --lon 10.75

@@ -11,13 +11,13 @@ struct PlacesLoadCommand: AsyncParsableCommand {
     abstract: "Takes GeoJSON tiles into a file of places, from files, archives, or a source.",
     discussion: """
       Files say by their names which tile they are: 16/18109/23965.json,
-      16_18109_23965.json, or by quadkey 0302231230133303.json; one file may have its
-      tile named with --tile. A folder stands for all tiles in it, an MBTiles or
+      16_18109_23965.json, or by quadkey 0302231230133303.json. One file may have its
+      tile named with --tile. A folder means all tiles in it, an MBTiles or
       PMTiles archive for all it holds. A tile that is loaded again takes the place
       of what it held; the same bytes again cost next to nothing.
 
       With --source the tiles of an area come from a source of the cache's folder:
-      what is missing or older than --lifetime is asked for, the rest is left alone.
+      those missing or older than --lifetime are requested, the others left alone.
 
       Exit status 1 when a tile could not be loaded; what could be is kept.
 
@@ -48,7 +48,7 @@ struct PlacesLoadCommand: AsyncParsableCommand {
     guard (source != nil) == area.isGiven else {
       throw ValidationError("--source needs an area, --lat and --lon or --box; files have theirs.")
     }
-    guard tile == nil || inputs.count == 1 else { throw ValidationError("--tile goes with one file.") }
+    guard tile == nil || inputs.count == 1 else { throw ValidationError("--tile needs one file.") }
     guard ToolClock.offset("+" + lifetime) != nil else {
       throw ValidationError("--lifetime is a time such as 7d or 12h.")
     }
@@ -79,7 +79,7 @@ struct PlacesLoadCommand: AsyncParsableCommand {
   private func load(_ intake: inout TileIntake) async throws {
     let named = try tile.map { text in
       guard let tile = Tile(filePath: text) else {
-        throw ToolError("'\(text)' is no tile. Write 16/18109/23965.")
+        throw ToolError("'\(text)' isn't a tile. Write 16/18109/23965.")
       }
       return tile
     }

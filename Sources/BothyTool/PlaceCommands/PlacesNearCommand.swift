@@ -6,7 +6,7 @@ import BothyStore
 struct PlacesNearCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "near",
-    abstract: "Prints what is near a position, the nearest first.",
+    abstract: "Prints the places near a position, the nearest first.",
     discussion: """
       Distances go to the closest point of a shape or the closest entrance; within an
       area they are 0. Without --radius it looks as far as it takes to find as many
@@ -52,8 +52,8 @@ struct PlacesInCommand: AsyncParsableCommand {
     commandName: "in",
     abstract: "Prints what has its middle in a box.",
     discussion: """
-      A box goes east from its west, so one whose west is greater than its east lies
-      across the antimeridian.
+      A box extends east from its west, so one whose west is greater than its east
+      crosses the antimeridian.
 
       Example:  bothy places in oslo.places --box 10.74,59.90,10.76,59.92 \\
                   --category landmark

@@ -63,8 +63,8 @@ struct PlacesRoadCommand: AsyncParsableCommand {
     commandName: "road",
     abstract: "Prints the crossings of a road or path, by its OpenStreetMap id or its name.",
     discussion: """
-      A name stands for all roads and paths that have it, as a street is drawn in
-      many pieces. Each crossing tells which other roads meet there.
+      A name means all roads and paths that have it, as a street is drawn in
+      many pieces. Each crossing names the other roads that meet there.
 
       Example:  bothy places road oslo.places -4356572
                 bothy places road oslo.places "Karl Johans gate" \\
@@ -125,7 +125,7 @@ struct PlacesRoadCommand: AsyncParsableCommand {
     let text = road[0]
     if let id = Int64(text) {
       guard let found = try places.road(id) else {
-        throw ToolError("There is no road or path \(id) among the places. Load the tile it is in.")
+        throw ToolError("The places have no road or path \(id). Load the tile it is in.")
       }
       return [found]
     }

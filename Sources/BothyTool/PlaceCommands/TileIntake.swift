@@ -33,7 +33,7 @@ struct TileIntake {
   mutating func take(_ path: String, as tile: Tile?) async throws {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw ToolError("There is no file at \(path). Check the path.")
+      throw ToolError("The file \(path) does not exist. Check the path.")
     }
     if isFolder.boolValue { return try takeFolder(path) }
     if ["mbtiles", "pmtiles"].contains(URL(filePath: path).pathExtension.lowercased()) {
@@ -50,7 +50,7 @@ struct TileIntake {
     let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
     let files = names.filter { $0.hasSuffix(".json") || $0.hasSuffix(".geojson") }.sorted()
       .compactMap { name in Tile(filePath: name).map { (name: name, tile: $0) } }
-    guard !files.isEmpty else { throw ToolError("There are no GeoJSON tiles in \(path).") }
+    guard !files.isEmpty else { throw ToolError("\(path) has no GeoJSON tiles.") }
     for name in ["tiles.json", "metadata.json"] {
       // Files that aren't JSON are skipped.
       if let data = FileManager.default.contents(atPath: "\(path)/\(name)"),

@@ -10,7 +10,7 @@ struct RegionCommand: AsyncParsableCommand {
     abstract: "Loads parts of a map ahead, and keeps, refreshes and exports them.",
     discussion: """
       Regions belong to a cache, --store. Their tiles are the cache's own, kept
-      whatever its limits say; what is there is never loaded again, also after the
+      whatever its limits say; stored tiles are never loaded again, also after the
       process was killed. The source must allow it: `bothy source add --allow-bulk`,
       where its owner has agreed.
 
@@ -57,7 +57,8 @@ extension OfflineRegions {
     guard let region = all.first(where: { $0.name == name }) else {
       let known = all.map(\.name).joined(separator: ", ")
       throw ToolError(
-        "There is no region '\(name)'. Known: \(known.isEmpty ? "none" : known). Make one with `bothy region create`."
+        "The region '\(name)' does not exist. Known: \(known.isEmpty ? "none" : known). Make one with "
+          + "`bothy region create`."
       )
     }
     return region

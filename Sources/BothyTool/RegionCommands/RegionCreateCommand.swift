@@ -10,13 +10,13 @@ struct RegionCreateCommand: AsyncParsableCommand {
     commandName: "create",
     abstract: "Loads all tiles of an area at some zooms, and keeps them.",
     discussion: """
-      The area is a box, or the polygons of a GeoJSON file. A box goes east from its
-      west, so one whose west is greater than its east lies across the antimeridian.
+      The area is a box, or the polygons of a GeoJSON file. A box extends east from
+      its west, so one whose west is greater than its east crosses the antimeridian.
       Tiles are counted first: if there are more than the limit, nothing is asked
       for. --estimate stops there, --later only remembers the region.
 
-      An interrupt pauses; what was killed goes on with `bothy region resume`. Exit
-      status 1 when a tile could not be had; one that does not exist is no failure.
+      An interrupt pauses; a killed run continues with `bothy region resume`. Exit
+      status 1 when a tile could not be had; one that does not exist isn't a failure.
 
       Example:  bothy region create Oslo hills --box 10.6,59.8,10.9,60 --zooms 0-14
                 bothy region create Park hills --polygon park.geojson --zooms 10-16 \\
@@ -36,7 +36,7 @@ struct RegionCreateCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("How many tiles a region may have.", valueName: "n"))
   var limit = RegionLimits().tilesInOne
   @Option(help: ArgumentHelp("How many are got at a time.", valueName: "n")) var parallel = 4
-  @Flag(help: "Count, and print what it would take.") var estimate = false
+  @Flag(help: "Count, and print tiles and bytes only.") var estimate = false
   @Flag(help: "Remember it, and load it when it is resumed.") var later = false
   @OptionGroup var store: CacheStoreOptions
   @OptionGroup var output: OutputOptions

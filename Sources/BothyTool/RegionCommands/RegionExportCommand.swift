@@ -7,9 +7,9 @@ import Foundation
 struct RegionExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Writes what is stored of a region into an MBTiles or PMTiles file.",
+    abstract: "Writes the stored tiles of a region into an MBTiles or PMTiles file.",
     discussion: """
-      The kind is the file's extension, or --format. Asks no server. What the region
+      The kind is the file's extension, or --format. Sends no request. What the region
       still lacks is counted and left out.
 
       Example:  bothy region export Oslo oslo.pmtiles

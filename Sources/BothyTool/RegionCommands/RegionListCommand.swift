@@ -7,13 +7,13 @@ import BothyStore
 struct RegionListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "Prints the regions by name: where each stands, its tiles, and what is stored.",
+    abstract: "Prints the regions by name: the state of each, its tiles, and the stored ones.",
     discussion: """
-      waiting: nothing loaded yet. loading: by a process that runs. paused: by
-      `bothy region pause` or an interrupt. interrupted: the network was gone, or the
-      process. partial: some tiles failed. complete: all of it is there. lacking: it
-      was complete, and tiles have gone from the disk; `bothy region resume` loads
-      them again.
+      A region is waiting (nothing loaded yet), loading (by a process that runs),
+      paused (by `bothy region pause` or an interrupt), interrupted (the network was
+      gone, or the process), partial (some tiles failed), complete (all of it is
+      there), or lacking (it was complete, and tiles have gone from the disk).
+      `bothy region resume` loads them again.
 
       Example:  bothy region list --store ./bothy-cache --json
       """)

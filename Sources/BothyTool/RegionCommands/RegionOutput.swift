@@ -72,6 +72,6 @@ struct RegionResult {
     let what =
       region.state == .paused
       ? "The region '\(region.name)' was paused" : "\(region.progress.failed) of \(region.tiles) tiles failed"
-    throw ToolError("\(what); `bothy region resume` goes on.")
+    throw ToolError("\(what); `bothy region resume` continues.")
   }
 }

@@ -16,7 +16,7 @@ struct RegionResumeCommand: AsyncParsableCommand {
     commandName: "resume",
     abstract: "Loads what a region lacks: after a pause, an interruption, or failures.",
     discussion: """
-      What is there is not asked for again.
+      Stored tiles are not requested again.
 
       Example:  bothy region resume Oslo
       """)
@@ -35,11 +35,11 @@ struct RegionResumeCommand: AsyncParsableCommand {
 struct RegionRefreshCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "refresh",
-    abstract: "Asks the server about each tile of a region, and loads what changed.",
+    abstract: "Checks each tile of a region with the server, and loads what changed.",
     discussion: """
       Tiles that the server confirms stay as they are; each stays until a newer one
-      has come. One that is interrupted goes on with `bothy region resume`. Tiles that
-      the server says are gone are kept, counted and named; --remove-gone lets them go.
+      has come. An interrupted one continues with `bothy region resume`. Tiles that
+      the server says are gone are kept, counted and named; --remove-gone removes them.
 
       Example:  bothy region refresh Oslo
                 bothy region refresh Oslo --remove-gone

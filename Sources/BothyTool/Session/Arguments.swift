@@ -90,7 +90,7 @@ struct QueryOptions: ParsableArguments {
 struct OrderOptions: ParsableArguments {
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Fields to sort by; - before one turns it round: -due,title.", valueName: "fields"))
+    help: ArgumentHelp("Fields to sort by, such as -due,title; - reverses one.", valueName: "fields"))
   var order = ""
 
   @Option(
@@ -125,7 +125,7 @@ struct OrderOptions: ParsableArguments {
     let place = isNamed ? words.dropFirst().joined() : nearest
     guard let keys = try? SortKey.parse("\(field) NEAREST \(place)"), keys.count == 1, keys[0].origin != nil
     else {
-      throw ToolError("'\(nearest)' is no place. Write latitude and longitude: --nearest 51.5,-0.1.")
+      throw ToolError("'\(nearest)' isn't a place. Write latitude and longitude: --nearest 51.5,-0.1.")
     }
     return keys[0]
   }

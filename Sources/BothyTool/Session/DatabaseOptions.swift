@@ -50,7 +50,7 @@ struct RemoteOptions: ParsableArguments {
     guard let url = URL(string: text), let scheme = url.scheme?.lowercased(),
       ["http", "https", "kinto+http", "kinto+https"].contains(scheme),
       let host = url.host, !host.isEmpty
-    else { throw ValidationError("'\(text)' is no server address. Write it like http://localhost:8080.") }
+    else { throw ValidationError("'\(text)' isn't a server address. Write it like http://localhost:8080.") }
     guard url.user == nil, url.password == nil else {
       throw ValidationError("A server address holds no user and password. Give the secret with --token.")
     }

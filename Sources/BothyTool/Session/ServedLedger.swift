@@ -53,7 +53,7 @@ struct ServedLedger {
     if isPostgres(database) { return try await open(postgres: database, blobs: blobs, now: now) }
     guard FileManager.default.fileExists(atPath: database) else {
       throw ToolError(
-        "There is no database at \(database). Give the one that `bothy serve` was started with.")
+        "The database \(database) does not exist. Give the one that `bothy serve` was started with.")
     }
     return try open(file: database, blobs: blobs, now: now)
   }

@@ -28,7 +28,7 @@ struct SettingsCommand: AsyncParsableCommand {
       where error.code == .cannotOpen
     {
       throw ToolError(
-        "There are no settings at \(path): \(error.message) Apps make the file when they first read a group.")
+        "\(path) has no settings: \(error.message) Apps make the file when they first read a group.")
     }
   }
 

@@ -26,8 +26,8 @@ struct SettingsSetCommand: AsyncParsableCommand {
     try await SettingsCommand.with(path) { store in
       if store.schema[group]?.isSynced == true {
         throw ToolError(
-          "\(group) is synced as a record. Set it with: bothy db put \(path) \(group) "
-            + "'{\"id\":\"\(SettingsKeeper.recordID)\",\"\(key)\":…}'")
+          "\(group) is synced as a record. Set it with `bothy db put \(path) \(group) "
+            + "'{\"id\":\"\(SettingsKeeper.recordID)\",\"\(key)\":…}'`.")
       }
       let (old, new) = try StoredSettings(in: store).set(group, key) { try value.map(Self.read($0)) }
       let (before, after) = (old.values[key] ?? .null, new.values[key] ?? .null)

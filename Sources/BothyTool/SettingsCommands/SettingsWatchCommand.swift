@@ -17,7 +17,7 @@ struct SettingsWatchCommand: AsyncParsableCommand {
   @Argument(help: ArgumentHelp("The file.", valueName: "db"), completion: .file()) var path: String
   @Argument(help: "The group.") var group: String
   @Argument(help: "The setting; all of the group's when left out.") var key: String?
-  @Option(help: ArgumentHelp("End after so many.", valueName: "n")) var count: Int?
+  @Option(help: ArgumentHelp("End after this number of changes.", valueName: "n")) var count: Int?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {

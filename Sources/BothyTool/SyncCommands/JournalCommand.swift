@@ -24,7 +24,7 @@ struct JournalShowCommand: AsyncParsableCommand {
   @OptionGroup var database: DatabaseOptions
   @Option(help: ArgumentHelp("Only decisions about this record.", valueName: "type/id")) var record: String?
   @Flag(help: "Only decisions that took content of this device, or undid a deletion.") var lost = false
-  @Option(help: ArgumentHelp("At most so many decisions.", valueName: "n")) var limit = 50
+  @Option(help: ArgumentHelp("The most decisions to print.", valueName: "n")) var limit = 50
   @OptionGroup var output: OutputOptions
 
   func validate() throws {

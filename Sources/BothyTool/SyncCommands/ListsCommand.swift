@@ -80,7 +80,7 @@ struct SaveListCommand: AsyncParsableCommand {
 struct DeleteListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete",
-    abstract: "Deletes a list; what is shared with it is not seen by its members any more.",
+    abstract: "Deletes a list; its members no longer see what was shared with it.",
     discussion: "Example:  bothy lists delete notes.bothy 0197f3c2-…")
 
   @OptionGroup var database: DatabaseOptions
@@ -91,7 +91,7 @@ struct DeleteListCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       try session.requireServer()
       guard let list = try await session.lists().first(where: { $0.id == id }) else {
-        throw ToolError("There is no list '\(id)'. Show those there are: bothy lists show.")
+        throw ToolError("The list '\(id)' does not exist. Show those there are: bothy lists show.")
       }
       try await session.store.sharing.delete(list)
       try output.print {

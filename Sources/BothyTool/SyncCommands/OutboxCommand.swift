@@ -15,7 +15,7 @@ struct OutboxCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var database: DatabaseOptions
-  @Option(help: ArgumentHelp("At most so many entries.", valueName: "n")) var limit: Int?
+  @Option(help: ArgumentHelp("The most entries to print.", valueName: "n")) var limit: Int?
   @OptionGroup var output: OutputOptions
 
   func run() async throws {

@@ -9,7 +9,7 @@ struct StatusCommand: AsyncParsableCommand {
     abstract:
       "Prints how much is pending, how the last syncs ended, how far each container was pulled, and whether the server answers.",
     discussion: """
-      Tells of the syncs of every process that has the file open, the app's among
+      Covers the syncs of every process that has the file open, the app's among
       them: when one last ended well, and if later ones did not, why, since when,
       and what can be done.
 

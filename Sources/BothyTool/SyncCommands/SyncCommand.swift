@@ -6,18 +6,18 @@ import BothySync
 struct SyncCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sync",
-    abstract: "Sends what is pending, pulls what is new, and says what became of each record.",
+    abstract: "Sends pending changes, pulls new ones, and says what became of each record.",
     discussion: """
       Ends with status 1 when the server could not be reached; nothing is lost then,
-      and the report says so. Changes that the server refuses are in the report and
-      in `bothy inbox`; they are no failure of the sync. --watch goes on syncing
+      and the report says so. Changes that the server rejects are in the report and
+      in `bothy inbox`; they aren't failures of the sync. --watch continues to sync
       after each change here or there until Ctrl-C, a report a line.
 
       A database belongs to the server and space that it was synced with. Another
       one, or one that lost what it had acknowledged, is refused, and nothing is
-      removed until you decide. --adopt takes what that one has: what it lacks goes
-      from here. --upload-mine gives it what it lacks, and what it has as it was
-      before; several devices may do so. Both send what is pending and remember the
+      removed until you decide. --adopt takes what that one has: what it lacks is
+      removed here. --upload-mine gives it what it lacks, and what it has as it was
+      before. Several devices may do so. Both send pending changes and remember the
       address. --keep-apart leaves the file with its first server: it can be read and
       written, and nothing is sent until that one answers again.
 
@@ -57,7 +57,7 @@ struct SyncCommand: AsyncParsableCommand {
         return await session.store.sync(scope, container: container, forced: force)
       }
       try print(report)
-      if let reason = report.skipped { throw ToolError(try failure(reason, session)) }
+      if let reason = report.stop { throw ToolError(try failure(reason, session)) }
     }
   }
 
@@ -92,7 +92,7 @@ struct SyncCommand: AsyncParsableCommand {
     }
   }
 
-  private func failure(_ reason: SyncObstacle, _ session: Session) throws -> String {
+  private func failure(_ reason: SyncStop, _ session: Session) throws -> String {
     let pending = try session.store.pendingCounts().total
     let kept = pending == 0 ? "Nothing is pending." : "\(pending) pending changes are kept for the next sync."
     return "The sync did not finish: \(reason.message) \(kept)"
@@ -115,7 +115,7 @@ struct SyncCommand: AsyncParsableCommand {
               report.writeMembers(to: &$0)
             }
           } catch { break }  // standard output is closed
-          if let reason = report.skipped { Standard.note("Not finished: \(reason.message)") }
+          if let reason = report.stop { Standard.note("Not finished: \(reason.message)") }
         }
         group.cancelAll()
       }

@@ -17,7 +17,7 @@ extension SyncReport {
     if !lost.isEmpty {
       let names = lost.prefix(5).map { "\($0)" }.joined(separator: ", ")
       lines.append(
-        "Not on the server any more: \(names)\(lost.count > 5 ? " and \(lost.count - 5) more" : "")")
+        "No longer on the server: \(names)\(lost.count > 5 ? " and \(lost.count - 5) more" : "")")
     }
     if !givenBack.isEmpty {
       let count = givenBack.count == 1 ? "1 record" : "\(givenBack.count) records"
@@ -25,7 +25,7 @@ extension SyncReport {
     }
     lines += blocked.map { "Held back: \($0.record) waits for \($0.by)" }
     lines += unreadable.map { "Set aside: \($0.record) can't be read here. \($0.reason)" }
-    if let skipped { lines.append("Not finished: \(skipped.name).") }
+    if let stop { lines.append("Not finished: \(stop.name).") }
     return lines.joined(separator: "\n")
   }
 }
@@ -40,7 +40,7 @@ extension SyncStanding.Failing {
   }
 }
 
-extension SyncObstacle {
+extension SyncStop {
   /// The event and the remedy.
   var message: String {
     switch self {

@@ -8,7 +8,7 @@ struct TileBatchCommand: AsyncParsableCommand {
     commandName: "batch",
     abstract: "Answers a question about tiles for each line of JSON it reads, in one line each.",
     discussion: """
-      Each line has an "op", and what the command of that name asks for:
+      Each line has an "op", and what the command of that name needs:
         {"op":"locate","lat":47.6,"lon":-122.33,"zoom":16}
         {"op":"cover","lat":47.6,"lon":-122.33,"radius":500,"zoom":16}
         {"op":"cover","box":[-105,39.99,-104.99,40],"zoom":14}

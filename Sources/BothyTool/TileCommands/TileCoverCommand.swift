@@ -8,8 +8,8 @@ struct TileCoverCommand: AsyncParsableCommand {
     commandName: "cover",
     abstract: "Prints the tiles that hold everything within a distance of a place, or a box.",
     discussion: """
-      Row by row from the north. A box goes east from its west, so one whose west is
-      greater than its east lies across the antimeridian.
+      Row by row from the north. A box extends east from its west, so one whose west
+      is greater than its east crosses the antimeridian.
 
       Example:  bothy tile cover --lat 47.6 --lon -122.33 --radius 500 --zoom 16
                 bothy tile cover --box -105,39.99,-104.99,40 --zoom 14 --count
@@ -69,7 +69,7 @@ struct TileCoverCommand: AsyncParsableCommand {
     guard edges.count == 4, let west = edges[0], let south = edges[1], let east = edges[2],
       let north = edges[3]
     else {
-      throw ToolError("'\(text)' is no box. Write west,south,east,north in degrees: -105,39.99,-104.99,40.")
+      throw ToolError("'\(text)' isn't a box. Write west,south,east,north in degrees: -105,39.99,-104.99,40.")
     }
     return GeoBox(west: west, south: south, east: east, north: north)
   }

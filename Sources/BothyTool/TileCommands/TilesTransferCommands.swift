@@ -12,8 +12,8 @@ struct TilesImportCommand: AsyncParsableCommand {
     abstract: "Puts the tiles of an archive into the cache, as those of a source.",
     discussion: """
       From then on they are found as if the source had sent them: `bothy tile get`,
-      `bothy places load --source` and apps with this cache's folder ask nobody until
-      they are past their time. What the source sends later takes their place.
+      `bothy places load --source` and apps with this cache's folder send no request
+      until they are past their time. What the source sends later takes their place.
 
       Example:  bothy source add osm 'https://tiles.example.org/{z}/{x}/{y}.png'
                 bothy tiles import hills.mbtiles osm --fresh-for 30d
@@ -149,7 +149,7 @@ struct TilesExportCommand: AsyncParsableCommand {
     let numbers = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { Int($0) }
     guard (1...2).contains(numbers.count), let low = numbers.first, let high = numbers.last, low <= high,
       Tile.zooms.contains(low), Tile.zooms.contains(high)
-    else { throw ToolError("'\(text)' are no zooms. Write them as 10-16, or one alone.") }
+    else { throw ToolError("'\(text)' aren't zooms. Write them as 10-16, or one alone.") }
     return low...high
   }
 }

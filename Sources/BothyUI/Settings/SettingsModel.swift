@@ -1,41 +1,55 @@
-#if canImport(Observation)
-  public import Observation
+public import BothySettings
+public import Observation
 
-  /// A group for a view: its current value, kept up to date while `run` runs.
-  ///
-  /// ```swift
-  /// Text(model.value.timeFormat).task { await model.run() }
-  /// ```
-  @MainActor @Observable
-  public final class SettingsModel<Group: SettingsGroup> {
-    /// The group as the view shows it. It is read when the model is created, and again by `run` and `commit`.
-    public private(set) var value: Group
-    /// The reason why the last change through the model was refused, or nil if it was accepted.
-    public private(set) var error: (any Error)?
-    @ObservationIgnored private let settings: SharedSettings<Group>
+/// A group for a view: its current value, kept up to date while `run` runs.
+///
+/// ```swift
+/// Text(model.value.timeFormat).task { await model.run() }
+/// ```
+@MainActor @Observable
+public final class SettingsModel<Group: SettingsGroup> {
+  /// The group as the view shows it. It is read when the model is created, and again by `run` and `commit`.
+  public private(set) var value: Group
+  /// The reason why the last change through the model was rejected, or nil if it was accepted.
+  public private(set) var error: (any Error)?
+  @ObservationIgnored private let settings: SharedSettings<Group>
+  @ObservationIgnored private var task: Task<Void, Never>?
 
-    /// Reads the group. This is I/O if the process has not read the group yet.
-    public init(_ settings: SharedSettings<Group>) {
-      self.settings = settings
-      value = settings.current
-    }
+  /// Reads the group. This is I/O if the process has not read the group yet.
+  public init(_ settings: SharedSettings<Group>) {
+    self.settings = settings
+    value = settings.current
+  }
 
-    /// Observes the group until the task is cancelled or the home is closed. Run it again to continue.
-    public func run() async {
-      let changes = settings.changes
-      value = settings.current
-      // Reads the stored value, not the change: a slow listener must not return a control to an older value.
-      for await _ in changes { value = settings.current }
-    }
+  deinit { task?.cancel() }
 
-    /// Commits a change on the main thread. If it is refused, the value stays as it is and `error` has the reason.
-    public func commit(_ change: (inout Group) throws -> Void) {
-      do {
-        value = try settings.commit(change)
-        error = nil
-      } catch {
-        self.error = error
+  /// Observes the group in a task of the model's own. Does nothing if it does so already.
+  package func show() {
+    guard task == nil else { return }
+    let (settings, changes) = (settings, settings.changes)
+    task = Task { [weak self] in
+      for await _ in changes {
+        guard let self else { return }
+        value = settings.current
       }
     }
   }
-#endif
+
+  /// Observes the group until the task is cancelled or the container is closed. Run it again to continue.
+  public func run() async {
+    let changes = settings.changes
+    value = settings.current
+    // Reads the stored value, not the change: a slow listener must not return a control to an older value.
+    for await _ in changes { value = settings.current }
+  }
+
+  /// Commits a change on the main thread. If it is rejected, the value stays as it is and `error` has the reason.
+  public func commit(_ change: (inout Group) throws -> Void) {
+    do {
+      value = try settings.commit(change)
+      error = nil
+    } catch {
+      self.error = error
+    }
+  }
+}

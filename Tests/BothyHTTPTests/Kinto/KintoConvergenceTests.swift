@@ -45,7 +45,7 @@ struct KintoConvergenceTests {
         for store in devices.map(\.store) { group.addTask { _ = await store.sync() } }
       }
     }
-    for device in devices + devices { #expect(await device.store.sync().skipped == nil) }
+    for device in devices + devices { #expect(await device.store.sync().obstacle == nil) }
     for device in devices { #expect(try await device.problems() == []) }
     for card in try devices[0].cards() { #expect(card.own == [11, 11, 11], "\(card.id)") }
   }
@@ -117,7 +117,7 @@ private struct KintoHistory {
       for device in devices {
         time.advance(by: 10)
         let report = await device.store.sync()
-        if let reason = report.skipped { problems.append("\(device.name) skipped: \(reason)") }
+        if let reason = report.stop { problems.append("\(device.name) skipped: \(reason)") }
         if !report.failures.isEmpty { problems.append("\(device.name) failed: \(report.failures)") }
       }
     }

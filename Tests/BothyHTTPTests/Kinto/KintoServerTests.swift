@@ -19,7 +19,7 @@ struct KintoServerTests {
   private func settle(_ devices: KintoDevice...) async throws {
     for device in devices + devices {
       let report = await device.store.sync()
-      #expect(report.skipped == nil)
+      #expect(report.obstacle == nil)
       #expect(report.failures.isEmpty)
     }
     for device in devices { #expect(try await device.problems() == []) }
@@ -122,7 +122,7 @@ struct KintoServerTests {
     _ = await a.store.sync()
     try a.insert(Card(id: "c", "one"))
     try a.insert(Card(id: "d", "two"))
-    try await losingAnswers { #expect(await a.store.sync().skipped != nil) }
+    try await losingAnswers { #expect(await a.store.sync().obstacle != nil) }
     try await settle(a, b)
     #expect(try b.cards().count == 2)
     // The write is applied, but not acknowledged, and the other device edits it.
@@ -130,7 +130,7 @@ struct KintoServerTests {
       $0.title = "a"
       $0.score += 1
     }
-    try await losingAnswers { #expect(await a.store.sync().skipped != nil) }
+    try await losingAnswers { #expect(await a.store.sync().obstacle != nil) }
     _ = await b.store.sync()
     #expect(try b.card("c")?.title == "a")
     try b.update("c") {
@@ -142,7 +142,7 @@ struct KintoServerTests {
     #expect(try a.card("c")?.score == 2)
     // The deletion is applied, but not acknowledged.
     try a.delete("d")
-    try await losingAnswers { #expect(await a.store.sync().skipped != nil) }
+    try await losingAnswers { #expect(await a.store.sync().obstacle != nil) }
     try await settle(a, b)
     #expect(try b.card("d") == nil)
   }
@@ -159,7 +159,7 @@ struct KintoServerTests {
       $0.score += 1
     }
     a.network.setScript { $0.method == .get ? .none : .lostAnswer }
-    #expect(await a.store.sync().skipped != nil)
+    #expect(await a.store.sync().obstacle != nil)
     a.network.setScript { _ in .none }
     _ = await b.store.sync()
     try b.update("c") {
@@ -210,7 +210,7 @@ struct KintoServerTests {
     let gone = try await platformTransport().send(
       TransportRequest(.delete, url, headers: [.authorization: "Basic dGVzdGVyOnNlY3JldA=="]))
     #expect(gone.status == 200)
-    #expect(await b.store.sync().skipped?.name == "otherServer")
+    #expect(await b.store.sync().stop?.name == "otherServer")
     #expect(try b.cards().count == 6)
     let report = try await b.store.maintenance.adoptServer()
     #expect(Set(report.lost.map(\.id)) == ["c0", "c1", "c2", "c3", "c4"])

@@ -54,10 +54,10 @@ struct LostReplyScenario {
       proxy.cut(after: cuts)
       let report = await store.sync()
       if proxy.withheld == 0 {
-        #expect(report.skipped == nil)
+        #expect(report.obstacle == nil)
         return cuts
       }
-      #expect(report.skipped?.name == "unreachable", "cut after \(cuts) bytes")
+      #expect(report.stop?.name == "unreachable", "cut after \(cuts) bytes")
       #expect(try store.pendingCounts().total == 2, "cut after \(cuts) bytes")
       try await store.caughtUp()
       cuts += 1

@@ -124,7 +124,7 @@ struct WritePolicyTests {
     #expect(try pair.a.store.pendingCounts().held == 1)
     await pair.a.store.sync()
     #expect(pair.a.operations.isEmpty)
-    #expect(try await pair.a.store.caughtUp().skipped == nil)
+    #expect(try await pair.a.store.caughtUp().obstacle == nil)
     try pair.a.store.release(.note())
     await pair.a.store.sync()
     #expect(try await pair.serverTitle() == "draft")

@@ -114,7 +114,7 @@ struct AccountTests {
     let account = try device.folder.open(ann, remote: device.remote(bob))
     try insert("a1", in: account)
     let report = await account.store.sync()
-    #expect(report.skipped?.name == "wrongPrincipal")
+    #expect(report.stop?.name == "wrongPrincipal")
     #expect(try account.store.pendingCounts().total == 1)
     #expect(try await device.served().isEmpty)
     let direct = await #expect(throws: SyncError.self) {
@@ -187,7 +187,7 @@ struct AccountTests {
     #expect(try back.account.store.pendingCounts().total == 4)
     #expect(try back.account.store.state(of: .note("draft")) == .draft)
     let report = await back.account.store.sync()
-    #expect(report.skipped == nil && report.failures.isEmpty && report.overwritten.isEmpty)
+    #expect(report.obstacle == nil && report.failures.isEmpty && report.overwritten.isEmpty)
     let kept = try await device.authority.query(
       space: "hut", principal: Principal("ann"), AnyQuery("Note"))
     let scores = try kept.map { try $0.fields.members()["score"] }
@@ -274,12 +274,12 @@ struct AccountTests {
     try await until { store.joinedCount == 1 }
     let out = Task { try await account.signOut(.park) }
     try await until { store.isSignedOut }
-    #expect(await store.sync().skipped == .signedOut)
+    #expect(await store.sync().obstacle == .signedOut)
     let second = await #expect(throws: SyncError.self) { try await account.signOut(.discard) }
     #expect(second?.code == .signedOut)
     latch.open()
     let report = await sync.value
-    #expect(report.skipped == .signedOut && report.pushed == 1)
+    #expect(report.obstacle == .signedOut && report.pushed == 1)
     #expect(await joined.value == report)
     #expect(try await out.value == 4)
     #expect(try device.folder.accounts().first?.pending.total == 4)
@@ -298,7 +298,7 @@ struct AccountTests {
     _ = try? await account.signOut(.refuseIfPending)  // throws; the lines below show that nothing ended
     remote.isOffline = false
     // `run()` pushes as well: one of the two sends the work.
-    while try store.pendingCounts().total > 0 { try #require(await store.sync().skipped != .signedOut) }
+    while try store.pendingCounts().total > 0 { try #require(await store.sync().obstacle != .signedOut) }
     try await account.signOut(.refuseIfPending)
     await run.value
   }

@@ -126,14 +126,14 @@ struct SignOutTests {
     let second = try test.open(processes: .many)
     try await second.signOut(exports ? .export(to: test.folder.path + "/p.json") : .discard)
     faulty.isOffline = false
-    #expect(await first.sync().skipped == .signedOut)
+    #expect(await first.sync().obstacle == .signedOut)
     _ = try? await first.save(Note(id: "x", "x"), options: RequestOptions(writePolicy: .remoteThenLocal))
     #expect(try await test.titles() == [])
     // A new file in the same place belongs to the next user.
     let next = try test.open(as: "bob", processes: .many)
     try await note("next", in: next)
     #expect(await next.sync().pushed == 1)
-    #expect(await first.sync().skipped == .signedOut)
+    #expect(await first.sync().obstacle == .signedOut)
     #expect(try await test.titles() == ["next"])
   }
 
@@ -141,12 +141,12 @@ struct SignOutTests {
   func owner() async throws {
     let test = try Case()
     let first = try test.open(as: "ann")
-    #expect(await first.sync().skipped == nil)
+    #expect(await first.sync().obstacle == nil)
     try await note("private", in: first)
     try first.store.close()
     let second = try test.open(as: "bob")
     let report = await second.sync()
-    #expect(report.skipped?.name == "wrongPrincipal")
+    #expect(report.stop?.name == "wrongPrincipal")
     #expect(try await test.titles() == [])
     #expect(second.owner == AccountID(space: "test", principal: "ann"))
     try second.store.close()
@@ -158,7 +158,7 @@ struct SignOutTests {
   func anonymous() async throws {
     let test = try Case()
     let first = try test.open(as: nil)
-    #expect(await first.sync().skipped == nil)
+    #expect(await first.sync().obstacle == nil)
     try first.store.close()
     #expect(try test.open(as: nil).owner == nil)
   }

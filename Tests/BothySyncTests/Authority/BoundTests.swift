@@ -165,7 +165,7 @@ struct BoundTests {
     configuration.pullScopes = (0..<150).map { SyncScope(container: "c\($0)") }
     let reader = try world.addDevice(schema: .notes, configuration: configuration)
     let report = await reader.store.sync()
-    #expect(report.pulled == 150 && report.skipped == nil)
+    #expect(report.pulled == 150 && report.obstacle == nil)
     #expect(reader.remote.requests.map(\.pulls.count).max() == 64)
     try reader.put(AnyRecord("Note", id: "m3", ["title": "new"], container: "c3"))
     #expect(await reader.store.sync().pushed == 1)

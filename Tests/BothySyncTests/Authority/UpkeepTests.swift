@@ -39,7 +39,7 @@ struct UpkeepTests {
     } else {
       try change(device) { try $0.insert(Note(id: "n", "text")) }
     }
-    #expect(await device.store.sync().skipped == nil)
+    #expect(await device.store.sync().obstacle == nil)
   }
 
   /// Returns a world in which one note was created and deleted.
@@ -98,10 +98,10 @@ struct UpkeepTests {
     let world = try SimulatedWorld()
     let (here, away) = (try world.addDevice(schema: .notes), try world.addDevice(schema: .notes))
     try change(here) { for id in ["a", "b"] { try $0.insert(Note(id: id, "old")) } }
-    for device in [here, away] { #expect(await device.store.sync().skipped == nil) }
+    for device in [here, away] { #expect(await device.store.sync().obstacle == nil) }
     _ = try await world.authority.upkeep(space: "test", terms)
     try change(here) { _ = try $0.delete(Note.self, id: "a") }
-    #expect(await here.store.sync().skipped == nil)
+    #expect(await here.store.sync().obstacle == nil)
     try change(away) { _ = try $0.update(Note.self, id: "b") { $0.note = "written away" } }
     _ = try await world.authority.upkeep(space: "test", terms)
     world.time.advance(by: 100 * day)
@@ -109,7 +109,7 @@ struct UpkeepTests {
     #expect(try await tombstones(world) == 0)
     #expect(await away.store.sync().rebased == [.everything])
     #expect(try await away.store.store.fetch(Note.self, id: "a") == nil)
-    #expect(await here.store.sync().skipped == nil)
+    #expect(await here.store.sync().obstacle == nil)
     #expect(try await here.store.store.fetch(Note.self, id: "b")?.note == "written away")
     let digest = try await world.serverDigest().digest
     for device in [here, away] { #expect(try device.store.digest().digest == digest) }

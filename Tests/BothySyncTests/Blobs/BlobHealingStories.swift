@@ -40,7 +40,7 @@ struct BlobHealingStories {
     #expect(try await holdings(pair, blobs) == blobs.map { _ in .part(0) })
     let check = try await pair.world.authority.verify(space: "test")
     #expect(check.missingBlobs == blobs.map(\.sha256).sorted())
-    for device in [pair.a, pair.b] { #expect(await device.store.sync().skipped == nil) }
+    for device in [pair.a, pair.b] { #expect(await device.store.sync().obstacle == nil) }
     #expect(try await holdings(pair, blobs) == blobs.map { _ in .whole(size: 25) })
     #expect(try await pair.world.authority.verify(space: "test").missingBlobs == [])
     // They are kept, since records name them.

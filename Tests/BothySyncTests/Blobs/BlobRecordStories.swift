@@ -34,7 +34,7 @@ struct BlobRecordStories {
     await pair.b.store.sync()
     pair.a.remote.isOffline = true
     try pair.a.editSnap("1") { $0.image = nil }
-    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    #expect(await pair.a.store.sync().stop?.name == "unreachable")
     pair.a.remote.isOffline = false
     pair.a.remote.forgetRequests()
     await pair.a.store.sync()
@@ -69,7 +69,7 @@ struct BlobRecordStories {
       try? store.write { _ = try $0.update(Snap.self, id: "1") { $0.image = second } }
     }
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil)
+    #expect(report.obstacle == nil)
     #expect(try await pair.server("1")?["image"]?["sha256"]?.stringValue == second.sha256)
     #expect(try pair.a.store.outboxEntries().isEmpty)
   }

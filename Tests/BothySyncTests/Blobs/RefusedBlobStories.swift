@@ -18,7 +18,7 @@ struct RefusedBlobStories {
     try await pair.a.store.save(Snap("3", "depends", in: "1"))
     try pair.a.insert("N", "n")
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil)
+    #expect(report.obstacle == nil)
     #expect(report.failures.map(\.record) == [one])
     #expect(report.failures.map(\.code) == ["blobTooLarge"])
     #expect(report.pushed == 2)
@@ -86,7 +86,7 @@ struct RefusedBlobStories {
     try pair.a.insert("N", "n")
     pair.a.remote.setBlobScript { if case .upload(_, 20) = $0 { fault } else { .none } }
     let report = await pair.a.store.sync()
-    #expect(report.skipped?.name == name)
+    #expect(report.stop?.name == name)
     #expect(report.pushed == 1)
     #expect(report.failures.isEmpty)
     if name == "throttled" { #expect(report.retryAfter == 7) }

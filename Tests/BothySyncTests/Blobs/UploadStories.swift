@@ -15,13 +15,13 @@ struct UploadStories {
     let pair = try SnapPair()
     pair.a.remote.isOffline = true
     let blob = try await pair.a.snap("1", picture())
-    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    #expect(await pair.a.store.sync().stop?.name == "unreachable")
     #expect(try pair.a.store.blobs.state(of: blob) == .local)
     #expect(try pair.a.store.blobs.backlog() == BlobBacklog(count: 1, bytes: 45))
     #expect(try await pair.a.store.blobs.data(for: blob) == picture())
     pair.a.remote.isOffline = false
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil)
+    #expect(report.obstacle == nil)
     #expect(report.uploadedBlobs == 1)
     #expect(report.pushed == 1)
     guard case .remote(let url) = try pair.a.store.blobs.state(of: blob) else {
@@ -47,7 +47,7 @@ struct UploadStories {
     let poison = BlobPart(sha256: blob.sha256, size: 1000, offset: 0, bytes: Array(repeating: 90, count: 300))
     _ = try await pair.world.authority.uploadBlob(space: "test", poison)
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil)
+    #expect(report.obstacle == nil)
     #expect(report.failures.isEmpty)
     #expect(try await pair.world.authority.blobHolding(space: "test", blob.sha256) == .whole(size: 45))
     await pair.b.store.sync()
@@ -82,13 +82,13 @@ struct UploadStories {
     let calls = Calls()
     pair.a.remote.setBlobScript { _ in calls.add() > count ? fault : .none }
     let cut = await pair.a.store.sync()
-    #expect((cut.skipped?.name == "unreachable") == (count < 6))
+    #expect((cut.stop?.name == "unreachable") == (count < 6))
     try pair.a.restart()
     #expect(try pair.a.snap("1")?.image == blob)
     let lastCut = pair.a.uploads.last
     pair.a.remote.setBlobScript { _ in .none }
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil)
+    #expect(report.obstacle == nil)
     #expect(try await pair.server("1")?["image"]?["sha256"]?.stringValue == blob.sha256)
     // A part is sent again only if its request was lost, not if its response was.
     var expected = [Int64]([0, 10, 20, 30, 40])
@@ -106,7 +106,7 @@ struct UploadStories {
     await pair.a.store.sync()
     try await pair.a.snap("1", picture())
     pair.a.loseConnection(after: 1)
-    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    #expect(await pair.a.store.sync().stop?.name == "unreachable")
     #expect(pair.a.uploads.count == 5)
     try pair.a.restart()
     pair.a.remote.setScript { .none }
@@ -154,7 +154,7 @@ struct UploadStories {
       feed.send(NetworkState(.reachable, expensive: true))
       try? await until { store.status.network.isExpensive }
     }
-    #expect(await store.sync().skipped == .expensiveNetwork)
+    #expect(await store.sync().obstacle == .network)
     #expect(pair.a.uploads == [0, 10])
     feed.send(.reachable)
     try await until { store.status.network == .reachable }
@@ -173,7 +173,7 @@ struct UploadStories {
     pair.a.remote.setAfterBlobs { request in
       if case .upload(_, 10) = request, calls.add() == 1 { try? store.pause() }
     }
-    #expect(await store.sync().skipped == .paused)
+    #expect(await store.sync().obstacle == .paused)
     #expect(pair.a.uploads == [0, 10])
     #expect(try store.isPending(RecordID(type: "Snap", id: "1")))
     #expect(await store.sync(forced: true).pushed == 1)

@@ -143,7 +143,7 @@ struct ContainerTests {
     for _ in 0..<1000 { await Task.yield() }
     #expect(atOnce.count == 4)
     latch.open()
-    for sync in syncs { #expect(await sync.value.skipped == nil) }
+    for sync in syncs { #expect(await sync.value.obstacle == nil) }
     #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(pair.a.operations.count == 20)
     #expect(try pair.a.noteIDs().count == 26)

@@ -68,7 +68,7 @@ struct SyncStepTests {
       let validator = try pair.a.store.validator(for: "Note")
       pair.a.remote.plan(.status(status, retryAfter: nil))
       try pair.a.insert("mine", "mine")
-      #expect(await pair.a.store.sync().skipped != nil)
+      #expect(await pair.a.store.sync().obstacle != nil)
       #expect(try pair.a.noteIDs() == ["T1", "T2", "mine"])
       #expect(try pair.a.store.validator(for: "Note") == validator)
       pair.a.remote.setScript { .none }

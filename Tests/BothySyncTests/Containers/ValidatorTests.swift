@@ -73,7 +73,7 @@ struct ValidatorTests {
       guard calls.add() == 1 else { return }
       do { try store.resetValidator(of: "Note") } catch { Issue.record(error) }
     }
-    #expect(await store.sync(.pull).skipped == nil)
+    #expect(await store.sync(.pull).obstacle == nil)
     let cursors = pair.a.remote.requests.map { $0.pulls.first?.cursor }
     #expect(cursors.first != .some(nil))
     #expect(cursors.dropFirst().first == .some(nil))

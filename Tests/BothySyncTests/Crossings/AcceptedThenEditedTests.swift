@@ -27,7 +27,7 @@ struct AcceptedThenEditedTests {
     }
     for _ in 0..<4 {
       world.time.advance(by: 60_000)
-      #expect(await a.store.sync().skipped == nil)
+      #expect(await a.store.sync().obstacle == nil)
     }
     #expect(try a.store.outboxEntries().isEmpty)
     #expect(try await world.snapshot().unevenness == [])

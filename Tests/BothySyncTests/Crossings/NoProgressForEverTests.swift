@@ -32,12 +32,12 @@ struct NoProgressForEverTests {
       _ = try $0.update(sale, fields: ["title": .text("second")])
     }
     try a.set("Memo", "sale", ["note": .text("third")])
-    var skipped: [SyncObstacle?] = []
+    var skipped: [SyncStop?] = []
     for _ in 0..<4 {
       world.time.advance(by: 3_600_000)
       a.remote.forgetRequests()
       let report = await a.store.sync()
-      skipped.append(report.skipped)
+      skipped.append(report.stop)
       let doubled = a.remote.requests.filter { Set($0.operations.map(\.id)).count < $0.operations.count }
       #expect(doubled.isEmpty, "\(doubled.count) requests have the same operation twice")
     }

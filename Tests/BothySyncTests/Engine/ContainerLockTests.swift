@@ -38,14 +38,14 @@ struct ContainerLockTests {
     let latch = Latch()
     let writing = Task { await store.withWriteLock("trips/oslo") { await latch.pass() } }
     await latch.reached()
-    #expect(await store.sync(.pull, container: "tripsy").skipped == nil)
-    #expect(await store.sync(.pull, container: "trips/rome").skipped == nil)
+    #expect(await store.sync(.pull, container: "tripsy").obstacle == nil)
+    #expect(await store.sync(.pull, container: "trips/rome").obstacle == nil)
     let above = Task { await store.sync(.pull, container: "trips") }
     try await until { above.isCancelled || store.joinedCount == 0 }
     #expect(pair.a.remote.requests.count == 2)
     latch.open()
     await writing.value
-    #expect(await above.value.skipped == nil)
+    #expect(await above.value.obstacle == nil)
     #expect(pair.a.remote.requests.count == 3)
   }
 
@@ -83,7 +83,7 @@ struct ContainerLockTests {
     try await until { turns.count > before + 100 }
     #expect(pair.a.remote.requests.isEmpty)
     clock.advance(by: .milliseconds(1))
-    #expect(await sync.value.skipped == nil)
+    #expect(await sync.value.obstacle == nil)
     #expect(pair.a.remote.requests.count == 1)
     isDone.open()
     holder.open()
@@ -96,7 +96,7 @@ struct ContainerLockTests {
   func leaks() async throws {
     let pair = try await pair()
     await #expect(throws: Broken.self) { try await pair.a.store.withWriteLock("Note") { throw Broken() } }
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
     let store = pair.a.store
     let latch = Latch()
     let cancelled = Task {
@@ -109,12 +109,12 @@ struct ContainerLockTests {
     cancelled.cancel()
     latch.open()
     await #expect(throws: CancellationError.self) { try await cancelled.value }
-    #expect(await store.sync().skipped == nil)
+    #expect(await store.sync().obstacle == nil)
     let still = Latch()
     let forgotten = Task { await store.withWriteLock("Note") { await still.pass() } }
     await still.reached()
     try pair.a.restart()
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
     still.open()
     await forgotten.value
   }
@@ -131,7 +131,7 @@ struct ContainerLockTests {
     try await store.save(Note(id: "T2", "two"), options: RequestOptions(writePolicy: .local))
     #expect(try await store.withWriteLock("Note") { try pair.a.title("T2") } == "two")
     latch.open()
-    #expect(await sync.value.skipped == nil)
+    #expect(await sync.value.obstacle == nil)
     await store.sync()
     #expect(try await pair.serverTitle("T2") == "two")
   }

@@ -12,7 +12,7 @@ enum WaitingCall: String, CaseIterable, Sendable {
   func callAsFunction(_ store: SyncedStore) async throws {
     let online = RequestOptions(readPolicy: .remote)
     switch self {
-    case .sync: #expect(await store.sync().skipped?.name == "unreachable")
+    case .sync: #expect(await store.sync().stop?.name == "unreachable")
     case .caughtUp: try await store.caughtUp()
     case .fetch: _ = try await store.fetchResult(RecordQuery<Note>(), options: online)
     case .count: _ = try await store.count(AnyQuery("Note"), options: online)
@@ -81,7 +81,7 @@ struct EndingCallTests {
     let latch = Latch()
     let holder = Task { try await store.withSyncLock("Note") { await latch.pass() } }
     await latch.reached()
-    try await ends(clock) { #expect(await store.sync().skipped?.name == "locked") }
+    try await ends(clock) { #expect(await store.sync().stop?.name == "locked") }
     try await ends(clock) {
       let error = await #expect(throws: SyncError.self) { try await store.withSyncLock("Note") {} }
       #expect(error.map { "\($0.code)" } == "locked")
@@ -89,7 +89,7 @@ struct EndingCallTests {
     #expect(pair.a.remote.requests.isEmpty)
     latch.open()
     try await holder.value
-    #expect(await store.sync().skipped == nil)
+    #expect(await store.sync().obstacle == nil)
   }
 
   @Test("A sync behind another sync waits as long as that one receives responses")
@@ -107,7 +107,7 @@ struct EndingCallTests {
       await Task.yield()
     }
     latch.open()
-    #expect(await first.value.skipped == nil)
-    #expect(await second.value.skipped == nil)
+    #expect(await first.value.obstacle == nil)
+    #expect(await second.value.obstacle == nil)
   }
 }

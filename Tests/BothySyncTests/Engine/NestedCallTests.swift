@@ -35,7 +35,7 @@ struct NestedCallTests {
     try await ends {
       try await store.withSyncLock("Note") {
         #expect(await store.sync().pushed == 1)
-        #expect(await store.sync(.pull, container: "Note").skipped == nil)
+        #expect(await store.sync(.pull, container: "Note").obstacle == nil)
         #expect(try await store.withSyncLock("Note") { 7 } == 7)
         let saved = try await store.save(Note(id: "T2", "two"), policy: .local).result(within: .seconds(10))
         #expect(saved.origin == .remote)
@@ -85,7 +85,7 @@ struct NestedCallTests {
       let report = try await holder.value
       #expect(report.pushed == 1)
     }
-    for sync in outside { #expect(await sync.value.skipped == nil) }
+    for sync in outside { #expect(await sync.value.obstacle == nil) }
   }
 
   /// Returns two devices that have changed one title, where the merge policy of one runs `body`.
@@ -113,8 +113,8 @@ struct NestedCallTests {
     let calls = Calls()
     let pair = try await conflict { store in
       calls.add()
-      #expect(await store.sync().skipped == .alreadyRunning)
-      #expect(await store.sync(.pull, container: "trips").skipped == .alreadyRunning)
+      #expect(await store.sync().obstacle == .alreadyRunning)
+      #expect(await store.sync(.pull, container: "trips").obstacle == .alreadyRunning)
       let saved = try await store.save(Note(id: "T2", "of the policy"), policy: .local).result(
         within: .seconds(10))
       #expect(saved.origin == .remote && saved.record?.title == "of the policy")
@@ -128,7 +128,7 @@ struct NestedCallTests {
       #expect(try await store.withSyncLock("Note") { 7 } == 7)
     }
     let store = pair.a.store
-    try await ends { #expect(await store.sync().skipped == nil) }
+    try await ends { #expect(await store.sync().obstacle == nil) }
     #expect(calls.count == 1)
     #expect(try await pair.serverTitle() == "mine")
     #expect(try await pair.serverTitle("T2") == "of the policy")
@@ -143,7 +143,7 @@ struct NestedCallTests {
       await store.tellReports(
         to: SyncCallbacks(completion: { _ in
           guard calls.add() == 1 else { return }
-          #expect(await store.sync().skipped == nil)
+          #expect(await store.sync().obstacle == nil)
           let saved = try? await store.save(Note(id: "T2", "two"), policy: .local).result(
             within: .seconds(10))
           #expect(saved?.origin == .remote)

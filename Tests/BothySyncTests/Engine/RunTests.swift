@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothyTesting
+import Foundation
 import Testing
 
 /// The life of `run()` on a clock that the test moves.
@@ -176,7 +177,7 @@ struct RunTests {
     for seconds in [1, 2, 4, 8] {
       await running.clock.waitForSleepers()
       #expect(running.clock.sleepers == [.seconds(seconds)])
-      #expect(a.store.status.lastProblem?.name == "unreachable")
+      #expect(a.store.status.lastStop?.name == "unreachable")
       running.clock.advance(by: .seconds(seconds))
     }
     await running.clock.waitForSleepers()
@@ -185,7 +186,7 @@ struct RunTests {
     running.clock.advance(by: .seconds(16))
     try await until { try !a.isPending("T2") }
     try await until { a.store.status.phase == .idle }
-    #expect(a.store.status.lastProblem == nil)
+    #expect(a.store.status.obstacle == nil)
     #expect(running.clock.sleepers.isEmpty)
     await running.stop()
   }
@@ -213,7 +214,7 @@ struct RunTests {
     try await until { a.store.status.phase == .waiting(attempt: 2) }
     for _ in 0..<1000 { await Task.yield() }
     #expect(a.remote.requests.count == tries)
-    #expect(await a.store.sync(.pull).skipped == nil)
+    #expect(await a.store.sync(.pull).obstacle == nil)
     try await until { try a.store.outboxEntries().isEmpty }
     try await until { a.store.status.phase == .idle }
     again.cancel()
@@ -307,7 +308,7 @@ struct RunTests {
     a.remote.plan(.status(401, retryAfter: nil))
     try await a.store.save(Note(id: "T2", "two"))
     try await until {
-      a.store.status.lastProblem?.name == "authenticationRequired" && a.store.status.phase == .idle
+      a.store.status.lastStop?.name == "authenticationRequired" && a.store.status.phase == .idle
     }
     #expect(running.clock.sleepers.isEmpty)
     #expect(a.remote.requests.count == 1)
@@ -342,7 +343,7 @@ struct RunTests {
     #expect(await statuses.next()?.isSyncing == true)
     latch.open()
     _ = await sync.value
-    #expect(store.status.lastCompleted == pair.world.time.now)
+    #expect(store.status.lastSync.map { Int64($0.timeIntervalSince1970 * 1000) } == pair.world.time.now)
     #expect(await statuses.next()?.phase == .stopped)
   }
 

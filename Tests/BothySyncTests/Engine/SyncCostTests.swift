@@ -30,7 +30,7 @@ struct SyncCostTests {
         options: StoreOptions(readers: 1), clock: SyncClock(now: world.time.reader()))
       try statements.count(in: store.store)
       try await store.save(Note(id: "first", "first"), options: RequestOptions(writePolicy: .local))
-      for _ in 0..<2 { #expect(await store.sync().skipped == nil) }
+      for _ in 0..<2 { #expect(await store.sync().obstacle == nil) }
       await b.store.sync()
     }
 
@@ -52,7 +52,7 @@ struct SyncCostTests {
   @Test("A sync that finds nothing makes no commit and one request")
   func idle() async throws {
     let scene = try await Scene()
-    let cost = try await scene.cost { for _ in 0..<3 { #expect(await scene.store.sync().skipped == nil) } }
+    let cost = try await scene.cost { for _ in 0..<3 { #expect(await scene.store.sync().obstacle == nil) } }
     #expect(cost == [0, 3])
   }
 
@@ -80,7 +80,7 @@ struct SyncCostTests {
   func manyScopes() async throws {
     let scopes = (0..<100).map { SyncScope(container: "book/\($0)", includesChildren: true) }
     let scene = try await Scene(scopes: scopes)
-    let cost = try await scene.cost { #expect(await scene.store.sync().skipped == nil) }
+    let cost = try await scene.cost { #expect(await scene.store.sync().obstacle == nil) }
     #expect(cost == [0, 2])
   }
 
@@ -88,7 +88,7 @@ struct SyncCostTests {
   @Test("A sync runs no more statements than expected, whatever it finds")
   func statements() async throws {
     let scene = try await Scene()
-    let idle = try await scene.statements { #expect(await scene.store.sync().skipped == nil) }
+    let idle = try await scene.statements { #expect(await scene.store.sync().obstacle == nil) }
     // Measured: 76, 7, 106, 80 and 1294, of which 13 for each scope. The bounds leave a twentieth for another look-up,
     // but not for a loop.
     #expect(idle <= 80, "idle")
@@ -104,7 +104,7 @@ struct SyncCostTests {
     #expect(change <= 84, "change")
     let scopes = (0..<100).map { SyncScope(container: "book/\($0)", includesChildren: true) }
     let wide = try await Scene(scopes: scopes)
-    let hundred = try await wide.statements { #expect(await wide.store.sync().skipped == nil) }
+    let hundred = try await wide.statements { #expect(await wide.store.sync().obstacle == nil) }
     #expect(hundred <= 1350, "hundred")
     print(
       "statements: idle \(idle), save \(save), edit \(edit), remote change \(change), 100 scopes \(hundred)")
@@ -114,7 +114,7 @@ struct SyncCostTests {
   func age() async throws {
     let scene = try await Scene()
     scene.world.time.advance(by: 1_800_000)
-    #expect(await scene.store.sync().skipped == nil)
+    #expect(await scene.store.sync().obstacle == nil)
     let now = scene.world.time.now
     #expect(try scene.store.containers().map(\.pulledAt) == [now])
     let other = try SyncedStore(
@@ -122,7 +122,7 @@ struct SyncCostTests {
       clock: SyncClock(now: scene.world.time.reader()))
     #expect(try other.containers().map(\.pulledAt) == [now - 1_800_000])
     scene.world.time.advance(by: 1_800_000)
-    let cost = try await scene.cost { #expect(await scene.store.sync().skipped == nil) }
+    let cost = try await scene.cost { #expect(await scene.store.sync().obstacle == nil) }
     #expect(cost == [1, 1])
     #expect(try other.containers().map(\.pulledAt) == [now + 1_800_000])
   }

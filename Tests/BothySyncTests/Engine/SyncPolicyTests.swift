@@ -48,7 +48,7 @@ struct SyncPolicyTests {
   )
   func terms() async throws {
     for (state, reason) in [
-      (NetworkState(.reachable, expensive: true), SyncObstacle.expensiveNetwork),
+      (NetworkState(.reachable, expensive: true), SyncStop.expensiveNetwork),
       (NetworkState(.reachable, constrained: true), .constrainedNetwork),
       (NetworkState(.reachable, lowPower: true), .lowPower),
     ] {
@@ -57,12 +57,12 @@ struct SyncPolicyTests {
           NetworkRules.Terms(expensive: false, constrained: false, lowPower: false))
       }
       try await running.store.save(Note(id: "T2", "two"))
-      #expect(await running.store.sync().skipped == reason)
-      #expect(running.store.status.lastProblem == reason)
+      #expect(await running.store.sync().stop == reason)
+      #expect(running.store.status.lastStop == reason)
       #expect(running.a.remote.requests.isEmpty)
       #expect(try running.a.isPending("T2"))
       let forced = await running.store.sync(forced: true)
-      #expect(forced.skipped == nil && forced.pushed == 1)
+      #expect(forced.obstacle == nil && forced.pushed == 1)
       await running.stop()
     }
   }
@@ -118,7 +118,7 @@ struct SyncPolicyTests {
     try device.put(AnyRecord("Memo", id: "M", ["title": "m"]))
     try device.put(AnyRecord("Caption", id: "C", ["title": "c", "photo": "P"]))
     let report = await store.sync()
-    #expect(report.skipped == nil && report.pushed == 1)
+    #expect(report.obstacle == nil && report.pushed == 1)
     #expect(report.blocked.map(\.record.id) == ["C"])
     #expect(try store.outboxEntries().map(\.record.id).sorted() == ["C", "P"])
     feed.send(.reachable)
@@ -139,15 +139,15 @@ struct SyncPolicyTests {
     try pair.a.retitle("b")
     try pair.a.restart()
     #expect(pair.a.store.isPaused)
-    #expect(pair.a.store.status.lastProblem == .paused)
-    #expect(await pair.a.store.sync().skipped == .paused)
+    #expect(pair.a.store.status.obstacle == .paused)
+    #expect(await pair.a.store.sync().obstacle == .paused)
     let error = await #expect(throws: SyncError.self) { try await pair.a.store.caughtUp() }
     #expect(error?.message.contains("paused") == true)
     #expect(pair.a.remote.requests.isEmpty)
     #expect(await pair.a.store.sync(forced: true).pushed == 1)
     try pair.a.store.resume()
     try pair.a.restart()
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
   }
 
   @Test("A draft stays here with its later edits over a relaunch, until its release")
@@ -296,7 +296,7 @@ struct SyncPolicyTests {
     let store = pair.a.store
     #expect(store.readPolicy == .local)
     pair.a.remote.isOffline = true
-    #expect(await store.sync().skipped?.name == "unreachable")
+    #expect(await store.sync().stop?.name == "unreachable")
     #expect(try await store.fetchResult(RecordQuery<Note>()).records.map(\.title) == ["mine"])
     #expect(pair.a.remote.reads == 0)
     pair.a.remote.isOffline = false

@@ -108,7 +108,7 @@ final class Intent: Sendable {
     state.withLock { $0.end(record, device, why) { _ in true } }
   }
 
-  // MARK: what is told
+  // MARK: reports
 
   /// Marks deeds as reported if the journal has their content as replaced, rejected or undone. Other reports don't
   /// count, since they are kept in memory.
@@ -131,7 +131,7 @@ final class Intent: Sendable {
     for failure in report.failures {
       note("  refused \(device): \(failure.record.id) \(failure.code)")
     }
-    if let reason = report.skipped { note("  skipped \(device): \(reason)") }
+    if let reason = report.stop { note("  skipped \(device): \(reason)") }
   }
 
   // MARK: the end

@@ -26,7 +26,7 @@ extension WideRunner {
         // After a new epoch such a device can't distinguish the losses of a restore from three other kinds of records:
         // its own content, records that moved outside its scopes, and records that were deleted and forgotten. A person
         // decides.
-        if report.skipped?.name == "otherServer",
+        if report.stop?.name == "otherServer",
           keepsOwn.contains(index) || happened["compaction"] != nil
             || !store.followedScopes.contains(.everything)
         {

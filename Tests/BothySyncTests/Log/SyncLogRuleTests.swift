@@ -7,7 +7,7 @@ struct SyncLogRuleTests {
 
   /// Returns a sync that ended `after` milliseconds after the start and took `length`.
   private func run(
-    _ problem: SyncObstacle? = nil, after: Int64 = 0, length: Int64 = 100, pushed: Int = 0, refused: Int = 0,
+    _ problem: SyncStop? = nil, after: Int64 = 0, length: Int64 = 100, pushed: Int = 0, refused: Int = 0,
     requests: Int = 0
   ) -> SyncRun {
     let end = Self.start + after
@@ -15,7 +15,7 @@ struct SyncLogRuleTests {
       began: end - length, ended: end, pushed: pushed, refused: refused, requests: requests, problem: problem)
   }
 
-  private let failed = SyncObstacle.unreachable("No route to the host.")
+  private let failed = SyncStop.unreachable("No route to the host.")
 
   @Test("The first sync of a file is recorded, however it ended")
   func first() {
@@ -52,7 +52,7 @@ struct SyncLogRuleTests {
   @Test("Equal failures are counted, in the file once a minute at most")
   func repeated() {
     let last = run(failed)
-    let other = SyncObstacle.unreachable("The name was not found.")
+    let other = SyncStop.unreachable("The name was not found.")
     for problem in [failed, other] {
       for after in [0, 1, 59_999] {
         #expect(SyncLogRule.verdict(on: run(problem, after: Int64(after)), after: last) == .countLater)
@@ -85,7 +85,7 @@ struct SyncLogRuleTests {
 
   @Test("Syncs that were skipped or stopped by signing out are not recorded")
   func leftOut() {
-    for problem in [SyncObstacle.alreadyRunning, .signedOut] {
+    for problem in [SyncStop.alreadyRunning, .signedOut] {
       #expect(SyncLogRule.verdict(on: run(problem), after: nil) == .nothing)
     }
   }
@@ -100,11 +100,11 @@ struct SyncLogRuleTests {
 
 @Suite("The health of syncing by its log", .timeLimit(.minutes(5)))
 struct SyncStandingTests {
-  private func run(_ problem: SyncObstacle?, _ began: Int64, _ ended: Int64, count: Int = 1) -> SyncRun {
+  private func run(_ problem: SyncStop?, _ began: Int64, _ ended: Int64, count: Int = 1) -> SyncRun {
     SyncRun(began: began, ended: ended, problem: problem, count: count)
   }
 
-  private let away = SyncObstacle.unreachable("No route.")
+  private let away = SyncStop.unreachable("No route.")
 
   @Test("Nothing is known of a file that was never synced")
   func never() {

@@ -114,7 +114,7 @@ struct SyncLogTests {
   func obstacles() async throws {
     let pair = try await Pair.sharing()
     try pair.a.store.pause()
-    for _ in 0..<2 { #expect(await pair.a.store.sync().skipped == .paused) }
+    for _ in 0..<2 { #expect(await pair.a.store.sync().obstacle == .paused) }
     try pair.a.store.resume()
     await pair.a.store.sync()
     #expect(try await log(pair.a).prefix(2).map(\.problem) == [nil, .paused])
@@ -136,7 +136,7 @@ struct SyncLogTests {
     try await until { store.status.network.isExpensive }
     for number in 0..<3 {
       try await store.save(Note(id: "S\(number)", "saved"))
-      #expect(await store.sync().skipped == .expensiveNetwork)
+      #expect(await store.sync().obstacle == .network)
     }
     running.cancel()
     await running.value
@@ -171,7 +171,7 @@ struct SyncLogTests {
       withUnsafeCurrentTask { $0?.cancel() }
       return await store.sync()
     }
-    #expect(await never.value.skipped == .cancelled)
+    #expect(await never.value.obstacle == .cancelled)
     #expect(try await log(pair.a) == known)
     try pair.a.retitle("mine")
     let latch = Latch()
@@ -181,7 +181,7 @@ struct SyncLogTests {
     under.cancel()
     pair.world.time.advance(by: 15_000)
     latch.open()
-    #expect(await under.value.skipped == .cancelled)
+    #expect(await under.value.obstacle == .cancelled)
     #expect(try await log(pair.a).first?.problem == .cancelled)
   }
 
@@ -240,7 +240,7 @@ struct SyncLogTests {
     pair.a.remote.plan(.status(500, retryAfter: nil))
     pair.a.failPoints.fail(at: length - 2)
     let report = await pair.a.store.sync()
-    #expect(report.skipped != nil)
+    #expect(report.obstacle != nil)
     #expect(try await log(pair.a) == row)
     pair.a.remote.setScript { .none }
     #expect(recorded.lines.contains { $0.contains("How a sync ended was not noted.") })

@@ -22,7 +22,7 @@ struct HalvingStories {
     for number in 0..<20 { try pair.a.insert("N\(number)", "new") }
     refuse(["N13"], with: status, pair.a)
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil)
+    #expect(report.obstacle == nil)
     #expect(try await pair.world.serverRecords().count == 20)
     #expect(report.failures.map(\.record) == [.note("N13")])
     #expect(try pair.a.store.inbox().map(\.record) == [.note("N13")])
@@ -31,7 +31,7 @@ struct HalvingStories {
     // Remote changes still arrive, and the bad operation is sent once the server accepts it.
     try pair.b.insert("T2", "theirs")
     await pair.b.store.sync()
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
     #expect(try pair.a.title("T2") == "theirs")
     pair.a.remote.setScript { .none }
     pair.world.time.advance(by: 1000)
@@ -48,7 +48,7 @@ struct HalvingStories {
     try pair.b.insert("T2", "theirs")
     await pair.b.store.sync()
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil && report.failures.map(\.record) == [.note("N1")])
+    #expect(report.obstacle == nil && report.failures.map(\.record) == [.note("N1")])
     #expect(try pair.a.title("T2") == "theirs")
   }
 
@@ -58,7 +58,7 @@ struct HalvingStories {
     for number in 0..<20 { try pair.a.insert("N\(number)", "new") }
     pair.a.remote.plan(.status(500, retryAfter: nil))
     let report = await pair.a.store.sync()
-    #expect(report.skipped?.name == "serverError" && report.failures.isEmpty)
+    #expect(report.stop?.name == "serverError" && report.failures.isEmpty)
     #expect(pair.a.remote.requests.count <= 2)
     #expect(try pair.a.store.inbox().isEmpty)
     pair.a.remote.setScript { .none }
@@ -79,7 +79,7 @@ struct HalvingStories {
       })
       pair.a.remote.forgetRequests()
       let report = await pair.a.store.sync()
-      #expect(report.skipped != nil && report.failures.isEmpty && report.overwritten.isEmpty, "\(status)")
+      #expect(report.obstacle != nil && report.failures.isEmpty && report.overwritten.isEmpty, "\(status)")
       #expect(pair.a.remote.requests.count <= 16, "\(status)")
       #expect(try pair.a.store.inbox().isEmpty && pair.a.store.outboxEntries().count == 201)
       #expect(try pair.a.store.receipt(for: .note("N1")).known == .pending)
@@ -169,10 +169,10 @@ struct HalvingStories {
     let store = try SyncedStore(
       at: folder.path + "/cursor.sqlite", schema: .notes, remote: remote, configuration: .quiet)
     try await store.store.write { try $0.insert(Note(id: "T1", "one")) }
-    #expect(await store.sync().skipped == nil)
+    #expect(await store.sync().obstacle == nil)
     isOther.withLock { $0 = false }
     try await store.store.write { try $0.insert(Note(id: "T2", "two")) }
-    #expect(await store.sync().skipped == nil)
+    #expect(await store.sync().obstacle == nil)
     #expect(try await world.serverRecords().count == 2)
     #expect(try store.outboxEntries().isEmpty)
     #expect(try await store.store.fetch(RecordQuery<Note>()).map(\.id).sorted() == ["T1", "T2"])

@@ -18,7 +18,7 @@ struct CompletenessTests {
         try transaction.insert(Note(id: "T\(number)", "start"), in: number < 3 ? "book/1" : "book/2")
       }
     }
-    #expect(await other.store.sync().skipped == nil)
+    #expect(await other.store.sync().obstacle == nil)
     var configuration = SyncOptions.quiet
     configuration.pullScopes = [SyncScope(container: "shelf", includesChildren: true)]
     device = try world.addDevice("own", schema: .notes, configuration: configuration)

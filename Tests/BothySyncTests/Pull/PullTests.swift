@@ -15,7 +15,7 @@ struct PullTests {
       await pair.b.store.sync()
       pair.a.loseConnection(after: lost - 1)
       let first = await pair.a.store.sync()
-      #expect((first.skipped == nil) == (lost > 6))
+      #expect((first.obstacle == nil) == (lost > 6))
       // Records of an incomplete pull are not visible.
       #expect(try pair.a.noteIDs().isEmpty)
       #expect(try pair.a.store.diagnose().findings.isEmpty)

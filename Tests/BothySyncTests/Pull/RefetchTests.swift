@@ -32,7 +32,7 @@ final class RefetchTests {
     worlds.append(world)
     let other = try world.addDevice("other", schema: schema, principal: principal)
     try other.change { for number in 0..<count { try $0.insert(Note(id: "T\(number)", "start")) } }
-    #expect(await other.store.sync().skipped == nil)
+    #expect(await other.store.sync().obstacle == nil)
     let wire = Wire()
     var quiet = configuration
     quiet.triggers = []
@@ -51,7 +51,7 @@ final class RefetchTests {
     let before = wire.records.count
     device.remote.forgetRequests()
     let report = await device.store.sync(scope)
-    #expect(report.skipped == nil)
+    #expect(report.obstacle == nil)
     return Traffic(
       exchanges: device.remote.requests.count, questions: device.remote.reads,
       records: wire.records.count - before, pulled: report.pulled)
@@ -132,7 +132,7 @@ final class RefetchTests {
       _ = await device.store.sync()
       guard device.failPoints.hasCrashed else { break }
       try device.restart()
-      #expect(await device.store.sync().skipped == nil)
+      #expect(await device.store.sync().obstacle == nil)
       #expect(try device.noteIDs() == ["T0", "T1", "T2", "T3", "T4"])
       #expect(await sync(device, wire) == Self.idle)
     }
@@ -148,12 +148,12 @@ final class RefetchTests {
     for id in ["T1", "T2"] { try device.store.resolve(.note(id), .keepLocal) }
     let other = world.devices[0]
     try other.remove("T1")
-    #expect(await other.store.sync().skipped == nil)
+    #expect(await other.store.sync().obstacle == nil)
     let intruder = try world.addDevice("intruder", schema: .notes, principal: Principal("somebody"))
     _ = await intruder.store.sync()
     try intruder.store.purge(.note("T0"))
     world.setRules(AuthorityRules(schema: StoreSchema(types: [type])))
-    #expect(await intruder.store.sync().skipped == nil)
+    #expect(await intruder.store.sync().obstacle == nil)
     #expect(try intruder.noteIDs().isEmpty)
     #expect(await sync(device, wire).questions > 0)
     #expect(try device.noteIDs() == ["T0", "T2"])

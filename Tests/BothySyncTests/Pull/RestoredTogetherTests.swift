@@ -48,7 +48,7 @@ struct RestoredTogetherTests {
     arguments: [MergePolicy.remoteWins, .fieldByField, .localWins, .latestWins])
   func asked(policy: MergePolicy) async throws {
     let parts = try await parts(policy)
-    #expect(await parts.store.sync().skipped?.name == "otherServer")
+    #expect(await parts.store.sync().stop?.name == "otherServer")
     #expect(try await parts.store.store.fetch(Note.self, id: "T1")?.title == "acknowledged")
     _ = try await parts.store.maintenance.uploadMine()
     await parts.store.sync()

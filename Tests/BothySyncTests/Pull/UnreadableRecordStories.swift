@@ -49,10 +49,10 @@ struct UnreadableRecordStories {
     try await plant("P2", #"{"title":"two"}"#, in: pair)
     try pair.a.put(AnyRecord("Page", id: "mine", ["title": .text("mine")]))
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil && report.pushed == 1)
+    #expect(report.obstacle == nil && report.pushed == 1)
     #expect(try ids(pair.a) == ["P1", "P2", "mine"])
     #expect(try await pair.server("mine", type: "Page") != nil)
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
   }
 
   @Test("A field that holds another kind than references stops no pull and no push")
@@ -62,7 +62,7 @@ struct UnreadableRecordStories {
     try await plant("P2", #"{"links":["P1"],"title":"two"}"#, in: pair)
     try pair.a.put(AnyRecord("Page", id: "mine", ["title": .text("mine")]))
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil && report.pushed == 1)
+    #expect(report.obstacle == nil && report.pushed == 1)
     #expect(try ids(pair.a).suffix(2) == ["P2", "mine"])
   }
 
@@ -75,7 +75,7 @@ struct UnreadableRecordStories {
     try pair.a.change { _ = try $0.update(Self.page("P1"), fields: ["title": .text("mine")]) }
     try pair.a.put(AnyRecord("Page", id: "P2", ["title": .text("two")]))
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil && report.pushed == 1)
+    #expect(report.obstacle == nil && report.pushed == 1)
     #expect(try pair.a.store.inbox().map(\.record) == [Self.page("P1")])
     #expect(try await pair.server("P2", type: "Page") != nil)
   }
@@ -96,7 +96,7 @@ struct UnreadableRecordStories {
     // The quarantine survives a relaunch and a snapshot, and the local version stays.
     try pair.a.restart()
     try await pair.world.ledger.startEpoch(space: "test")
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
     #expect(try await pair.a.store.maintenance.unreadableRecords().map(\.record) == [Self.page("P1")])
     #expect(try pair.a.record("Page", "P1")?["title"] == .text("one"))
     try await plant("P1", #"{"meta":[1],"title":"mended"}"#, in: pair)
@@ -172,7 +172,7 @@ struct UnreadableRecordStories {
     let sql = "UPDATE Page SET meta = '\(Self.nested(depth))' WHERE _id = 'P1'"
     try pair.a.change { try PreparedStatement(sql, in: $0.database).run() }
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil && report.pushed == 1)
+    #expect(report.obstacle == nil && report.pushed == 1)
     #expect(report.failures.map(\.record) == [Self.page("P1")])
     #expect(report.failures.first?.rejection.fields.map(\.field) == ["meta"])
     #expect(try pair.a.store.inbox().map(\.record) == [Self.page("P1")])

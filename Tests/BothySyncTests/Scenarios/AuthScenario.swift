@@ -39,7 +39,7 @@ struct AuthScenario {
     try await write(first) { try $0.insert(Note(id: "a4", "a4")) }
     for _ in 0..<2 {
       let refused = await first.store.sync()
-      #expect(refused.skipped?.name == "authenticationRequired" && refused.failures.isEmpty)
+      #expect(refused.stop?.name == "authenticationRequired" && refused.failures.isEmpty)
     }
     let left = try first.store.pendingCounts().total
     #expect(left >= 1)
@@ -57,7 +57,7 @@ struct AuthScenario {
 
     let (back, _) = try device.open(ann)
     #expect(try back.store.pendingCounts().total == left)
-    #expect(await back.store.sync().skipped == nil)
+    #expect(await back.store.sync().obstacle == nil)
     #expect(try back.store.outboxEntries().isEmpty)
     let digest = try await device.authority.digest(space: "hut", principal: Principal("ann"), .everything)
     #expect(try back.store.digest().digest == digest.digest)
@@ -80,7 +80,7 @@ struct AuthScenario {
     let run = Task { await store.run(clock: clock) }
     store.requestSync()
     try await until {
-      store.status.lastProblem?.name == "authenticationRequired" && store.status.phase == .idle
+      store.status.lastStop?.name == "authenticationRequired" && store.status.phase == .idle
     }
     #expect(clock.sleepers.isEmpty && remote.requests.count == 1)
     // Another trigger waits until the refusal is some time ago. The app that has a new token requests a sync.
@@ -88,7 +88,7 @@ struct AuthScenario {
     await clock.waitForSleepers()
     #expect(remote.requests.count == 1)
     remote.setScript { .none }
-    #expect(await store.sync().skipped == nil)
+    #expect(await store.sync().obstacle == nil)
     #expect(try store.outboxEntries().isEmpty)
     try await write(account) { try $0.insert(Note(id: "a2", "a2")) }
     store.requestSync()

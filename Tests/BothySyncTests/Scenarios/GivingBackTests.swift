@@ -79,7 +79,7 @@ struct GivingBackTests {
     {
       for store in stores + stores {
         let report = await store.sync()
-        #expect(report.skipped == nil, sourceLocation: sourceLocation)
+        #expect(report.obstacle == nil, sourceLocation: sourceLocation)
       }
       let digest = try await remote.digest(.everything)
       for store in stores {
@@ -113,7 +113,7 @@ struct GivingBackTests {
     let a = try place.device("a", policy, pageSize: pageSize)
     let b = try place.device("b", policy, pageSize: pageSize)
     try insert(a, ["T0", "T1", "T2", "T3"])
-    for store in [a, b] { #expect(await store.sync().skipped == nil) }
+    for store in [a, b] { #expect(await store.sync().obstacle == nil) }
     let backup = try await place.backup()
     try edit(a, "T1") {
       $0.title = "new"
@@ -121,7 +121,7 @@ struct GivingBackTests {
     }
     try insert(a, ["late"], "new")
     try write(a) { _ = try $0.delete(Note.self, id: "T3") }
-    for store in [a, b] { #expect(await store.sync().skipped == nil) }
+    for store in [a, b] { #expect(await store.sync().obstacle == nil) }
     try await place.restore(backup)
     return (place, a, b)
   }
@@ -137,7 +137,7 @@ struct GivingBackTests {
     let second = await b.sync()
     #expect(Set(first.givenBack.map(\.id)) == ["T1", "late"])
     for report in [first, second] {
-      #expect(report.skipped == nil && report.overwritten.isEmpty && report.failures.isEmpty)
+      #expect(report.obstacle == nil && report.overwritten.isEmpty && report.failures.isEmpty)
       #expect(report.lost.isEmpty)
     }
     try await place.expectEven(a, b)
@@ -152,7 +152,7 @@ struct GivingBackTests {
     for store in [a, b] { #expect(await store.sync(.pull).givenBack.count == 2) }
     for store in [a, b, a] {
       let report = await store.sync()
-      #expect(report.skipped == nil && report.overwritten.isEmpty && report.failures.isEmpty)
+      #expect(report.obstacle == nil && report.overwritten.isEmpty && report.failures.isEmpty)
     }
     try await place.expectEven(a, b)
     #expect(try await place.server()["T1"]?["score"] == 3)
@@ -164,12 +164,12 @@ struct GivingBackTests {
     let (place, a, b) = try await restoredCase(.giveBack)
     // B has pulled, but has not sent.
     #expect(await b.sync(.pull).givenBack.count == 2)
-    #expect(await a.sync().skipped == nil)
+    #expect(await a.sync().obstacle == nil)
     try write(a) { _ = try $0.delete(Note.self, id: "late") }
     try edit(a, "T1") { $0.title = "later" }
-    #expect(await a.sync().skipped == nil)
+    #expect(await a.sync().obstacle == nil)
     let report = await b.sync()
-    #expect(report.skipped == nil && report.overwritten.isEmpty && report.failures.isEmpty)
+    #expect(report.obstacle == nil && report.overwritten.isEmpty && report.failures.isEmpty)
     try await place.expectEven(a, b)
     let titles = try await place.titles()
     #expect(titles["late"] == nil && titles["T1"] == "later")
@@ -181,7 +181,7 @@ struct GivingBackTests {
     let (place, a, b) = try await restoredCase(.giveBack)
     try edit(b, "T1") { $0.note = "mine" }
     try edit(b, "late") { $0.score += 1 }
-    #expect(await a.sync().skipped == nil)
+    #expect(await a.sync().obstacle == nil)
     try edit(a, "late") { $0.score += 1 }
     #expect(await b.sync().overwritten.isEmpty)
     try await place.expectEven(a, b)
@@ -193,11 +193,11 @@ struct GivingBackTests {
   @Test("By default a restored server waits for a decision, then receives lost records")
   func asked() async throws {
     let (place, a, b) = try await restoredCase(.ask)
-    for store in [a, b] { #expect(await store.sync().skipped?.name == "otherServer") }
+    for store in [a, b] { #expect(await store.sync().stop?.name == "otherServer") }
     #expect(try await place.titles()["late"] == nil)
     #expect(try await a.maintenance.uploadMine().givenBack.count == 2)
     // No record is missing now, so the other device needs no decision.
-    #expect(await b.sync().skipped == nil)
+    #expect(await b.sync().obstacle == nil)
     try await place.expectEven(a, b)
     #expect(try await place.titles().filter { $0.key != "T3" } == Self.whole)
   }
@@ -206,7 +206,7 @@ struct GivingBackTests {
   func adopted() async throws {
     let (place, a, b) = try await restoredCase(.adopt)
     let report = await a.sync()
-    #expect(report.skipped == nil && Set(report.lost.map(\.id)) == ["T1", "late"])
+    #expect(report.obstacle == nil && Set(report.lost.map(\.id)) == ["T1", "late"])
     try await place.expectEven(a, b)
     #expect(try await place.titles() == ["T0": "old", "T1": "old", "T2": "old", "T3": "old"])
   }
@@ -246,11 +246,11 @@ struct GivingBackTests {
     try edit(a, "A4") { $0.score += 2 }
     _ = await a.sync()
     try place.replace()
-    for store in [a, b] { #expect(await store.sync().skipped?.name == "otherServer") }
+    for store in [a, b] { #expect(await store.sync().stop?.name == "otherServer") }
     #expect(try await a.maintenance.uploadMine().givenBack.count == 21)
     #expect(try await place.titles().count == 21)
     let report = try await b.maintenance.uploadMine()
-    #expect(report.skipped == nil && report.failures.isEmpty)
+    #expect(report.obstacle == nil && report.failures.isEmpty)
     try await place.expectEven(a, b)
     #expect(try await place.titles().count == 21)
     #expect(try await place.titles()["A3"] == "pending")
@@ -282,13 +282,13 @@ struct GivingBackTests {
     _ = await a.sync()
     try insert(a, ["mine"])
     try place.replace()
-    #expect(await a.sync().skipped?.name == "otherServer")
+    #expect(await a.sync().stop?.name == "otherServer")
     try await a.maintenance.keepApart()
     #expect(try await a.maintenance.isKeptApart())
     let again = try place.device("a", .giveBack)
     let report = await again.sync()
     #expect(
-      report.skipped
+      report.stop
         == .otherServer(
           "The file is kept apart from the server that answers. It can be read and written; nothing is sent or removed."
         ))
@@ -315,7 +315,7 @@ struct GivingBackTests {
     try edit(there, "T1") { $0.score = 5 }
     _ = await there.sync()
     let report = try await a.maintenance.uploadMine()
-    #expect(report.skipped == nil)
+    #expect(report.obstacle == nil)
     #expect(Set(report.givenBack.map(\.id)) == ["T1", "T2"])
     #expect(report.overwritten.map(\.record.id) == ["T1"])
     try await place.expectEven(a, there)
@@ -333,8 +333,8 @@ struct GivingBackTests {
     }
     _ = await a.sync()
     try place.replace()
-    #expect(await a.sync().skipped?.name == "otherServer")
-    #expect(try await a.maintenance.uploadMine().skipped == nil)
+    #expect(await a.sync().stop?.name == "otherServer")
+    #expect(try await a.maintenance.uploadMine().obstacle == nil)
     #expect(try await place.titles() == ["T0": "here", "T1": "there"])
     #expect(try a.outboxEntries().isEmpty)
   }
@@ -354,14 +354,14 @@ struct GivingBackTests {
       try edit(a, "T1") { $0.score += 2 }
       _ = await a.sync()
       if isOther { try place.replace() } else { try await place.restore(backup) }
-      #expect(await a.sync().skipped?.name == "otherServer")
+      #expect(await a.sync().stop?.name == "otherServer")
       failPoints.crash(at: step)
       _ = try? await a.maintenance.uploadMine()
       let hasCrashed = failPoints.hasCrashed
       try a.store.close()
       failPoints.reset()
       let again = try place.device("a", pageSize: 2, batchSize: 2)
-      if await again.sync().skipped?.name == "otherServer" { _ = try await again.maintenance.uploadMine() }
+      if await again.sync().stop?.name == "otherServer" { _ = try await again.maintenance.uploadMine() }
       try await place.expectEven(again)
       #expect(
         try await place.titles() == ["T0": "old", "T1": "old", "T2": "late", "T3": "late", "T4": "late"])

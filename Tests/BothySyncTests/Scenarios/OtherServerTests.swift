@@ -31,7 +31,7 @@ struct OtherServerTests {
       try await store.store.write { transaction in
         for number in 0..<3 { try transaction.insert(Note(id: "T\(number)", "old")) }
       }
-      #expect(await store.sync().skipped == nil)
+      #expect(await store.sync().obstacle == nil)
       try await store.store.write { transaction in
         _ = try transaction.update(Note.self, id: "T0") { $0.note = "mine" }
         try transaction.insert(Note(id: "mine", "made here"))
@@ -70,14 +70,14 @@ struct OtherServerTests {
     let device = try await Case()
     let other = try await device.other(title)
     for scope in [SyncDirection.both, .pull, .push] {
-      #expect(await device.store.sync(scope).skipped?.name == "otherServer")
+      #expect(await device.store.sync(scope).stop?.name == "otherServer")
     }
     #expect(try device.ids() == Self.all)
     #expect(try device.store.outboxEntries().count == 2)
     #expect(try await ids(other) == [title].compactMap(\.self))
     // The first server is in place again, and syncing continues.
     device.remote.target = InProcessRemote(Authority(ledger: device.ledger, now: device.time.reader()))
-    #expect(await device.store.sync().skipped == nil)
+    #expect(await device.store.sync().obstacle == nil)
     #expect(try await ids(device.ledger) == Self.all)
   }
 
@@ -87,7 +87,7 @@ struct OtherServerTests {
     device.remote.target = InProcessRemote(
       Authority(ledger: device.ledger, now: device.time.reader()), space: "typo")
     for scope in [SyncDirection.both, .push] {
-      #expect(await device.store.sync(scope).skipped?.name == "otherServer")
+      #expect(await device.store.sync(scope).stop?.name == "otherServer")
     }
     #expect(try device.ids() == Self.all)
     #expect(try await ids(device.ledger, "typo") == [])
@@ -158,7 +158,7 @@ struct OtherServerTests {
     let device = try await Case(pageSize: pageSize)
     try await device.ledger.remove(space: "test")
     for scope in [SyncDirection.both, .push, .pull] {
-      #expect(await device.store.sync(scope).skipped?.name == "otherServer")
+      #expect(await device.store.sync(scope).stop?.name == "otherServer")
     }
     #expect(try device.ids() == Self.all)
     #expect(try await ids(device.ledger) == [])
@@ -173,12 +173,12 @@ struct OtherServerTests {
       _ = try transaction.update(Note.self, id: "T1") { $0.title = "after the backup" }
       try transaction.insert(Note(id: "late", "after the backup"))
     }
-    #expect(await device.store.sync().skipped == nil)
+    #expect(await device.store.sync().obstacle == nil)
     let restored = try SQLiteLedger(at: backup)
     try await restored.startEpoch(space: "test")
     device.remote.target = InProcessRemote(Authority(ledger: restored, now: device.time.reader()))
     try await device.store.store.write { _ = try $0.update(Note.self, id: "T2") { $0.title = "edited" } }
-    for _ in 0..<2 { #expect(await device.store.sync().skipped?.name == "otherServer") }
+    for _ in 0..<2 { #expect(await device.store.sync().stop?.name == "otherServer") }
     #expect(try device.ids() == ["T0", "T1", "T2", "late", "mine"])
     #expect(try await device.store.store.fetch(Note.self, id: "T1")?.title == "after the backup")
     #expect(try await device.store.store.fetch(Note.self, id: "T2")?.title == "edited")
@@ -192,8 +192,8 @@ struct OtherServerTests {
     let deletion = SyncOperation(id: UUIDv7.make(), kind: .delete, record: .note("T2"), base: "3")
     _ = try await remote.exchange(SyncRequest(device: "else", operations: [deletion]))
     try await device.ledger.startEpoch(space: "test")
-    #expect(await device.store.sync().skipped == nil)
-    #expect(await device.store.sync(.push).skipped == nil)
+    #expect(await device.store.sync().obstacle == nil)
+    #expect(await device.store.sync(.push).obstacle == nil)
     #expect(try device.ids() == ["T0", "T1", "mine"])
     #expect(try await ids(device.ledger) == ["T0", "T1", "mine"])
     #expect(try device.store.outboxEntries().isEmpty)

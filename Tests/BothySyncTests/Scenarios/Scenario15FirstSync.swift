@@ -67,13 +67,13 @@ struct Scenario15FirstSync {
     _ = here
     observe()
     let first = await pair.a.store.sync()
-    if first.skipped != nil {
+    if first.obstacle != nil {
       // No record of the incomplete pull is visible, and the process loses none of them.
       #expect(try pair.a.noteIDs().isEmpty)
       try pair.a.restart()
       observe()
       pair.a.remote.forgetRequests()
-      #expect(await pair.a.store.sync().skipped == nil)
+      #expect(await pair.a.store.sync().obstacle == nil)
       if lost > 1 { #expect(pair.a.remote.requests.first?.pulls.first?.cursor != nil) }
     }
     #expect(torn.withLock { $0 } == [])

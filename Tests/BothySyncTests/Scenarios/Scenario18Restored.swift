@@ -68,7 +68,7 @@ struct Scenario18Restored {
   }
 
   private func isEven(_ servers: Servers, _ stores: [SyncedStore]) async throws -> Bool {
-    for store in stores + stores { #expect(await store.sync().skipped == nil) }
+    for store in stores + stores { #expect(await store.sync().obstacle == nil) }
     let digest = try await servers.digest()
     return try stores.allSatisfy { try $0.digest().digest == digest.digest && $0.outboxEntries().isEmpty }
   }
@@ -92,14 +92,14 @@ struct Scenario18Restored {
     try change(stranger) { transaction in
       for number in 10..<20 { try transaction.insert(Note(id: "T\(number)", "theirs")) }
     }
-    #expect(await stranger.sync().skipped == nil)
+    #expect(await stranger.sync().obstacle == nil)
     try change(a) { try $0.insert(Note(id: "mine", "pending")) }
     for store in [a, b] {
-      for _ in 0..<2 { #expect(await store.sync().skipped?.name == "otherServer") }
+      for _ in 0..<2 { #expect(await store.sync().stop?.name == "otherServer") }
       #expect(try note(store, "T2")?.title == "new")
       try await store.maintenance.adoptServer()
       let report = await store.sync()
-      #expect(report.skipped == nil)
+      #expect(report.obstacle == nil)
     }
     #expect(try await isEven(servers, [a, b, stranger]))
     #expect(try note(b, "mine")?.title == "pending" && note(b, "T10")?.title == "theirs")
@@ -139,7 +139,7 @@ struct Scenario18Restored {
     try await servers.restore(announced: announced)
     // No record is restored before the app decides.
     for scope in [SyncDirection.pull, .push, .both] {
-      #expect(await a.sync(scope).skipped?.name == "otherServer")
+      #expect(await a.sync(scope).stop?.name == "otherServer")
     }
     #expect(try note(a, "T1")?.title == "after the backup")
     #expect(try note(a, "late") != nil)
@@ -148,7 +148,7 @@ struct Scenario18Restored {
     // Every device has to compare before the server has passed its known position. Later only a digest finds the loss.
     #expect(try await b.maintenance.adoptServer().rebased == [.everything])
     let pull = try await a.maintenance.adoptServer()
-    #expect(pull.skipped == nil)
+    #expect(pull.obstacle == nil)
     #expect(pull.rebased == [.everything])
     #expect(Set(pull.lost.map(\.id)).isSuperset(of: ["T1", "late"]))
     // The server's older state counts for records without pending changes.
@@ -183,14 +183,14 @@ struct Scenario18Restored {
       try transaction.insert(Note(id: "mine", "made here"))
     }
     try servers.empty()
-    #expect(await a.sync().skipped?.name == "otherServer")
+    #expect(await a.sync().stop?.name == "otherServer")
     #expect(try await a.store.fetch(RecordQuery<Note>()).count == 6)
     #expect(try await servers.remote.query(AnyQuery("Note")).isEmpty)
     let report = try await a.maintenance.adoptServer()
     #expect(report.rebased == [.everything])
     #expect(Set(report.lost.map(\.id)) == ["T0", "T1", "T2", "T3", "T4"])
     #expect(report.overwritten.isEmpty)
-    #expect(try await b.maintenance.adoptServer().skipped == nil)
+    #expect(try await b.maintenance.adoptServer().obstacle == nil)
     #expect(try await isEven(servers, [a, b]))
     #expect(try note(a, "T1")?.note == "mine")
     #expect(try note(a, "mine") != nil)
@@ -218,10 +218,10 @@ struct Scenario18Restored {
       for number in 0..<9 { try transaction.insert(Note(id: "U\(number)", "new")) }
     }
     _ = await other.sync()
-    #expect(await a.sync().skipped?.name == "otherServer")
+    #expect(await a.sync().stop?.name == "otherServer")
     #expect(try note(a, "T1")?.title == "after the backup")
     let adopted = try await a.maintenance.adoptServer()
-    #expect(adopted.skipped == nil && adopted.lost == [.note("T1")])
+    #expect(adopted.obstacle == nil && adopted.lost == [.note("T1")])
     #expect(try note(a, "T1")?.title == "old" && note(a, "U8")?.title == "new")
   }
 }

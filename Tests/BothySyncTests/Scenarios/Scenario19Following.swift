@@ -41,7 +41,7 @@ struct Scenario19Following {
     await pair.a.store.sync()
     #expect(try pair.a.store.outboxEntries().count == 4)
     pair.a.remote.isOffline = false
-    for _ in 0..<2 { #expect(await pair.a.store.sync().skipped == nil) }
+    for _ in 0..<2 { #expect(await pair.a.store.sync().obstacle == nil) }
     #expect(try pair.a.store.outboxEntries().isEmpty)
     // All changes are on the server, and records outside the subscription are not here.
     #expect(try await pair.server("R1")?["title"] == "mine")

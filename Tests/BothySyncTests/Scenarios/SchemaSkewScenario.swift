@@ -52,7 +52,7 @@ struct SchemaSkewScenario {
     try pair.a.restart(schema: Self.new, migrations: Self.steps)
     #expect(try pair.a.store.pendingCounts() == before && before.total == 4)
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil && report.failures.isEmpty)
+    #expect(report.obstacle == nil && report.failures.isEmpty)
     #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try await pair.server("made", type: "Memo") == ["title": "new", "count": 7, "stars": 3])
     let edited = try await pair.server("edited", type: "Memo")
@@ -114,11 +114,11 @@ struct SchemaSkewScenario {
     }
     try pair.a.put(AnyRecord("Memo", id: "M1", ["title": "one", "count": "1"]))
     let first = await pair.a.store.sync()
-    #expect(first.skipped?.name == "updateRequired")
+    #expect(first.stop?.name == "updateRequired")
     #expect(pair.a.remote.requests.count == 1)
     for _ in 0..<2 {
-      #expect(await pair.a.store.sync().skipped?.name == "updateRequired")
-      #expect(pair.a.store.status.lastProblem?.name == "updateRequired")
+      #expect(await pair.a.store.sync().stop?.name == "updateRequired")
+      #expect(pair.a.store.status.lastStop?.name == "updateRequired")
       let error = await #expect(throws: SyncError.self) { try await pair.a.store.caughtUp() }
       #expect(error?.code == .updateRequired)
       try pair.a.restart()
@@ -133,10 +133,10 @@ struct SchemaSkewScenario {
     #expect(pair.a.remote.requests.count == 1)
     #expect(try store.pendingCounts().insert == 2)
     // A forced sync sends a request again, and the response loses nothing.
-    #expect(await store.sync(forced: true).skipped?.name == "updateRequired")
+    #expect(await store.sync(forced: true).stop?.name == "updateRequired")
     #expect(pair.a.remote.requests.count == 2)
     try pair.a.restart(schema: Self.new, migrations: Self.steps)
-    #expect(pair.a.store.status.lastProblem == nil)
+    #expect(pair.a.store.status.obstacle == nil)
     #expect(await pair.a.store.sync().pushed == 2)
     #expect(try await pair.server("M2", type: "Memo") == ["title": "two", "count": 2, "stars": 3])
     #expect(try await pair.world.serverDigest().digest == pair.a.store.digest().digest)
@@ -161,7 +161,7 @@ struct SchemaSkewScenario {
     let document = try #require(pair.a.store.setAside)
     let text = try String(contentsOfFile: document, encoding: .utf8)
     #expect(text.contains("M1") && text.contains("\"title\":\"one\""))
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
     // Without pending changes, no document is written.
     try pair.a.restart(schema: Self.memo(3, FieldSchema("other", .text)))
     #expect(pair.a.store.setAside == nil)

@@ -63,7 +63,7 @@ struct NTIBridgeSyncTests {
     let journal = Journal()
     let report = await pair.a.store.sync(
       telling: SyncCallbacks(completion: { journal.note("completed \($0.count)") }))
-    #expect(report.skipped?.name == "unreachable" && report.requests == 0)
+    #expect(report.stop?.name == "unreachable" && report.requests == 0)
     #expect(journal.lines == ["completed 0"])
   }
 

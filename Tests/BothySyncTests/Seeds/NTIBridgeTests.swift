@@ -262,7 +262,7 @@ struct NTIBridgeTests {
     for status in [401, 429, 500] {
       pair.a.remote.plan(.status(status, retryAfter: nil))
       try pair.a.insert("S\(status)", "kept")
-      #expect(await pair.a.store.sync().skipped != nil)
+      #expect(await pair.a.store.sync().obstacle != nil)
       #expect(try pair.a.title("S\(status)") == "kept" && pair.a.isPending("S\(status)"))
     }
     pair.a.loseAnswer(carrying: "T4")

@@ -65,7 +65,7 @@ struct StackMobSavingTests {
     #expect(await sync.value.pushed == 1)
     try await reset.value
     #expect(try pair.a.noteIDs().isEmpty && pair.a.store.outboxEntries().isEmpty)
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
     try await pair.a.store.delete(.note("T2"))
     #expect(try await pair.world.serverRecords().count == 1)
     #expect(try await pair.isEven())

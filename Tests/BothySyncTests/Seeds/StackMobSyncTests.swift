@@ -19,7 +19,7 @@ struct StackMobSyncTests {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     pair.a.remote.isOffline = true
     try await pair.a.store.save(Note(id: "T2", "offline"))
-    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    #expect(await pair.a.store.sync().stop?.name == "unreachable")
     pair.a.remote.isOffline = false
     let loop = Task { [store = pair.a.store] in await store.run(clock: VirtualClock()) }
     try await until { pair.a.store.status.phase == .idle }
@@ -28,7 +28,7 @@ struct StackMobSyncTests {
     await loop.value
     #expect(await pair.a.store.sync().pushed == 1)
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil && report.synced.isEmpty)
+    #expect(report.obstacle == nil && report.synced.isEmpty)
   }
 
   /// Promises: C-10, X-2
@@ -46,8 +46,8 @@ struct StackMobSyncTests {
     let callbacks = SyncCallbacks(completion: { journal.note("completed \($0.count)") })
     let first = Task { await store.sync(telling: callbacks) }
     await latch.reached()
-    #expect(await store.sync(telling: callbacks).skipped == .alreadyRunning)
-    #expect(await store.sync().skipped == .alreadyRunning)
+    #expect(await store.sync(telling: callbacks).obstacle == .alreadyRunning)
+    #expect(await store.sync().obstacle == .alreadyRunning)
     latch.open()
     #expect(await first.value.pushed == 1)
     #expect(sent.count == 1)
@@ -141,7 +141,7 @@ struct StackMobSyncTests {
     sync.cancel()
     latch.open()
     let report = await sync.value
-    #expect(report.skipped == .cancelled)
+    #expect(report.obstacle == .cancelled)
     let server = try await pair.world.serverRecords().count
     #expect(server == 2 || server == 4)
     #expect(try pair.a.store.pendingCounts().insert == 7 - report.pushed)
@@ -244,7 +244,7 @@ struct StackMobSyncTests {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     try pair.a.retitle("b")
     pair.a.remote.plan(.status(500, retryAfter: nil))
-    #expect(await pair.a.store.sync().skipped?.name == "serverError")
+    #expect(await pair.a.store.sync().stop?.name == "serverError")
     #expect(try pair.a.isPending())
     pair.a.remote.setScript { .none }
     #expect(await pair.a.store.sync().pushed == 1)

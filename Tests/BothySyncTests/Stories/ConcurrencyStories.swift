@@ -152,10 +152,10 @@ struct ConcurrencyStories {
     pair.a.remote.setBeforeSending { _ in await latch.pass() }
     let first = Task { [store = pair.a.store] in await store.sync() }
     await latch.reached()
-    #expect(await pair.a.store.sync(ifRunning: .ignore).skipped == .alreadyRunning)
+    #expect(await pair.a.store.sync(ifRunning: .ignore).obstacle == .alreadyRunning)
     latch.open()
-    #expect(await first.value.skipped == nil)
-    #expect(await pair.a.store.sync(ifRunning: .ignore).skipped == nil)
+    #expect(await first.value.obstacle == nil)
+    #expect(await pair.a.store.sync(ifRunning: .ignore).obstacle == nil)
   }
 
   /// Promises: H-47
@@ -176,7 +176,7 @@ struct ConcurrencyStories {
     first.cancel()
     latch.open()
     _ = await first.value
-    #expect(await joined.value.skipped == nil)
+    #expect(await joined.value.obstacle == nil)
     #expect(!store.status.isSyncing)
     #expect(try await pair.isEven())
     #expect(try await pair.serverTitle() == "b")
@@ -192,8 +192,8 @@ struct ConcurrencyStories {
       withUnsafeCurrentTask { $0?.cancel() }
       return await store.sync()
     }
-    #expect(await first.value.skipped == .cancelled)
-    #expect(await store.sync().skipped == nil)
+    #expect(await first.value.obstacle == .cancelled)
+    #expect(await store.sync().obstacle == nil)
     #expect(try await pair.serverTitle() == "b")
   }
 
@@ -204,7 +204,7 @@ struct ConcurrencyStories {
     let pair = try await Pair.sharing()
     func broken() throws { try pair.a.store.store.write { _ in throw Broken() } }
     #expect(throws: Broken.self) { try broken() }
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
   }
 
   /// Promises: H-48, S-60
@@ -235,8 +235,8 @@ struct ConcurrencyStories {
     let pair = try await Pair.sharing()
     pair.a.remote.isOffline = true
     let report = await pair.a.store.sync()
-    #expect(report.skipped?.name == "unreachable")
-    #expect(pair.a.store.status.lastProblem == report.skipped)
+    #expect(report.stop?.name == "unreachable")
+    #expect(pair.a.store.status.lastStop == report.stop)
   }
 
   /// Promises: H-50, S-74
@@ -284,7 +284,7 @@ struct ConcurrencyStories {
     let forced = try pair.a.store.purge(includingPending: true)
     #expect(forced.kept.isEmpty)
     #expect(try pair.a.store.outboxEntries().isEmpty)
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
     #expect(try pair.a.title("T1") == "start")
     #expect(try await pair.isEven())
   }

@@ -181,7 +181,7 @@ struct DeletionStories {
     #expect(try await pair.world.serverRecords().isEmpty)
     #expect(try pair.a.store.outboxEntries().isEmpty)
     #expect(try pair.a.note("T9") == nil)
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
     #expect(try await pair.isEven())
   }
 }

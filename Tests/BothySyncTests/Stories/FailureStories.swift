@@ -18,7 +18,7 @@ struct FailureStories {
     await pair.a.store.sync()
     try pair.a.insert("T1", "a")
     pair.a.loseAnswer()
-    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    #expect(await pair.a.store.sync().stop?.name == "unreachable")
     if restarts { try pair.a.restart() }
     let report = await pair.a.store.sync()
     #expect(report.pushed == 1)
@@ -155,7 +155,7 @@ struct FailureStories {
     pair.a.loseConnection(after: 1)
     let report = await pair.a.store.sync()
     #expect(report.pushed == 4)
-    #expect(report.skipped?.name == "unreachable")
+    #expect(report.stop?.name == "unreachable")
     #expect(try pair.a.store.pendingCounts().insert == 6)
     #expect(try await pair.a.store.store.count(AnyQuery("Note")) == 11)
     pair.a.remote.setScript { .none }
@@ -170,7 +170,7 @@ struct FailureStories {
       let pair = try Pair { $0.rejectionPolicy = policy }
       try pair.a.insert("T1", "a")
       pair.a.remote.plan(.status(500, retryAfter: nil))
-      #expect(await pair.a.store.sync().skipped?.name == "serverError")
+      #expect(await pair.a.store.sync().stop?.name == "serverError")
       #expect(try pair.a.store.state(of: .note()) == .pending(.insert))
       pair.a.remote.setScript { .none }
       #expect(try await pair.isEven())
@@ -191,7 +191,7 @@ struct FailureStories {
           ? .status(500, retryAfter: nil) : .none
       })
       let report = await pair.a.store.sync()
-      #expect(report.skipped == nil && report.overwritten.isEmpty)
+      #expect(report.obstacle == nil && report.overwritten.isEmpty)
       #expect(
         report.failures.map(\.record) == [.note("T2")] && report.failures.map(\.code) == ["serverError"])
       #expect(try pair.a.store.inbox().map(\.record) == [.note("T2")])
@@ -216,7 +216,7 @@ struct FailureStories {
       for number in 1...4 { try transaction.insert(Note(id: "G\(number)", "together")) }
     }
     let report = await pair.a.store.sync()
-    #expect(report.skipped == nil)
+    #expect(report.obstacle == nil)
     #expect(report.pushed == 9)
     #expect(report.failures.map(\.record.id).sorted() == ["G1", "G2", "G3", "G4"])
     #expect(Set(report.failures.map(\.code)) == ["tooLarge"])
@@ -239,9 +239,9 @@ struct FailureStories {
       request.operations.count == 2 && request.operations.contains { $0.record.id == "T5" }
         ? .lostAnswer : .none
     })
-    #expect(await pair.a.store.sync().skipped?.name == "unreachable")
+    #expect(await pair.a.store.sync().stop?.name == "unreachable")
     pair.a.remote.setScript { .none }
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
     #expect(try await pair.world.serverRecords().count == 8)
     #expect(try await pair.isEven())
   }
@@ -256,7 +256,7 @@ struct FailureStories {
     try pair.a.put(AnyRecord("Folder", id: "F1", ["name": "kept"]))
     pair.a.remote.plan(.status(500, retryAfter: nil))
     let report = await pair.a.store.sync()
-    #expect(report.skipped?.name == "serverError")
+    #expect(report.stop?.name == "serverError")
     #expect(report.failures.isEmpty)
     #expect(try pair.a.store.pendingCounts().insert == 2)
     pair.a.remote.setScript { .none }
@@ -298,7 +298,7 @@ struct FailureStories {
       for number in 0..<20 { try pair.a.insert("N\(number)", "n") }
       pair.a.remote.plan(.status(401, retryAfter: nil))
       let report = await pair.a.store.sync()
-      #expect(report.skipped?.name == "authenticationRequired")
+      #expect(report.stop?.name == "authenticationRequired")
       #expect(pair.a.remote.requests.count == 1)
       #expect(try pair.a.store.pendingCounts().insert == 20)
       #expect(try pair.a.store.inbox().isEmpty)

@@ -184,7 +184,7 @@ struct BankHistory {
       for device in world.devices {
         world.time.advance(by: 10)
         let report = await device.store.sync()
-        if report.skipped != nil || !report.failures.isEmpty || !report.blocked.isEmpty {
+        if report.obstacle != nil || !report.failures.isEmpty || !report.blocked.isEmpty {
           problems.add("\(device.name): \(report)")
         }
         try await look("at the end, round \(round)")

@@ -170,7 +170,7 @@ struct History {
       for device in world.devices {
         world.time.advance(by: 10)
         let report = await device.store.sync()
-        if let reason = report.skipped { problems.append("\(device.name) skipped: \(reason)") }
+        if let reason = report.stop { problems.append("\(device.name) skipped: \(reason)") }
         if !report.failures.isEmpty { problems.append("\(device.name) failed: \(report.failures)") }
       }
     }

@@ -111,7 +111,7 @@ struct LaterMeetings {
       try transaction.insert(.pet("X2", of: "P2"))
       try transaction.insert(.parent("N1"))
     }
-    #expect(await pair.a.store.sync().skipped == nil)
+    #expect(await pair.a.store.sync().obstacle == nil)
     #expect(try await pair.isEven())
     #expect(try await pair.server("X2", type: "Pet")?["owner"] == "P2")
     #expect(try await pair.server("C1", type: "Child")?["parent"] == "N1")

@@ -36,7 +36,7 @@ extension TypesRunner {
     }
     world.time.advance(by: 3_600_000)
     let report = await store.sync()
-    guard let reason = report.skipped else { return }
+    guard let reason = report.stop else { return }
     note("  round \(round): \(reason)")
     complain(.stuck, "\(device(index).name) skipped a sync in the calm: \(reason)")
   }

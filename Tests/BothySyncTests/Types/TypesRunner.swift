@@ -116,7 +116,7 @@ final class TypesRunner {
       count("failure \(failure.code)")
       if history.isEnforced && failure.code != "mergeFailed" { count("refused by the rules") }
     }
-    switch report.skipped {
+    switch report.stop {
     case nil: break
     case .unreachable(let message): note("  \(message)")
     case .some(let reason): complain(.refused, "\(device(index).name) skipped a sync: \(reason)")

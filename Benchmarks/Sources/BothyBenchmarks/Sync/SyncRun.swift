@@ -78,9 +78,9 @@ struct SyncRun {
     let start = clock.now
     let report = await sync()
     let seconds = start.duration(to: clock.now) / .seconds(1)
-    guard report.skipped == nil, rows(report) == data.items.count else {
+    guard report.obstacle == nil, rows(report) == data.items.count else {
       throw BenchmarkError(
-        "The sync moved \(rows(report)) of \(data.items.count) rows: \(report.skipped as Any)")
+        "The sync moved \(rows(report)) of \(data.items.count) rows: \(report.stop as Any)")
     }
     return Double(data.items.count) / seconds
   }

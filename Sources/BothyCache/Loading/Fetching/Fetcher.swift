@@ -72,13 +72,13 @@ package final class Fetcher: Sendable {
     guard !origins.isEmpty, origins.count == order.urls.count else {
       throw LoadFailure(
         .invalidRequest,
-        "\(order.urls.map(\.shownAddress)) is no address of a web server: it begins with http:// or https://."
+        "\(order.urls.map(\.shownAddress)) isn't an address of a web server: it begins with http:// or https://."
       )
     }
     if order.requiresUserAgent, order.fields[.userAgent]?.isEmpty ?? true {
       throw LoadFailure(
         .invalidRequest,
-        "Nothing says who asks \(origins[0]). Set the source's user agent: the app's name and version and how to "
+        "Requests to \(origins[0]) need a user agent. Set the source's: the app's name and version and how to "
           + "reach you.")
     }
     return origins

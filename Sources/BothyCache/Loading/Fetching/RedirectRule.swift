@@ -25,16 +25,16 @@ enum RedirectRule {
     guard let base = URL(string: url), let target = URL(string: location, relativeTo: base)?.absoluteURL,
       var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
     else {
-      return refuse("\(url.shownAddress) redirects to \"\(location.shownAddress)\", which is no address.")
+      return refuse("\(url.shownAddress) redirects to \"\(location.shownAddress)\", which isn't an address.")
     }
     parts.fragment = nil
     guard let text = parts.string, let origin = Origin(text) else {
       return refuse(
-        "\(url.shownAddress) redirects to \"\(location.shownAddress)\", which is no address of a web server.")
+        "\(url.shownAddress) redirects to \"\(location.shownAddress)\", which isn't a web server's address.")
     }
     if base.scheme?.lowercased() == "https", origin.scheme != "https" {
       return refuse(
-        "\(url.shownAddress) redirects from https to \(origin), where anybody on the way could change the bytes."
+        "\(url.shownAddress) redirects from https to \(origin), where others on the way could change the bytes."
       )
     }
     return .follow(text)

@@ -146,7 +146,7 @@ struct GateTable: ~Copyable {
     let seconds = Int((wait / .seconds(1)).rounded(.up))
     return LoadFailure(
       .notBefore(wait),
-      "\(origin) is not to be asked for another \(seconds) s. What is stored is served meanwhile.")
+      "\(origin) gets no requests for another \(seconds) s. Stored copies are served meanwhile.")
   }
 
   private static func bucket(_ asking: Asking) -> String { asking.rateGroup ?? asking.origin.description }

@@ -104,7 +104,7 @@ actor KintoClient {
 
   private func transmit(_ request: KintoRequest, _ token: String?) async throws(RemoteError) -> KintoAnswer {
     guard let method = HTTPRequest.Method(rawValue: request.method) else {
-      throw RemoteError(.rejected, "'\(request.method)' is no method of HTTP.")
+      throw RemoteError(.rejected, "'\(request.method)' isn't a method of HTTP.")
     }
     var headers: HTTPFields = [.accept: "application/json"]
     if let token { headers[.authorization] = token }
@@ -126,7 +126,7 @@ actor KintoClient {
     }
     guard response.status >= 400 else {
       throw RemoteError(
-        .serverError, "The answer of \(base) can't be read: it is no JSON.", code: "badAnswer")
+        .serverError, "The answer of \(base) can't be read: it isn't JSON.", code: "badAnswer")
     }
     return KintoAnswer(status: response.status, headers: names)
   }

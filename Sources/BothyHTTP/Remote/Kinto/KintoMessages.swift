@@ -77,7 +77,7 @@ struct KintoAnswer: Sendable, Hashable {
       let alert = headers["alert"].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
       let reason = alert?["message"]?.stringValue ?? body["message"]?.stringValue ?? "The service has ended."
       return RemoteError(
-        .rejected, "Kinto answered 410: \(reason) Update the app; pending changes stay on the device.",
+        .rejected, "Kinto answered 410: \(reason) Update the app. Pending changes stay on the device.",
         status: 410,
         code: "endOfService")
     }

@@ -67,7 +67,7 @@ struct SoakDeviceCommand: AsyncParsableCommand {
       case "state": try await SoakLog.state(of: store)
       case "dump": try SoakLog.contents(of: store)
       case "quit": return
-      default: throw ToolError("'\(command)' is no command of a device.")
+      default: throw ToolError("'\(command)' isn't a command of a device.")
       }
     }
   }

@@ -27,7 +27,7 @@ enum SoakLog {
         "count": .int(Int64(digest.count)), "remote": remote.map { .string($0.digest) } ?? .null,
         "position": remote?.position.map { .int($0) } ?? .null,
         "phase": .string("\(store.status.phase)"),
-        "problem": store.status.lastProblem.map { .string("\($0)") } ?? .null,
+        "problem": store.status.lastStop.map { .string("\($0)") } ?? .null,
       ])
   }
 

@@ -179,7 +179,7 @@ struct SoakWorkload: Sendable {
     try SoakLog.say("ok", "families", value: .object(torn))
   }
 
-  // MARK: anything goes
+  // MARK: any operation
 
   /// Inserts, edits and deletes a few records that all devices write. They must only agree at the end.
   private mutating func scribble() async throws {
@@ -224,7 +224,7 @@ struct SoakWorkload: Sendable {
 /// The error for a missing record that no device deletes.
 struct SoakGone: Error, CustomStringConvertible {
   var id: RecordID
-  var description: String { "\(id) is gone, and nobody deleted it." }
+  var description: String { "\(id) is gone, and no device deleted it." }
 }
 
 /// A generator of repeatable random numbers from a seed: SplitMix64 (Steele, Lea and Flood, 2014).

@@ -11,12 +11,12 @@ struct PlacesMapCommand: AsyncParsableCommand {
     abstract: "Draws places and tiles to an SVG or PNG file.",
     discussion: """
       Tiles are green while they are fresh, amber when they are older than
-      --lifetime, and red where there is none. Roads, paths, areas and places have
+      --lifetime, and red where they are missing. Roads, paths, areas and places have
       the colours of the legend. The picture says whose data it shows: what the
       loaded archives and sources state, what --source states, and --attribution.
 
       A picture that ends in .png is made by rsvg-convert, which has to be installed
-      (Debian: librsvg2-bin; Homebrew: librsvg); SVG needs nothing.
+      (librsvg2-bin in Debian, librsvg in Homebrew); SVG needs nothing.
 
       Example:  bothy places map oslo.places --lat 59.91 --lon 10.75 \\
                   --output oslo.svg
@@ -37,7 +37,7 @@ struct PlacesMapCommand: AsyncParsableCommand {
   var lifetime = "7d"
   @Option(help: ArgumentHelp("Name a source of the cache's folder as that of the data.", valueName: "id"))
   var source: String?
-  @Option(help: ArgumentHelp("Whose data it is, besides what is known.", valueName: "text"))
+  @Option(help: ArgumentHelp("Whose data it is, besides the known owners.", valueName: "text"))
   var attribution: [String] = []
   @Option(help: ArgumentHelp("Names in a language such as fr, where there are any.", valueName: "code"))
   var language: String?

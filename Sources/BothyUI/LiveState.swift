@@ -1,0 +1,35 @@
+public import BothyStore
+package import BothySync
+
+/// The state of a `@Live` property, as its projected value: `$todos.isLoading`, `$todos.error`.
+@MainActor
+public struct LiveState<Value: Sendable> {
+  private let model: LiveModel<Value>
+  private let store: SyncedStore?
+
+  package init(_ model: LiveModel<Value>, in store: SyncedStore?) {
+    (self.model, self.store) = (model, store)
+  }
+
+  /// True while the first value of the present request is being read.
+  public var isLoading: Bool { model.isLoading }
+  /// The error that ended the observation, or `nil`. The property has the last value then.
+  public var error: (any Error)? { model.error }
+
+  /// Replaces the request, for a search field or a filter. Returns when its first value is shown.
+  ///
+  /// The property has the earlier value until then. It shows the replaced request again when the view is given another
+  /// one. Two reads. Throws `StoreError` `.unknownField` or `.invalidQuery` for a request that doesn't fit the schema.
+  public func load(_ request: some ReadRequest<Value>) async throws {
+    guard let store else { throw MissingStore() }
+    try await model.load(request, of: store)
+  }
+}
+
+/// The error of a view that has no store in its environment.
+package struct MissingStore: Error, CustomStringConvertible {
+  package init() {}
+  package var description: String {
+    "This view has no store in its environment. Add .store(_:) to a view above it."
+  }
+}

@@ -1,0 +1,49 @@
+#if canImport(SwiftUI)
+  public import BothySettings
+  public import SwiftUI
+
+  /// A property of a settings group for a control.
+  ///
+  /// ```swift
+  /// @Setting(\Reading.fontSize) private var fontSize
+  /// Stepper("Size \(fontSize)", value: $fontSize)
+  /// ```
+  ///
+  /// Reads memory. The view is updated after each change, also by other processes. Setting it through the projected value
+  /// commits on the main thread. If the group rejects the value, the control returns to the stored one.
+  @MainActor @propertyWrapper
+  public struct Setting<Group: HostedSettingsGroup, Value: Sendable>: DynamicProperty {
+    @State private var model = SettingsModel<Group>(Group.settings)
+    private let property: any WritableKeyPath<Group, Value> & Sendable
+
+    /// Shows a property of a group that names its container.
+    public init(_ property: any WritableKeyPath<Group, Value> & Sendable) { self.property = property }
+
+    /// The value as the view shows it.
+    public var wrappedValue: Value {
+      get { model.value[keyPath: property] }
+      nonmutating set { model.commit { $0[keyPath: property] = newValue } }
+    }
+
+    /// A binding for a control: `Toggle("24 hours", isOn: $uses24Hours)`.
+    public var projectedValue: Binding<Value> { model.binding(property) }
+
+    /// Begins the observation, or continues it. SwiftUI calls it before it reads the view's body.
+    public nonisolated func update() { MainActor.assumeIsolated { model.show() } }
+  }
+
+  extension SettingsModel {
+    /// One property for a control: `Toggle("24 hours", isOn: model.binding(\.uses24Hours))`.
+    ///
+    /// Setting it commits the value. If the group rejects it, the control returns to the stored value.
+    public func binding<Value: Sendable>(
+      _ property: any WritableKeyPath<Group, Value> & Sendable
+    ) -> Binding<Value> {
+      Binding { @MainActor in
+        self.value[keyPath: property]
+      } set: { @MainActor value in
+        self.commit { $0[keyPath: property] = value }
+      }
+    }
+  }
+#endif
