@@ -99,7 +99,7 @@ let package = Package(
     .target(
       name: "BothyGeo", dependencies: ["BothyStore", "BothyCache", grdb, httpTypes],
       swiftSettings: strict),
-    .target(name: "BothySettings", dependencies: ["BothyStore", grdb], swiftSettings: strict),
+    .target(name: "BothySettings", dependencies: ["BothyCore", "BothyStore", grdb], swiftSettings: strict),
     .target(
       name: "BothyPacks",
       dependencies: ["BothyStore", "BothyCache", grdb, .product(name: "Crypto", package: "swift-crypto")],

@@ -25,8 +25,8 @@ import Foundation
     case ("widget", 2): await follow(settings)
     case ("size", 3):
       guard let points = Int(words[2]) else { return print(usage) }
-      try settings.commit { $0.fontSize = points }
-    case ("theme", 3): try settings.commit { $0.theme = words[2] }
+      try settings.update { $0.fontSize = points }
+    case ("theme", 3): try settings.update { $0.theme = words[2] }
     default: print(usage)
     }
   }

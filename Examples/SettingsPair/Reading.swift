@@ -8,7 +8,7 @@ import Bothy
 
 /// The rules of this process: it refuses to store values that break them, from any caller.
 extension Reading {
-  static func preCommit(old: Reading, proposed: Reading) throws {
+  static func willUpdate(from old: Reading, to proposed: inout Reading) throws {
     guard (8...72).contains(proposed.fontSize) else { throw ReadingError.size(proposed.fontSize) }
     guard ["paper", "night"].contains(proposed.theme) else { throw ReadingError.theme(proposed.theme) }
   }

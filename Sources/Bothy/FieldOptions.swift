@@ -22,7 +22,7 @@ public macro Named(_ name: String? = nil, wire: String? = nil, aliases: [String]
 @attached(peer)
 public macro Indexed() = #externalMacro(module: "BothyMacros", type: "FieldMarkerMacro")
 
-/// Requires that no two records of the type have the same value. A write of a duplicate throws `StoreError`
+/// Requires that no two records of the type have the same value. A write of a duplicate throws `BothyError`
 /// `.uniqueViolation`. Optional fields may be nil any number of times.
 ///
 /// Devices that are offline can give the same value twice in a synced type. A server with the schema rejects the later

@@ -12,12 +12,12 @@
 /// }
 ///
 /// let language = LocaleSettings.current.languageLocale
-/// try LocaleSettings.commit { $0.timeFormat = "24" }
+/// try LocaleSettings.update { $0.timeFormat = "24" }
 /// for await change in LocaleSettings.changes where change.changed(\.timeFormat) { … }
 /// ```
 ///
-/// Every stored property is a setting and has a default. Write `preCommit` to check changes before they are stored, and
-/// `postCommit` to act on them afterwards (see `SettingsGroup`).
+/// Every stored property is a setting and has a default. Write `willUpdate` to check changes before they are stored, and
+/// `didUpdate` to act on them afterwards (see `SettingsGroup`).
 ///
 /// **Generated members**: `init()`, `groupName`, `fields`, `encode(to:)` and `init(from:)`. `version` and `steps` are
 /// generated if they are given. With a home also `static let settings`, `current`, `commit`, `touch` and `changes`.

@@ -85,7 +85,7 @@ extension EntityDeclaration {
       "\n  self.\($0.name.text) = try \($0.typeText)(fromField: &fields)"
     }.joined()
     return """
-      \(raw: prefix)init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.StoreError) {
+      \(raw: prefix)init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.BothyError) {
         self.id = id\(raw: lines)
         self.readMark = fields.readMark
       }

@@ -53,7 +53,7 @@ struct SettingsMembers {
       "\n  self.\($0.name.text) = try \($0.typeText)(fromField: &fields)"
     }.joined()
     return """
-      \(raw: prefix)init(from fields: inout Bothy.FieldDecoder) throws(Bothy.StoreError) {\(raw: lines)
+      \(raw: prefix)init(from fields: inout Bothy.FieldDecoder) throws(Bothy.BothyError) {\(raw: lines)
       }
       """
   }

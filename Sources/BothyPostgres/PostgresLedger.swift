@@ -57,7 +57,7 @@ public final class PostgresLedger: Ledger {
   ///
   /// `address` is a URL, `postgres://user@host:5432/database`, or a connection string of libpq. Several hosts are tried
   /// in order, and the first that accepts changes is used. A database that isn't available yet is tried for the time of
-  /// `patience`. Throws `LedgerUnavailable`, or `StoreError` for a database that cannot be used.
+  /// `patience`. Throws `LedgerUnavailable`, or `BothyError` for a database that cannot be used.
   public static func open(
     _ address: String, configuration: Configuration = Configuration()
   ) async throws -> PostgresLedger {
@@ -244,7 +244,7 @@ public final class PostgresLedger: Ledger {
 
   private func check(_ space: String) throws {
     guard !space.utf8.contains(0) else {
-      throw StoreError(.invalidValue, "The name of a space has no zero byte.")
+      throw BothyError(.invalidValue, "The name of a space has no zero byte.")
     }
   }
 }

@@ -81,7 +81,7 @@ extension LocalStore {
     origin: WriteOrigin, _ body: (WriteTransaction) throws -> Result
   ) throws -> Result {
     guard canBeginWrite else {
-      throw StoreError(
+      throw BothyError(
         .nestedWrite,
         "A write of \(path) was begun inside another, or inside a read of a store in memory: it can't wait for itself. "
           + "Use the transaction at hand, or write when it is done.")
@@ -99,7 +99,7 @@ extension LocalStore {
   /// Throws `.cannotOpen` if the file is gone, so that the next opening can't find new changes. Costs one system call.
   private func checkFile() throws {
     guard file.isGone else { return }
-    throw StoreError(
+    throw BothyError(
       .cannotOpen,
       "The file \(path) was removed or replaced while it was open, so writes can't be kept. Close the store and open "
         + "the file again.")
@@ -154,10 +154,10 @@ extension LocalStore {
     eventHub.send(done.events)
   }
 
-  /// Returns the error as a `StoreError` if the store knows it. The app's own errors stay unchanged.
+  /// Returns the error as a `BothyError` if the store knows it. The app's own errors stay unchanged.
   private func known(_ error: any Error) -> any Error {
     guard error is DatabaseError || error is CancellationError else { return error }
-    let known = StoreError(error, path: path)
+    let known = BothyError(error, path: path)
     if known.code == .corrupt { fileCheck?.meetDamage() }
     return known
   }

@@ -31,7 +31,7 @@ public final class LocalStore: Sendable {
   ///
   /// It can also read the file of a `SyncedStore`. Writing records of its synced types then throws `.readOnly`.
   ///
-  /// Throws `StoreError`. After an error, an existing file is unchanged.
+  /// Throws `BothyError`. After an error, an existing file is unchanged.
   public convenience init(
     at path: String, schema: StoreSchema, migrations: [Migration] = [], options: StoreOptions = StoreOptions()
   ) throws {
@@ -62,7 +62,7 @@ public final class LocalStore: Sendable {
     let secrets = options.secrets ?? Self.ownSecrets(path)
     self.secrets = secrets
     connections =
-      try path.map { path throws(StoreError) in
+      try path.map { path throws(BothyError) in
         try Connections(path: path, schemaVersion: schema.version, options: options)
       }
       ?? Connections(inMemory: options)
@@ -93,7 +93,7 @@ public final class LocalStore: Sendable {
       }
       if isCheckDue { fileCheck?.begin() }
     } catch {
-      throw StoreError(error, path: self.path)
+      throw BothyError(error, path: self.path)
     }
     tellOfDamagedFiles()
   }
@@ -117,17 +117,17 @@ public final class LocalStore: Sendable {
   /// Returns the schema stored in the file at `path`.
   package static func storedSchema(at path: String) throws -> StoreSchema {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw StoreError(.cannotOpen, "No database exists at \(path). Create one with `bothy db create`.")
+      throw BothyError(.cannotOpen, "No database exists at \(path). Create one with `bothy db create`.")
     }
     do {
       return try Connections.reading(path) { database in
         guard let schema = try storedSchema(in: database) else {
-          throw StoreError(.notADatabase, "\(path) is not a Bothy database: it carries no schema.")
+          throw BothyError(.notADatabase, "\(path) is not a Bothy database: it carries no schema.")
         }
         return schema
       }
     } catch {
-      throw StoreError(error, path: path)
+      throw BothyError(error, path: path)
     }
   }
 
@@ -152,6 +152,6 @@ public final class LocalStore: Sendable {
     fileCheck?.close()
     notices.close()
     eventHub.finish()
-    do { try connections.close() } catch { throw StoreError(error, path: path) }
+    do { try connections.close() } catch { throw BothyError(error, path: path) }
   }
 }

@@ -63,7 +63,7 @@ public final class FailPoints: Sendable {
   /// Makes the `number`th step from now throw `error`, like a disk that is full for a moment. Later steps succeed.
   public func fail(
     at number: Int,
-    with error: any Error = StoreError(.diskFull, "The disk is full. Free some space and try again.")
+    with error: any Error = BothyError(.diskFull, "The disk is full. Free some space and try again.")
   ) {
     state.withLock { state in state.plan[state.passed.count + number] = error }
   }

@@ -95,7 +95,7 @@ public struct InProcessRemote: RemoteStorage {
     } catch let error as BlobProblem {
       throw RemoteError(
         error.code == .notFound ? .notFound : .rejected, error.message, code: error.code.rawValue)
-    } catch let error as StoreError where [.unknownType, .unknownField, .invalidQuery].contains(error.code) {
+    } catch let error as BothyError where [.unknownType, .unknownField, .invalidQuery].contains(error.code) {
       throw RemoteError(.rejected, error.message, status: 400, code: "badQuery")
     } catch {
       throw RemoteError(.serverError, "\(error)", status: 500)

@@ -43,7 +43,7 @@ public final class SimulatedWorld {
   /// Changes what the server accepts and shows, as a restart with another schema does.
   public func setRules(_ rules: AuthorityRules) { current.setRules(rules) }
 
-  /// Adds a device with a file of its own, and opens it without a request to the server. Throws `StoreError`.
+  /// Adds a device with a file of its own, and opens it without a request to the server. Throws `BothyError`.
   ///
   /// - Parameters:
   ///   - name: the device's name. Nil takes `device1`, `device2` and so on.

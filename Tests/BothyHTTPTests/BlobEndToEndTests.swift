@@ -40,7 +40,7 @@ struct BlobEndToEndTests {
       let picture = Data((0..<1_300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 9) })
       let faulty = FaultyRemote(server.remote(token: "a-token"))
       let a = try store(folder, "a", faulty)
-      let blob = try await a.blobs.put(picture, type: "image/png")
+      let blob = try await a.blobs.add(picture, contentType: "image/png")
       try await a.save(AnyRecord("Snap", id: "1", ["image": FieldValue(blob)]))
       faulty.setBlobScript { if case .upload(_, 524_288) = $0 { .lostAnswer } else { .none } }
       #expect(await a.sync().stop?.name == "unreachable")
@@ -64,8 +64,8 @@ struct BlobEndToEndTests {
       #expect(try await transport.send(TransportRequest(.get, url.absoluteString)).status == 401)
       #expect(try await b.blobs.data(for: found) == picture)
       let stranger = try store(folder, "c", server.remote(token: "wrong"))
-      let error = await #expect(throws: SyncError.self) { try await stranger.blobs.data(for: found) }
-      #expect(error?.code == .authenticationRequired)
+      let error = await #expect(throws: BothyError.self) { try await stranger.blobs.data(for: found) }
+      #expect(error?.code == .signInRequired)
     }
   }
 
@@ -73,18 +73,18 @@ struct BlobEndToEndTests {
   func edges() async throws {
     try await withServer { server, folder in
       let a = try store(folder, "a", server.remote())
-      let empty = try await a.blobs.put(Data())
+      let empty = try await a.blobs.add(Data())
       try await a.save(AnyRecord("Snap", id: "1", ["image": FieldValue(empty)]))
       #expect(await a.sync().pushed == 1)
       let b = try store(folder, "b", server.remote())
       #expect(try await b.blobs.data(for: empty) == Data())
       let unknown = Blob(sha256: String(repeating: "a", count: 64), size: 5)
-      let error = await #expect(throws: SyncError.self) { try await b.blobs.data(for: unknown) }
+      let error = await #expect(throws: BothyError.self) { try await b.blobs.data(for: unknown) }
       #expect(error?.code == .blobMissing)
     }
     try await withServer(vault: false) { server, folder in
       let a = try store(folder, "a", server.remote())
-      let blob = try await a.blobs.put(Data([1, 2, 3]))
+      let blob = try await a.blobs.add(Data([1, 2, 3]))
       try await a.save(AnyRecord("Snap", id: "1", ["image": FieldValue(blob)]))
       #expect(await a.sync().failures.map(\.code) == ["blobsUnsupported"])
     }

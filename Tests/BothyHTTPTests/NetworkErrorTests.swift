@@ -42,7 +42,7 @@ struct NetworkErrorTests {
       let receipt = try await store.save(Card(id: "new", "made"), options: remoteThenLocal)
       #expect(receipt.known == .pending, "\(url)")
       #expect(try isPending(store, "new"))
-      await #expect(throws: SyncError.self) {
+      await #expect(throws: BothyError.self) {
         try await store.fetchResult(RecordQuery<Card>(), options: RequestOptions(readPolicy: .remote))
       }
     }
@@ -76,10 +76,10 @@ struct NetworkErrorTests {
     let network = FaultyTransport(platformTransport())
     network.setScript { _ in .status(status) }
     let store = try store("http://127.0.0.1:1", network)
-    await #expect(throws: SyncError.self) {
+    await #expect(throws: BothyError.self) {
       try await store.fetchResult(RecordQuery<Card>(), options: remoteElseLocal)
     }
-    await #expect(throws: SyncError.self) {
+    await #expect(throws: BothyError.self) {
       try await store.save(Card(id: "new", "made"), options: remoteThenLocal)
     }
     #expect(try !isPending(store, "new"))

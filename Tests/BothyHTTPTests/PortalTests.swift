@@ -56,7 +56,7 @@ struct PortalTests {
       #expect(found.records.count == 3)
       #expect(found.origin == .local)
     }
-    await #expect(throws: SyncError.self) {
+    await #expect(throws: BothyError.self) {
       _ = try await store.fetchResult(AnyQuery("Todo"), options: RequestOptions(readPolicy: .remote))
     }
     let kept = try await store.store.read { try $0.fetch(AnyQuery("Todo")) }
@@ -98,7 +98,7 @@ struct PortalTests {
     let store = try SyncedStore(
       at: folder.path + "/a.sqlite", schema: schema, remote: remote, configuration: .quiet)
     await store.sync()
-    let blob = try await store.blobs.put(Data("a picture".utf8))
+    let blob = try await store.blobs.add(Data("a picture".utf8))
     try await store.save(AnyRecord("Photo", id: "P1", ["picture": FieldValue(blob)]))
     transport.setScript { _ in
       TransportResponse(

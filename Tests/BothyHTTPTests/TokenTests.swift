@@ -68,7 +68,7 @@ struct TokenTests {
     for preset in [SyncOptions.quiet, .stackMob, .ntiBridge] {
       let parts = try parts(pending: 20, preset) { number, _ in AccessToken("bad\(number)") }
       let report = await parts.store.sync(.both)
-      #expect(report.stop?.name == "authenticationRequired")
+      #expect(report.stop?.name == "signInRequired")
       #expect(parts.asked() == 2)
       #expect(parts.transport.statuses == [401, 401])
       #expect(try parts.store.pendingCounts().insert == 20)
@@ -85,7 +85,7 @@ struct TokenTests {
       AnyQuery("Todo"), options: RequestOptions(readPolicy: .remoteElseLocal))
     #expect(found.count == 2 && found.origin == .local)
     let refused = try self.parts(pending: 1) { _, _ in throw URLError(.userAuthenticationRequired) }
-    #expect(await refused.store.sync().stop?.name == "authenticationRequired")
+    #expect(await refused.store.sync().stop?.name == "signInRequired")
   }
 
   /// Promises: S-85, Scenario-22
@@ -115,7 +115,7 @@ struct TokenTests {
     parts.transport.setPrincipals(["t1": "ann", "t2": "ann", "t3": "ann"])
     parts.transport.setScript { $0 == 2 || $0 == 4 ? TransportResponse(status: 401) : nil }
     let first = await parts.store.sync()
-    #expect(first.stop?.name == "authenticationRequired")
+    #expect(first.stop?.name == "signInRequired")
     #expect(parts.asked() == 2)
     let left = try parts.store.pendingCounts().total
     #expect(left > 0 && left < 20)
@@ -166,7 +166,7 @@ struct TokenTests {
     #expect(await parts.store.sync().obstacle == nil)
     try await parts.store.store.write { try $0.insert(AnyRecord("Todo", id: "late", ["title": "x"])) }
     parts.time.advance(by: 20_000)
-    #expect(await parts.store.sync().stop?.name == "authenticationRequired")
+    #expect(await parts.store.sync().stop?.name == "signInRequired")
     #expect(try parts.store.pendingCounts().insert == 1)
     #expect(await parts.store.sync().pushed == 1)
   }

@@ -123,7 +123,7 @@ struct CopiesAnswerTests {
     let device = try InspectedDevice { subjects, folder in
       let home = SettingsContainer(at: folder.appending(path: "app.bothy").path)
       let shared = SharedSettings<Sound>(in: home)
-      try shared.commit { $0.volume = 7 }
+      try shared.update { $0.volume = 7 }
       subjects.settings = [try LocalStore(existing: folder.appending(path: "app.bothy").path)]
     }
     let json = try await device.visitor().json("/api/settings")
@@ -165,7 +165,7 @@ private struct Sound: SettingsGroup, Equatable {
 
   init() {}
 
-  init(from fields: inout FieldDecoder) throws(StoreError) { volume = try Int(fromField: &fields) }
+  init(from fields: inout FieldDecoder) throws(BothyError) { volume = try Int(fromField: &fields) }
 
   func encode(to fields: inout FieldEncoder) { volume.encodeField(to: &fields) }
 }

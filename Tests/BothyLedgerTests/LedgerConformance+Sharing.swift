@@ -8,7 +8,7 @@ extension LedgerConformance {
   static let sharingChecks: [Check] = [
     Check("Sharing is kept with the record") { ledger in
       var shared = entry(1, "a")
-      shared.record.sharing = Audience(principals: ["bob"], lists: ["L1"])
+      shared.record.sharing = Audience(users: ["bob"], lists: ["L1"])
       let entries = [shared, entry(2, "b")]
       try await ledger.write(space: "s") { try $0.put(entries) }
       #expect(

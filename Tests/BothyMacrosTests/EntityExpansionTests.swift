@@ -71,7 +71,7 @@ import Testing
           self.due.encodeField(to: &fields)
         }
 
-        nonisolated init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.StoreError) {
+        nonisolated init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.BothyError) {
           self.id = id
           self.title = try String(fromField: &fields)
           self.done = try Bool(fromField: &fields)
@@ -177,7 +177,7 @@ import Testing
           self.state.encodeField(to: &fields)
         }
 
-        nonisolated public init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.StoreError) {
+        nonisolated public init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.BothyError) {
           self.id = id
           self.title = try String(fromField: &fields)
           self.due = try Date?(fromField: &fields)
@@ -264,7 +264,7 @@ import Testing
           self.`default`.encodeField(to: &fields)
         }
 
-        nonisolated init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.StoreError) {
+        nonisolated init(id: String, from fields: inout Bothy.FieldDecoder) throws(Bothy.BothyError) {
           self.id = id
           self.text = try String(fromField: &fields)
           self.tag = try String(fromField: &fields)

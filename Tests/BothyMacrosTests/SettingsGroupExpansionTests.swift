@@ -47,7 +47,7 @@ private let settingsMacro = [
           self.visits.encodeField(to: &fields)
         }
 
-        nonisolated public init(from fields: inout Bothy.FieldDecoder) throws(Bothy.StoreError) {
+        nonisolated public init(from fields: inout Bothy.FieldDecoder) throws(Bothy.BothyError) {
           self.language = try String(fromField: &fields)
           self.visits = try Int(fromField: &fields)
         }

@@ -72,7 +72,7 @@ import Testing
           try pack.add(PrayerTime(1, 1, 1))
         }
       } == .invalidInput)
-    #expect(throws: StoreError.self) {
+    #expect(throws: BothyError.self) {
       try builder.build(at: url) { try $0.add(AnyRecord("PrayerTime", id: "a", ["day": "monday"])) }
     }
     #expect(try TemporaryFolder.contents(of: url) == before)

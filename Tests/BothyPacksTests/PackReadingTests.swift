@@ -105,8 +105,8 @@ import Testing
       #expect(try whole.record(record.recordID)?.fields == record.fields)
     }
     #expect(try split.record(RecordID(type: "PrayerTime", id: "none")) == nil)
-    #expect(throws: StoreError.self) { try split.fetch(AnyQuery("Nothing")) }
-    #expect(throws: StoreError.self) {
+    #expect(throws: BothyError.self) { try split.fetch(AnyQuery("Nothing")) }
+    #expect(throws: BothyError.self) {
       try split.fetch(AnyQuery("PrayerTime", order: [SortKey("nothing")]))
     }
   }
@@ -150,7 +150,7 @@ import Testing
     do {
       _ = try pack.fetch(OtherTime.self, id: "1/1/asr")
       Issue.record("Nothing was thrown.")
-    } catch let error as PackError {
+    } catch let error as BothyError {
       #expect(error.code == .schemaMismatch)
       for part in [
         "'minute' is a whole number there and a string here", "no field 'second'", "'note' may be null",

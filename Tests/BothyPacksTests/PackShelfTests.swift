@@ -64,7 +64,7 @@ import Testing
   @Test func whatIsBadIsNotInstalledAndWhatIsThereStays() async throws {
     try await shelf.install(from: Times.build(folder, "good", note: "good"))
     let before = try shelf.pack().folder
-    func refused(_ expected: PackError.Code, _ spoil: (URL, PackManifest) throws -> Void) async throws {
+    func refused(_ expected: BothyError.Code, _ spoil: (URL, PackManifest) throws -> Void) async throws {
       let url = try Times.build(folder, "bad", version: "2", note: "bad")
       try spoil(url, try Pack(at: url).manifest)
       #expect(await asyncCode { try await shelf.install(from: url) } == expected)

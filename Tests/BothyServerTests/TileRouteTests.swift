@@ -226,7 +226,7 @@ struct TileRouteTests {
     #expect(problems.contains { $0.hasPrefix("hills.mbtiles is not served: hills.pmtiles") })
     #expect(problems.contains { $0.hasPrefix("hills is not served") } && problems.count == 2)
     #expect { try TileLibrary(folder: folder.path + "/hills.mbtiles") } throws: {
-      ($0 as? GeoError)?.code == .unavailable
+      ($0 as? BothyError)?.code == .unavailable
     }
   }
 

@@ -18,7 +18,7 @@ struct LocaleSettings: SettingsGroup, Equatable {
 
   init() {}
 
-  init(from fields: inout FieldDecoder) throws(StoreError) {
+  init(from fields: inout FieldDecoder) throws(BothyError) {
     languageLocale = try String(fromField: &fields)
     regionLocale = try String(fromField: &fields)
     timeFormat = try String(fromField: &fields)
@@ -32,7 +32,7 @@ struct LocaleSettings: SettingsGroup, Equatable {
     visits.encodeField(to: &fields)
   }
 
-  static func preCommit(old: LocaleSettings, proposed: LocaleSettings) throws {
+  static func willUpdate(from old: LocaleSettings, to proposed: inout LocaleSettings) throws {
     if !["12", "24"].contains(proposed.timeFormat) { throw UnknownTimeFormat() }
   }
 }
@@ -59,7 +59,7 @@ struct Fields: SettingsGroup {
 
   init() { contents = Self.fields.map { $0.defaultValue ?? .null } }
 
-  init(from fields: inout FieldDecoder) throws(StoreError) {
+  init(from fields: inout FieldDecoder) throws(BothyError) {
     contents = []
     for field in Self.fields {
       if fields.nextIsNull() {
@@ -96,7 +96,7 @@ struct Watched: SettingsGroup, Equatable {
 
   init() {}
 
-  init(from fields: inout FieldDecoder) throws(StoreError) {
+  init(from fields: inout FieldDecoder) throws(BothyError) {
     value = try Int(fromField: &fields)
     doubled = try Int(fromField: &fields)
   }
@@ -106,9 +106,9 @@ struct Watched: SettingsGroup, Equatable {
     doubled.encodeField(to: &fields)
   }
 
-  static func preCommit(old: Watched, proposed: Watched) throws { try hooks.pre(old, proposed) }
+  static func willUpdate(from old: Watched, to proposed: inout Watched) throws { try hooks.pre(old, proposed) }
 
-  static func postCommit(old: Watched, new: Watched, in settings: SharedSettings<Watched>) throws {
+  static func didUpdate(from old: Watched, to new: Watched, in settings: SharedSettings<Watched>) throws {
     try hooks.post(old, new, settings)
   }
 

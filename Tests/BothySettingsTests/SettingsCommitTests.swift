@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Committing settings", .timeLimit(.minutes(5))) struct SettingsCommitTests {
   /// Promises: K-3, K-5
-  @Test("A commit runs the closure, preCommit, the write, postCommit and the event in order") func order()
+  @Test("A commit runs the closure, willUpdate, the write, didUpdate and the event in order") func order()
     async throws
   {
     let folder = try TemporaryFolder()
@@ -22,7 +22,7 @@ import Testing
         notes.add("post \(old.value) \(new.value), stored \(try stored()), current \(settings.current.value)")
       })
     try Watched.$hooks.withValue(hooks) {
-      try settings.commit {
+      try settings.update {
         notes.add("closure")
         $0.value = 7
       }
@@ -35,34 +35,34 @@ import Testing
   }
 
   /// Promises: K-3
-  @Test("The event follows postCommit, so a listener that starts there receives it") func eventIsLast()
+  @Test("The event follows didUpdate, so a listener that starts there receives it") func eventIsLast()
     async throws
   {
     let settings = SharedSettings<Watched>(in: .inMemory())
     let late = Mutex<[AsyncStream<SettingsChange<Watched>>]>([])
     let hooks = Watched.Hooks(post: { _, _, settings in late.withLock { $0.append(settings.changes) } })
-    try Watched.$hooks.withValue(hooks) { _ = try settings.commit { $0.value = 7 } }
-    try settings.commit { $0.value = 8 }
+    try Watched.$hooks.withValue(hooks) { _ = try settings.update { $0.value = 7 } }
+    try settings.update { $0.value = 8 }
     let stream = try #require(late.withLock { $0.first })
     let told = await SharedSettings<Watched>.take(1, of: stream)
     #expect(told.first?.new.value == 7)
   }
 
   /// Promises: K-3, B-36
-  @Test("A change that preCommit refuses throws, changes nothing and notifies no listener") func veto()
+  @Test("A change that willUpdate refuses throws, changes nothing and notifies no listener") func veto()
     async throws
   {
     let settings = SharedSettings<LocaleSettings>(in: .inMemory())
     let changes = settings.changes
     #expect(throws: UnknownTimeFormat.self) {
-      try settings.commit {
+      try settings.update {
         $0.timeFormat = "13"
         $0.visits = 1
       }
     }
     #expect(settings.current == LocaleSettings())
     #expect(try settings.load() == LocaleSettings())
-    try settings.commit { $0.timeFormat = "24" }
+    try settings.update { $0.timeFormat = "24" }
     let told = await SharedSettings<LocaleSettings>.take(1, of: changes)
     #expect(told.first?.new.timeFormat == "24" && told.first?.old == LocaleSettings())
   }
@@ -76,27 +76,27 @@ import Testing
     let changes = settings.changes
     let hooks = Watched.Hooks(pre: { _, _ in notes.add("pre") }, post: { _, _, _ in notes.add("post") })
     try Watched.$hooks.withValue(hooks) {
-      try settings.commit { _ in }
-      try settings.commit { $0.value += 0 }
+      try settings.update { _ in }
+      try settings.update { $0.value += 0 }
       #expect(notes.all.isEmpty)
-      try settings.touch()
+      try settings.republish()
       #expect(notes.all == ["pre", "post"])
-      try settings.commit { $0.doubled = 2 }
+      try settings.update { $0.doubled = 2 }
     }
     let told = await SharedSettings<Watched>.take(2, of: changes)
     #expect(told.map(\.changedKeys) == [[], ["doubled"]])
   }
 
   /// Promises: K-5
-  @Test("A commit inside postCommit has its own event, in the order of commits") func nested()
+  @Test("A commit inside didUpdate has its own event, in the order of commits") func nested()
     async throws
   {
     let settings = SharedSettings<Watched>(in: .inMemory())
     let changes = settings.changes
     let hooks = Watched.Hooks(post: { _, new, settings in
-      try settings.commit { $0.doubled = new.value * 2 }
+      try settings.update { $0.doubled = new.value * 2 }
     })
-    try Watched.$hooks.withValue(hooks) { _ = try settings.commit { $0.value = 21 } }
+    try Watched.$hooks.withValue(hooks) { _ = try settings.update { $0.value = 21 } }
     #expect(settings.current.doubled == 42)
     let told = await SharedSettings<Watched>.take(2, of: changes)
     #expect(told.map(\.changedKeys) == [["value"], ["doubled"]])
@@ -104,14 +104,14 @@ import Testing
   }
 
   /// Promises: K-5
-  @Test("Endless commits in postCommit end with an error, and stored values stay")
+  @Test("Endless commits in didUpdate end with an error, and stored values stay")
   func recursion() throws {
     let settings = SharedSettings<Watched>(in: .inMemory())
-    let hooks = Watched.Hooks(post: { _, _, settings in try settings.commit { $0.value += 1 } })
-    let error = #expect(throws: SettingsError.self) {
-      try Watched.$hooks.withValue(hooks) { _ = try settings.commit { $0.value = 1 } }
+    let hooks = Watched.Hooks(post: { _, _, settings in try settings.update { $0.value += 1 } })
+    let error = #expect(throws: BothyError.self) {
+      try Watched.$hooks.withValue(hooks) { _ = try settings.update { $0.value = 1 } }
     }
-    #expect(error?.code == .postCommitFailed)
+    #expect(error?.code == .didUpdateFailed)
     #expect(String(reflecting: error).contains("recursionLimit"))
     #expect(settings.current.value == 32)
     #expect(try settings.load().value == 32)
@@ -124,24 +124,24 @@ import Testing
     let store = try LocalStore(inMemory: StoreSchema(types: [TypeSchema("Note", fields: [], synced: false)]))
     let home = SettingsContainer(store)
     let settings = SharedSettings<Watched>(in: home), locale = SharedSettings<LocaleSettings>(in: home)
-    let code = { (body: () throws -> Void) -> SettingsError.Code? in
-      do { try body() } catch { return (error as? SettingsError)?.code }
+    let code = { (body: () throws -> Void) -> BothyError.Code? in
+      do { try body() } catch { return (error as? BothyError)?.code }
       return nil
     }
-    #expect(code { try settings.commit { _ in try settings.commit { $0.value = 1 } } } == .nestedCommit)
-    #expect(code { try settings.commit { _ in try locale.touch() } } == .nestedCommit)
-    #expect(code { try store.write { _ in _ = try settings.commit { $0.value = 1 } } } == .nestedCommit)
-    let hooks = Watched.Hooks(pre: { _, _ in _ = try locale.commit { $0.visits = 1 } })
-    #expect(code { try Watched.$hooks.withValue(hooks) { try settings.touch() } } == .nestedCommit)
+    #expect(code { try settings.update { _ in try settings.update { $0.value = 1 } } } == .nestedUpdate)
+    #expect(code { try settings.update { _ in try locale.republish() } } == .nestedUpdate)
+    #expect(code { try store.write { _ in _ = try settings.update { $0.value = 1 } } } == .nestedUpdate)
+    let hooks = Watched.Hooks(pre: { _, _ in _ = try locale.update { $0.visits = 1 } })
+    #expect(code { try Watched.$hooks.withValue(hooks) { try settings.republish() } } == .nestedUpdate)
     #expect(settings.current == Watched() && locale.current == LocaleSettings())
-    let error = #expect(throws: StoreError.self) {
+    let error = #expect(throws: BothyError.self) {
       try store.write { _ in try store.write { try $0.insert(AnyRecord("Note", id: "1")) } }
     }
     #expect(error?.code == .nestedWrite)
     #expect(try store.record(RecordID(type: "Note", id: "1")) == nil)
     // Another home has its own writes.
     let apart = SharedSettings<LocaleSettings>(in: .inMemory())
-    try settings.commit { $0.value = try apart.commit { $0.visits = 5 }.visits }
+    try settings.update { $0.value = try apart.update { $0.visits = 5 }.visits }
     #expect(settings.current.value == 5)
   }
 
@@ -150,15 +150,15 @@ import Testing
     let home = SettingsContainer.inMemory()
     let settings = SharedSettings<Watched>(in: home), locale = SharedSettings<LocaleSettings>(in: home)
     #expect(throws: UnknownTimeFormat.self) {
-      try settings.commit {
+      try settings.update {
         $0.value = locale.current.visits + 3
         throw UnknownTimeFormat()
       }
     }
-    try settings.commit { $0.value = locale.current.visits + settings.current.doubled + 3 }
+    try settings.update { $0.value = locale.current.visits + settings.current.doubled + 3 }
     #expect(settings.current.value == 3)
     #expect(locale.current == LocaleSettings() && locale.problem == nil)
-    try locale.commit { $0.visits = 1 }
+    try locale.update { $0.visits = 1 }
     #expect(locale.current.visits == 1)
   }
 
@@ -166,20 +166,20 @@ import Testing
   @Test("An error during a write is thrown, and the write is complete or absent") func errors() throws {
     let home = SettingsContainer.inMemory()
     let settings = SharedSettings<Watched>(in: home)
-    try settings.commit { $0.value = 1 }
+    try settings.update { $0.value = 1 }
     try home.store().write {
       try $0.database.execute(
         sql: "CREATE TRIGGER full BEFORE UPDATE ON bothy_settings BEGIN SELECT RAISE(ABORT, 'no room'); END")
     }
-    #expect(throws: StoreError.self) { try settings.commit { $0.value = 2 } }
+    #expect(throws: BothyError.self) { try settings.update { $0.value = 2 } }
     #expect(settings.current.value == 1)
     try home.store().write { try $0.database.execute(sql: "DROP TRIGGER full") }
-    #expect(try settings.commit { $0.value += 2 }.value == 3)
+    #expect(try settings.update { $0.value += 2 }.value == 3)
     let hooks = Watched.Hooks(post: { _, _, _ in throw UnknownTimeFormat() })
-    let error = #expect(throws: SettingsError.self) {
-      try Watched.$hooks.withValue(hooks) { _ = try settings.commit { $0.value = 4 } }
+    let error = #expect(throws: BothyError.self) {
+      try Watched.$hooks.withValue(hooks) { _ = try settings.update { $0.value = 4 } }
     }
-    #expect(error?.code == .postCommitFailed && error?.underlying is UnknownTimeFormat)
+    #expect(error?.code == .didUpdateFailed && error?.underlying is UnknownTimeFormat)
     #expect(settings.current.value == 4)
   }
 
@@ -188,15 +188,15 @@ import Testing
   func refusedAtTheEnd() async throws {
     let home = SettingsContainer.inMemory()
     let settings = SharedSettings<Watched>(in: home)
-    try settings.commit { $0.value = 1 }
+    try settings.update { $0.value = 1 }
     let changes = settings.changes
     let refusal = RefusedCommits()
     try await home.store().write { $0.database.add(transactionObserver: refusal, extent: .databaseLifetime) }
     refusal.isOn.withLock { $0 = true }
-    #expect(throws: (any Error).self) { try settings.commit { $0.value = 2 } }
+    #expect(throws: (any Error).self) { try settings.update { $0.value = 2 } }
     refusal.isOn.withLock { $0 = false }
     #expect(settings.current.value == 1)
-    #expect(try settings.commit { $0.value += 2 }.value == 3)
+    #expect(try settings.update { $0.value += 2 }.value == 3)
     let told = await SharedSettings<Watched>.take(1, of: changes)
     #expect(told.map(\.old.value) == [1] && told.map(\.new.value) == [3])
   }
@@ -209,12 +209,12 @@ import Testing
     let settings = SharedSettings<Watched>(in: folder.home())
     let changes = settings.changes
     let hooks = Watched.Hooks(post: { old, new, settings in
-      if old.value != new.value && new.value % 3 == 0 { try settings.commit { $0.doubled += 1 } }
+      if old.value != new.value && new.value % 3 == 0 { try settings.update { $0.doubled += 1 } }
     })
     try await Watched.$hooks.withValue(hooks) {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<6 {
-          group.addTask { for _ in 0..<20 { try settings.commit { $0.value += 1 } } }
+          group.addTask { for _ in 0..<20 { try settings.update { $0.value += 1 } } }
         }
         try await group.waitForAll()
       }

@@ -19,11 +19,11 @@ import Testing
     let running = Task { await model.run() }
     #expect(model.value == LocaleSettings())
     let other = SharedSettings<LocaleSettings>(in: folder.home())
-    try other.commit { $0.visits = 1 }
+    try other.update { $0.visits = 1 }
     while model.value.visits != 1 {
       await change(of: { _ = model.value }, after: {})
     }
-    try await change(of: { _ = model.value }, after: { try settings.commit { $0.visits = 2 } })
+    try await change(of: { _ = model.value }, after: { try settings.update { $0.visits = 2 } })
     #expect(model.value.visits == 2)
     try settings.home.close()
     await running.value
@@ -32,9 +32,9 @@ import Testing
   @Test("A rejected change leaves the value and sets an error until the next change")
   func refused() {
     let model = SettingsModel(SharedSettings<LocaleSettings>(in: .inMemory()))
-    model.commit { $0.timeFormat = "13" }
+    model.update { $0.timeFormat = "13" }
     #expect(model.value.timeFormat == "12" && model.error is UnknownTimeFormat)
-    model.commit { $0.timeFormat = "24" }
+    model.update { $0.timeFormat = "24" }
     #expect(model.value.timeFormat == "24" && model.error == nil)
   }
 
@@ -43,7 +43,7 @@ import Testing
     let model = SettingsModel(settings)
     let running = Task { await model.run() }
     await Task.yield()
-    for visits in 1...50 { model.commit { $0.visits = visits } }
+    for visits in 1...50 { model.update { $0.visits = visits } }
     // The model has not received any of the changes yet, because this function has not suspended.
     var seen: [Int] = []
     for _ in 0..<100 {

@@ -16,7 +16,7 @@ import Testing
     let folder = try TemporaryFolder()
     try Fields.$declared.withValue(Self.first) {
       let settings = SharedSettings<Fields>(in: folder.home())
-      try settings.commit {
+      try settings.update {
         $0["language"] = "de"
         $0["timeFormat"] = "24"
       }
@@ -77,7 +77,7 @@ import Testing
     narrower.fields.removeLast()
     try Fields.$declared.withValue(narrower) {
       let settings = SharedSettings<Fields>(in: folder.home())
-      #expect(try settings.commit { $0["language"] = "fr" }["language"] == "fr")
+      #expect(try settings.update { $0["language"] = "fr" }["language"] == "fr")
       try settings.home.close()
     }
     #expect(try load(wider, folder) == ["language": "fr", "timeFormat": "24", "legacy": true, "volume": 3])
@@ -108,10 +108,10 @@ import Testing
         try Fields.$declared.withValue(declaration) {
           let settings = SharedSettings<Fields>(in: folder.home())
           #expect(settings.current["language"] == "en")
-          let problem = settings.problem as? SettingsError
+          let problem = settings.problem as? BothyError
           #expect(problem?.code == .migrationFailed)
           #expect(problem?.description.contains(reason) == true, "\(String(describing: problem))")
-          #expect(throws: SettingsError.self) { try settings.commit { $0["language"] = "fr" } }
+          #expect(throws: BothyError.self) { try settings.update { $0["language"] = "fr" } }
           try settings.home.close()
         }
       }
@@ -124,7 +124,7 @@ import Testing
     let folder = try stored()
     var second = Self.first
     second.fields[1] = .field("timeFormat", Int.self, default: 12)
-    let error = #expect(throws: SettingsError.self) { try load(second, folder) }
+    let error = #expect(throws: BothyError.self) { try load(second, folder) }
     #expect(error?.code == .schemaMismatch && error?.description.contains("Locale.timeFormat") == true)
     #expect(try load(Self.first, folder)["timeFormat"] == "24")
   }
@@ -140,17 +140,17 @@ import Testing
       #expect(old.current["language"] == "de")
       try Fields.$declared.withValue(second) {
         let new = SharedSettings<Fields>(in: folder.home())
-        try new.commit { $0["language"] = "fr" }
+        try new.update { $0["language"] = "fr" }
         try new.home.close()
       }
-      let error = #expect(throws: SettingsError.self) { try old.commit { $0["language"] = "it" } }
+      let error = #expect(throws: BothyError.self) { try old.update { $0["language"] = "it" } }
       #expect(error?.code == .newerSchema)
       #expect(old.current["language"] == "de")
       while old.problem == nil { await Task.yield() }
-      #expect((old.problem as? SettingsError)?.code == .newerSchema)
+      #expect((old.problem as? BothyError)?.code == .newerSchema)
       let fresh = SharedSettings<Fields>(in: folder.home())
       #expect(fresh.current["language"] == "en")
-      #expect((fresh.problem as? SettingsError)?.code == .newerSchema)
+      #expect((fresh.problem as? BothyError)?.code == .newerSchema)
     }
     #expect(try load(second, folder)["language"] == "fr")
   }
@@ -160,7 +160,7 @@ import Testing
     let folder = try stored()
     let home = folder.home()
     let watched = SharedSettings<Watched>(in: home)
-    try watched.commit { $0.value = 1 }
+    try watched.update { $0.value = 1 }
     try home.close()
     let second = Fields.Declaration(version: 2, fields: Self.first.fields)
     #expect(try load(second, folder)["language"] == "de")

@@ -10,7 +10,7 @@ import Testing
     var value = LocaleSettings()
 
     /// Returns nil if the change is refused, and the unchanged value if `change` changes nothing.
-    mutating func commit(_ change: (inout LocaleSettings) -> Void) -> LocaleSettings? {
+    mutating func update(_ change: (inout LocaleSettings) -> Void) -> LocaleSettings? {
       var proposed = value
       change(&proposed)
       guard ["12", "24"].contains(proposed.timeFormat) || proposed == value else { return nil }
@@ -43,15 +43,15 @@ import Testing
         }
       }
       if kind == 5 {
-        try settings[actor].touch()
+        try settings[actor].republish()
         told[actor].append(model.value)
-      } else if let new = model.commit(change) {
-        #expect(try settings[actor].commit(change) == new)
+      } else if let new = model.update(change) {
+        #expect(try settings[actor].update(change) == new)
         if new != old || !new.languageLocale.utf8.elementsEqual(old.languageLocale.utf8) {
           told[actor].append(new)
         }
       } else {
-        #expect(throws: UnknownTimeFormat.self) { try settings[actor].commit(change) }
+        #expect(throws: UnknownTimeFormat.self) { try settings[actor].update(change) }
       }
       #expect(settings[actor].current == model.value)
       if Bool.random(using: &random) { #expect(try settings[1 - actor].load() == model.value) }

@@ -32,7 +32,7 @@ private final class End: Sendable {
     let folder = try TemporaryFolder()
     let home = folder.home()
     let settings = SharedSettings<LocaleSettings>(in: home)
-    try settings.commit { $0.languageLocale = "de" }
+    try settings.update { $0.languageLocale = "de" }
     try home.close()
     try FileManager.default.removeItem(atPath: folder.path)
     for _ in 0..<1000 { #expect(settings.current.languageLocale == "de") }
@@ -58,7 +58,7 @@ private final class End: Sendable {
       }
       group.addTask {
         for number in 1...10_000 {
-          try settings.commit {
+          try settings.update {
             $0.value = number
             $0.doubled = number * 2
           }
@@ -81,11 +81,11 @@ private final class End: Sendable {
       SharedSettings<LocaleSettings>(in: folder.home()), SharedSettings<LocaleSettings>(in: folder.home())
     )
     let (fromA, fromB) = (a.changes, b.changes)
-    try a.commit { $0.visits = 1 }
+    try a.update { $0.visits = 1 }
     let first = await SharedSettings<LocaleSettings>.take(1, of: fromB)
     #expect(first.first?.new.visits == 1 && first.first?.changedKeys == ["visits"])
     #expect(b.current.visits == 1)
-    try b.commit { $0.languageLocale = "de" }
+    try b.update { $0.languageLocale = "de" }
     let both = await SharedSettings<LocaleSettings>.take(2, of: fromA)
     #expect(both.map(\.changedKeys) == [["visits"], ["languageLocale"]])
     #expect(a.current == b.current)
@@ -98,7 +98,7 @@ private final class End: Sendable {
     let store = try LocalStore(
       at: path, schema: StoreSchema(types: [TypeSchema("Note", fields: [], synced: false)]))
     try store.write { try $0.insert(AnyRecord("Note", id: "1")) }
-    try SharedSettings<LocaleSettings>(in: SettingsContainer(store)).commit { $0.visits = 3 }
+    try SharedSettings<LocaleSettings>(in: SettingsContainer(store)).update { $0.visits = 3 }
     try store.close()
     let again = SharedSettings<LocaleSettings>(in: SettingsContainer(at: path))
     #expect(again.current.visits == 3 && again.problem == nil)
@@ -112,10 +112,10 @@ private final class End: Sendable {
     try Fields.$declared.withValue(declaration) {
       let locale = SharedSettings<LocaleSettings>(in: home), other = SharedSettings<Fields>(in: home)
       #expect(locale.problem == nil)
-      #expect((other.problem as? SettingsError)?.code == .nameTaken)
+      #expect((other.problem as? BothyError)?.code == .nameTaken)
       #expect(other.current["a"] == "x")
-      #expect(throws: SettingsError.self) { try other.commit { $0["a"] = "y" } }
-      try locale.commit { $0.visits = 1 }
+      #expect(throws: BothyError.self) { try other.update { $0["a"] = "y" } }
+      try locale.update { $0.visits = 1 }
     }
   }
 }

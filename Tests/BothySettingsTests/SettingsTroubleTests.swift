@@ -15,13 +15,13 @@ import Testing
     try rubbish.write(to: URL(fileURLWithPath: path))
     let settings = SharedSettings<LocaleSettings>(in: folder.home())
     #expect(settings.current == LocaleSettings())
-    #expect((settings.problem as? StoreError)?.code == .notADatabase)
-    #expect(throws: StoreError.self) { try settings.commit { $0.visits = 1 } }
+    #expect((settings.problem as? BothyError)?.code == .notADatabase)
+    #expect(throws: BothyError.self) { try settings.update { $0.visits = 1 } }
     #expect(settings.current == LocaleSettings())
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == rubbish)
     // Once the file can be used, the settings use it.
     try FileManager.default.removeItem(atPath: path)
-    #expect(try settings.commit { $0.visits = 1 }.visits == 1)
+    #expect(try settings.update { $0.visits = 1 }.visits == 1)
     #expect(settings.current.visits == 1 && settings.problem == nil)
   }
 
@@ -31,13 +31,13 @@ import Testing
   {
     let folder = try TemporaryFolder()
     let home = folder.home()
-    try SharedSettings<LocaleSettings>(in: home).commit { $0.visits = 9 }
+    try SharedSettings<LocaleSettings>(in: home).update { $0.visits = 9 }
     try home.store().write { try $0.database.execute(sql: "UPDATE bothy_settings SET content = '{'") }
     try home.close()
     let settings = SharedSettings<LocaleSettings>(in: folder.home())
     #expect(settings.current == LocaleSettings())
-    #expect((settings.problem as? SettingsError)?.code == .unreadable)
-    let error = #expect(throws: SettingsError.self) { try settings.commit { $0.visits = 1 } }
+    #expect((settings.problem as? BothyError)?.code == .unreadable)
+    let error = #expect(throws: BothyError.self) { try settings.update { $0.visits = 1 } }
     #expect(error?.description.contains("Locale can't be read") == true)
     let content = try settings.home.store().read {
       try String.fetchOne($0.database, sql: "SELECT content FROM bothy_settings")
@@ -50,14 +50,14 @@ import Testing
   {
     let folder = try TemporaryFolder()
     #expect(try AppGroupFolder(folder: folder.path).path(of: "a") == folder.path + "/a")
-    let missing = #expect(throws: SettingsError.self) { try AppGroupFolder(folder: folder.path + "/none") }
+    let missing = #expect(throws: BothyError.self) { try AppGroupFolder(folder: folder.path + "/none") }
     #expect(missing?.code == .noContainer && missing?.description.contains("/none") == true)
-    let odd = #expect(throws: SettingsError.self) { try AppGroupFolder(appGroup: "../outside") }
+    let odd = #expect(throws: BothyError.self) { try AppGroupFolder(appGroup: "../outside") }
     #expect(odd?.code == .noContainer)
     let settings = SharedSettings<LocaleSettings>(in: SettingsContainer(appGroup: "no/group"))
     #expect(settings.current == LocaleSettings())
-    #expect((settings.problem as? SettingsError)?.code == .noContainer)
-    let error = #expect(throws: SettingsError.self) { try settings.commit { $0.visits = 1 } }
+    #expect((settings.problem as? BothyError)?.code == .noContainer)
+    let error = #expect(throws: BothyError.self) { try settings.update { $0.visits = 1 } }
     #expect(error?.code == .noContainer)
   }
 
@@ -65,11 +65,11 @@ import Testing
     let declaration = Fields.Declaration(fields: [.field("ratio", Double.self, default: 1)])
     try Fields.$declared.withValue(declaration) { () throws in
       let settings = SharedSettings<Fields>(in: .inMemory())
-      let error = #expect(throws: SettingsError.self) {
-        try settings.commit { $0["ratio"] = .double(.infinity) }
+      let error = #expect(throws: BothyError.self) {
+        try settings.update { $0["ratio"] = .double(.infinity) }
       }
       #expect(error?.code == .invalidValue)
-      #expect(try settings.commit { $0["ratio"] = .double(-0.5) }["ratio"] == .double(-0.5))
+      #expect(try settings.update { $0["ratio"] = .double(-0.5) }["ratio"] == .double(-0.5))
     }
   }
 }

@@ -18,8 +18,8 @@ import Testing
     let same = try stored.set("Locale", "visits") { _ in .int(4) }
     #expect(same.old == same.new && same.new.generation == new.generation)
     #expect(try stored.set("Locale", "visits") { _ in nil }.new.values["visits"] == 0)
-    let code = { (body: () throws -> Void) -> SettingsError.Code? in
-      do { try body() } catch { return (error as? SettingsError)?.code }
+    let code = { (body: () throws -> Void) -> BothyError.Code? in
+      do { try body() } catch { return (error as? BothyError)?.code }
       return nil
     }
     #expect(code { _ = try stored.set("Locale", "visits") { _ in "four" } } == .invalidValue)
@@ -34,7 +34,7 @@ import Testing
     _ = settings.current
     var values = try StoredSettings(in: folder.home().store()).values(of: "Locale").makeAsyncIterator()
     #expect(try await values.next()??.values["visits"] == 0)
-    try settings.commit { $0.visits = 2 }
+    try settings.update { $0.visits = 2 }
     #expect(try await values.next()??.values["visits"] == 2)
   }
 }

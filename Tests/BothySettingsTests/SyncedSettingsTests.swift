@@ -19,7 +19,7 @@ import Testing
     #expect(here.current == LocaleSettings() && there.current == LocaleSettings())
     // Defaults aren't sent.
     #expect(try a.store.pendingCounts().total == 0)
-    try here.commit { $0.languageLocale = "ar" }
+    try here.update { $0.languageLocale = "ar" }
     #expect(try a.store.pendingCounts().total == 1)
     _ = await a.store.sync()
     let changes = there.changes
@@ -27,9 +27,9 @@ import Testing
     let told = await SharedSettings<LocaleSettings>.take(1, of: changes)
     #expect(told.first?.origin == .record && told.first?.changedKeys == ["languageLocale"])
     #expect(there.current.languageLocale == "ar")
-    #expect(throws: UnknownTimeFormat.self) { try there.commit { $0.timeFormat = "13" } }
-    try there.commit { $0.timeFormat = "24" }
-    try here.commit { $0.visits += 1 }
+    #expect(throws: UnknownTimeFormat.self) { try there.update { $0.timeFormat = "13" } }
+    try there.update { $0.timeFormat = "24" }
+    try here.update { $0.visits += 1 }
     _ = await b.store.sync()
     _ = await a.store.sync()
     _ = await b.store.sync()
@@ -47,9 +47,9 @@ import Testing
     let a = try world.addDevice(schema: Self.schema, configuration: configuration)
     let b = try world.addDevice(schema: Self.schema, configuration: configuration)
     let (here, there) = (settings(of: a), settings(of: b))
-    try here.commit { $0.timeFormat = "24" }
+    try here.update { $0.timeFormat = "24" }
     _ = await a.store.sync()
-    try there.commit { $0.languageLocale = "ar" }
+    try there.update { $0.languageLocale = "ar" }
     _ = await b.store.sync()
     _ = await a.store.sync()
     for device in [here, there] {
@@ -65,7 +65,7 @@ import Testing
     let settings = SharedSettings<LocaleSettings>(
       in: SettingsContainer(try LocalStore(inMemory: StoreSchema(types: [type]))))
     #expect(settings.current == LocaleSettings())
-    #expect((settings.problem as? SettingsError)?.code == .schemaMismatch)
+    #expect((settings.problem as? BothyError)?.code == .schemaMismatch)
     #expect(settings.problem.map { "\($0)" }?.contains("recordType") == true)
   }
 }

@@ -117,10 +117,10 @@ import Testing
 
   @Test("An error names the field that is missing or of another kind") func decodeErrors() throws {
     let missing = AnyRecord("todo", ["done": .bool(true)])
-    let error = #expect(throws: StoreError.self) { _ = try missing.entity(Todo.self) }
+    let error = #expect(throws: BothyError.self) { _ = try missing.entity(Todo.self) }
     #expect(error?.code == .invalidValue)
     let strange = AnyRecord("journey", ["mode": .text("balloon"), "from": .text("a"), "to": .text("b")])
-    let unknownCase = #expect(throws: StoreError.self) { _ = try strange.entity(Travel.Trip.self) }
+    let unknownCase = #expect(throws: BothyError.self) { _ = try strange.entity(Travel.Trip.self) }
     #expect(unknownCase?.message.contains("balloon isn't a case of Mode") == true)
   }
 

@@ -12,8 +12,8 @@ private enum Home {
   var volume: Double?
   @NotStored var isShown = false
 
-  static func preCommit(old: LocaleSettings, proposed: LocaleSettings) throws {
-    if !["12", "24"].contains(proposed.timeFormat) { throw StoreError(.invalidValue, "12 or 24") }
+  static func willUpdate(from old: LocaleSettings, to proposed: inout LocaleSettings) throws {
+    if !["12", "24"].contains(proposed.timeFormat) { throw BothyError(.invalidValue, "12 or 24") }
   }
 }
 
@@ -28,14 +28,14 @@ struct LaterSettings {
   @Test("One line makes a group that is read, changed and observed by name") func hosted() async throws {
     #expect(LocaleSettings.current.languageLocale == "en" && LocaleSettings.current.volume == nil)
     let changes = LocaleSettings.changes
-    try LocaleSettings.commit {
+    try LocaleSettings.update {
       $0.languageLocale = "ar"
       $0.mood = .busy
       $0.volume = 0.5
       $0.isShown = true
     }
     #expect(LocaleSettings.current.mood == .busy)
-    #expect(throws: StoreError.self) { try LocaleSettings.commit { $0.timeFormat = "13" } }
+    #expect(throws: BothyError.self) { try LocaleSettings.update { $0.timeFormat = "13" } }
     #expect(LocaleSettings.fields.map(\.name) == ["languageLocale", "format", "mood", "volume"])
     let stored = try LocaleSettings.settings.load()
     #expect(stored.languageLocale == "ar" && stored.volume == 0.5 && !stored.isShown)

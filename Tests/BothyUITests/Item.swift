@@ -18,7 +18,7 @@ struct Item: Entity, Equatable {
     size.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     name = try String(fromField: &fields)
     size = try Int(fromField: &fields)

@@ -27,7 +27,7 @@ struct LiveModelTests {
     let model = LiveModel<[AnyRecord]>()
     model.show(AnyQuery("Nothing"), of: store)
     try await until { model.error != nil }
-    #expect((model.error as? StoreError)?.code == .unknownType && !model.isLoading)
+    #expect((model.error as? BothyError)?.code == .unknownType && !model.isLoading)
   }
 
   @Test("A model that shows an equal request reads nothing again")

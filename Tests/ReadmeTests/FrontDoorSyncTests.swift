@@ -69,7 +69,7 @@ struct FrontDoorSyncTests {
   @Test("Without a server a result is an error, and the write stays pending") func offline() async throws {
     otherRemote.isOffline = true
     let receipt = try await other.save(Todo(id: "1", title: "Wax"))
-    let error = await #expect(throws: SyncError.self) { try await receipt.result(within: .seconds(1)) }
+    let error = await #expect(throws: BothyError.self) { try await receipt.result(within: .seconds(1)) }
     #expect(error?.code == .unreachable)
     #expect(try await other.outbox.state(of: RecordID(Todo.self, id: "1")) == .pending(.insert))
     otherRemote.isOffline = false
@@ -139,8 +139,8 @@ struct FrontDoorSyncTests {
     try await store.save(Todo(id: "1", title: "a"), in: "trips/oslo")
     try await store.save(Todo(id: "2", title: "b"), in: "trips/rome")
     await store.sync()
-    try await store.sharing.share(Todo(id: "1", title: ""), with: .principals("ann", "ben"))
-    #expect(try await store.sharing.audience(of: Todo(id: "1", title: "")).principals == ["ann", "ben"])
+    try await store.sharing.share(Todo(id: "1", title: ""), with: .users("ann", "ben"))
+    #expect(try await store.sharing.audience(of: Todo(id: "1", title: "")).users == ["ann", "ben"])
 
     #expect(store.subscriptions.current == [.everything])
     try await other.subscriptions.set([.container("trips/oslo")])
@@ -161,7 +161,7 @@ struct FrontDoorSyncTests {
     #expect(try await store.maintenance.verify())
     #expect(try await !store.maintenance.syncHistory().isEmpty)
     try await store.update(Todo.self, id: "2") { $0.title = "c" }
-    await #expect(throws: SyncError.self) { try await store.maintenance.reset() }
+    await #expect(throws: BothyError.self) { try await store.maintenance.reset() }
     try await store.maintenance.reset(discardingPending: true)
     #expect(try await store.count(Todo.self) == 0)
   }

@@ -48,7 +48,7 @@ import Testing
     #expect(await here.sync().stop?.name == "unreachable")
     #expect(try await here.fetch(Todo.self, policy: .local).map(\.title) == ["Wax"])
     #expect(FileManager.default.fileExists(atPath: file.path))
-    #expect(throws: StoreError.self) { try SyncedStore(named: "a/b", schema: [Todo.self], remote: .none) }
+    #expect(throws: BothyError.self) { try SyncedStore(named: "a/b", schema: [Todo.self], remote: .none) }
   }
 
   @Test("One record and several are saved, changed and deleted by the same verbs") func verbs() async throws {
@@ -68,10 +68,10 @@ import Testing
     try await store.update(copy)
     #expect(try await store.fetch(Todo.self, id: rope.id)?.priority == 4)
 
-    await #expect(throws: StoreError.self) { try await store.insert(rope) }
+    await #expect(throws: BothyError.self) { try await store.insert(rope) }
     try await store.insert(Todo(id: "new", title: "New"))
-    await #expect(throws: StoreError.self) { try await store.update(Todo(id: "none", title: "None")) }
-    await #expect(throws: StoreError.self) {
+    await #expect(throws: BothyError.self) { try await store.update(Todo(id: "none", title: "None")) }
+    await #expect(throws: BothyError.self) {
       try await store.update(Todo.self, id: "none") { $0.done = true }
     }
 
@@ -88,10 +88,10 @@ import Testing
     store.writePolicy = .remoteThenLocal
     let receipts = try await store.save([Todo(id: "a", title: "A"), Todo(id: "b", title: "B")])
     #expect(receipts.allSatisfy { $0.state == .synced })
-    await #expect(throws: StoreError.self) { try await store.insert(Todo(id: "a", title: "again")) }
+    await #expect(throws: BothyError.self) { try await store.insert(Todo(id: "a", title: "again")) }
     try await store.insert(Todo(id: "c", title: "C"))
     try await store.update(Todo.self, id: "a") { $0.title = "AA" }
-    await #expect(throws: StoreError.self) { try await store.update(Todo(id: "none", title: "None")) }
+    await #expect(throws: BothyError.self) { try await store.update(Todo(id: "none", title: "None")) }
     #expect(try await store.delete(Todo.where { $0.title == "B" }) == 1)
     #expect(try await store.delete([Todo(id: "c", title: "C"), Todo(id: "none", title: "None")]) == 1)
     #expect(try await store.outbox.counts().total == 0)
@@ -217,7 +217,7 @@ import Testing
     let (done, due, none): (Bool?, Date?, String?) = (typed[0]["done"], typed[0]["due"], typed[0]["p"])
     #expect(done == true && due == now && none == nil && typed[0]["other"] == Int?.none)
     for bad in ["DELETE FROM Todo", "SELECT 1; SELECT 2", "SELEC", "SELECT * FROM Nothing"] {
-      await #expect(throws: StoreError.self, "\(bad)") {
+      await #expect(throws: BothyError.self, "\(bad)") {
         try await store.fetch(SQLQuery(SQLText(stringLiteral: bad), reading: Todo.self))
       }
     }

@@ -20,7 +20,7 @@ enum AppSettings {
 func showLocale(reload: () -> Void) async throws {
   // settings: begin
   let language = LocaleSettings.current.languageLocale
-  try LocaleSettings.commit { $0.timeFormat = "24" }
+  try LocaleSettings.update { $0.timeFormat = "24" }
   for await change in LocaleSettings.changes where change.changed(\.timeFormat) { reload() }
   // settings: end
   print(language)
@@ -28,12 +28,12 @@ func showLocale(reload: () -> Void) async throws {
 
 // settings: begin
 extension LocaleSettings {
-  static func preCommit(old: Self, proposed: Self) throws {
+  static func willUpdate(from old: Self, to proposed: inout Self) throws {
     guard ["12", "24"].contains(proposed.timeFormat) else { throw UnknownTimeFormat() }
   }
-  static func postCommit(old: Self, new: Self, in settings: SharedSettings<Self>) throws {
+  static func didUpdate(from old: Self, to new: Self, in settings: SharedSettings<Self>) throws {
     guard old.languageLocale != new.languageLocale else { return }
-    try settings.commit { $0.regionLocale = new.languageLocale }
+    try settings.update { $0.regionLocale = new.languageLocale }
   }
 }
 // settings: end
@@ -64,15 +64,15 @@ struct SettingsGuideTests {
   /// Promises: K-3, K-5, B-36
   @Test("Hooks refuse changes and follow them up") func hooks() throws {
     let settings = SharedSettings<LocaleSettings>(in: .inMemory())
-    #expect(throws: UnknownTimeFormat.self) { try settings.commit { $0.timeFormat = "13" } }
-    try settings.commit { $0.languageLocale = "ar" }
+    #expect(throws: UnknownTimeFormat.self) { try settings.update { $0.timeFormat = "13" } }
+    try settings.update { $0.languageLocale = "ar" }
     #expect(settings.current.regionLocale == "ar" && settings.current.timeFormat == "12")
   }
 
   /// Promises: K-10
   @Test("Steps convert the stored settings of one app version to the next") func steps() throws {
     let store = try LocalStore(inMemory: StoreSchema(types: []))
-    try SharedSettings<LocaleSettings>(in: SettingsContainer(store)).commit {
+    try SharedSettings<LocaleSettings>(in: SettingsContainer(store)).update {
       $0.languageLocale = "de"
       $0.timeFormat = "24"
     }
@@ -88,7 +88,7 @@ struct SettingsGuideTests {
     let store = try SyncedStore(at: path, schema: schema, remote: remote)
     let home = SettingsContainer(store)
     // settings: end
-    try SharedSettings<LocaleSettings>(in: home).commit { $0.timeFormat = "24" }
+    try SharedSettings<LocaleSettings>(in: home).update { $0.timeFormat = "24" }
     #expect(await store.sync().pushed == 1)
     try home.close()
     for end in ["", "-wal", "-shm", "-signals"] { try? FileManager.default.removeItem(atPath: path + end) }

@@ -63,7 +63,7 @@ struct TasteOfSettingsTests {
   @Test("The settings have the values that the README says") func runs() throws {
     #expect(Reading.current.fontSize == 17)
     // README: begin
-    try Reading.commit { $0.fontSize = 19 }  // your `preCommit` may refuse it; other processes hear of it
+    try Reading.update { $0.fontSize = 19 }  // your `willUpdate` may refuse it; other processes hear of it
     print(Reading.current.fontSize)  // a lock and a copy, no I/O
     // README: end
     #expect(Reading.current.fontSize == 19)

@@ -63,7 +63,7 @@ struct TestingYourAppTests {
     ben.remote.cut = .inbound  // what he sends arrives; no answer comes back
     try await HutBook(store: ada.store).book("window", for: "Miss Gray")
     try await HutBook(store: ben.store).book("stove", for: "Mr Hill")
-    #expect(await ben.store.sync().stop?.name == "unreachable")
+    #expect(await ben.store.sync().obstacle == .unreachable)
 
     ada.remote.isOffline = false
     ben.remote.cut = .none

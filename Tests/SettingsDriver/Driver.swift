@@ -37,7 +37,7 @@ struct Driver {
   }
 
   func set(_ key: String, _ value: String) throws {
-    try settings.commit { settings in
+    try settings.update { settings in
       switch key {
       case "languageLocale": settings.languageLocale = value
       case "timeFormat": settings.timeFormat = value
@@ -49,15 +49,15 @@ struct Driver {
   }
 
   func nested() throws {
-    try settings.commit { settings in
+    try settings.update { settings in
       settings.left += 1
-      try self.settings.commit { $0.right += 1 }
+      try self.settings.update { $0.right += 1 }
     }
   }
 
   func pairs(count: Int) throws {
     for _ in 0..<count {
-      let new = try settings.commit { settings in
+      let new = try settings.update { settings in
         settings.left += 1
         settings.right = settings.left
       }
@@ -114,7 +114,7 @@ struct Driver {
     Thread.detachNewThread {
       while let line = readLine() {
         if line == "quit" { break }
-        do { try settings.commit { $0.left += 1 } } catch { say(["error": .string("\(error)")]) }
+        do { try settings.update { $0.left += 1 } } catch { say(["error": .string("\(error)")]) }
       }
       exit(0)
     }

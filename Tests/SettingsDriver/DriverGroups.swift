@@ -18,7 +18,7 @@ struct LocaleSettings: SettingsGroup, Equatable {
 
   init() {}
 
-  init(from fields: inout FieldDecoder) throws(StoreError) {
+  init(from fields: inout FieldDecoder) throws(BothyError) {
     languageLocale = try String(fromField: &fields)
     regionLocale = try String(fromField: &fields)
     timeFormat = try String(fromField: &fields)
@@ -34,7 +34,7 @@ struct LocaleSettings: SettingsGroup, Equatable {
     right.encodeField(to: &fields)
   }
 
-  static func preCommit(old: LocaleSettings, proposed: LocaleSettings) throws {
+  static func willUpdate(from old: LocaleSettings, to proposed: inout LocaleSettings) throws {
     if !["12", "24"].contains(proposed.timeFormat) { throw Refused() }
   }
 
@@ -43,11 +43,11 @@ struct LocaleSettings: SettingsGroup, Equatable {
   }
 
   /// The region follows the language.
-  static func postCommit(
+  static func didUpdate(
     old: LocaleSettings, new: LocaleSettings, in settings: SharedSettings<LocaleSettings>
   ) throws {
     guard old.languageLocale != new.languageLocale else { return }
-    try settings.commit { $0.regionLocale = new.languageLocale }
+    try settings.update { $0.regionLocale = new.languageLocale }
   }
 }
 
@@ -75,7 +75,7 @@ struct LocaleSettings2: SettingsGroup, Equatable {
 
   init() {}
 
-  init(from fields: inout FieldDecoder) throws(StoreError) {
+  init(from fields: inout FieldDecoder) throws(BothyError) {
     language = try String(fromField: &fields)
     hours = try Int(fromField: &fields)
     greeting = try String(fromField: &fields)

@@ -30,11 +30,11 @@ struct SettingsDriver {
       case "first": try await driver.first(count: Int(text(3)) ?? 16)
       case "get": try driver.get(version: Int(text(3)) ?? 1)
       case "set": try driver.set(text(3), text(4))
-      case "touch": try driver.settings.touch()
-      case "nothing": try driver.settings.commit { $0.left += 0 }
+      case "touch": try driver.settings.republish()
+      case "nothing": try driver.settings.update { $0.left += 0 }
       case "nested": try driver.nested()
       case "pairs": try driver.pairs(count: Int(text(3)) ?? 0)
-      case "add": for _ in 0..<(Int(text(3)) ?? 0) { try driver.settings.commit { $0.left += 1 } }
+      case "add": for _ in 0..<(Int(text(3)) ?? 0) { try driver.settings.update { $0.left += 1 } }
       case "read": try await driver.read(seconds: Double(text(3)) ?? 1)
       case "quiet": try driver.quiet(count: Int(text(3)) ?? 0)
       case "watch": await driver.watch()

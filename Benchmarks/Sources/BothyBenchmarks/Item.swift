@@ -84,7 +84,7 @@ extension LocalItem {
     note = item.note
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     name = try String(fromField: &fields)
     count = try Int(fromField: &fields)
@@ -115,7 +115,7 @@ extension IndexedItem {
     note = item.note
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     name = try String(fromField: &fields)
     count = try Int(fromField: &fields)
@@ -146,7 +146,7 @@ extension SyncedItem {
     note = item.note
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     name = try String(fromField: &fields)
     count = try Int(fromField: &fields)
@@ -177,7 +177,7 @@ extension SyncedIndexedItem {
     note = item.note
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     name = try String(fromField: &fields)
     count = try Int(fromField: &fields)

@@ -83,7 +83,7 @@ private struct Spot: SpotEntity {
   var at: Coordinate
 
   init(id: String, at: Coordinate) { (self.id, self.at) = (id, at) }
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.init(id: id, at: try Coordinate(fromField: &fields))
   }
   func encode(to fields: inout FieldEncoder) { at.encodeField(to: &fields) }
@@ -96,7 +96,7 @@ private struct PlainSpot: SpotEntity {
   var at: Coordinate
 
   init(id: String, at: Coordinate) { (self.id, self.at) = (id, at) }
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.init(id: id, at: try Coordinate(fromField: &fields))
   }
   func encode(to fields: inout FieldEncoder) { at.encodeField(to: &fields) }

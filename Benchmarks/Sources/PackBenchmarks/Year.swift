@@ -32,7 +32,7 @@ struct PrayerTime: Entity, Equatable {
     minute.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     city = try String(fromField: &fields)
     day = try String(fromField: &fields)

@@ -17,7 +17,7 @@ struct ReadGroup: SettingsGroup {
 
   init() {}
 
-  init(from fields: inout FieldDecoder) throws(StoreError) {
+  init(from fields: inout FieldDecoder) throws(BothyError) {
     languageLocale = try String(fromField: &fields)
     regionLocale = try String(fromField: &fields)
     timeFormat = try String(fromField: &fields)

@@ -17,7 +17,7 @@ struct ReadRun {
     let committing = Task.detached {
       var count = 0
       while !end.isOver.load(ordering: .relaxed) {
-        try settings.commit { $0.visits += 1 }
+        try settings.update { $0.visits += 1 }
         count += 1
       }
       return count

@@ -24,11 +24,11 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
 
   /// Reads the configuration of a property list file.
   ///
-  /// - Throws: the error from reading the file, or `CacheError.invalidConfiguration` if it isn't a dictionary.
+  /// - Throws: the error from reading the file, or `BothyError.invalidConfiguration` if it isn't a dictionary.
   public init(contentsOf file: URL) throws {
     let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
     guard let dictionary = list as? [String: Any] else {
-      throw CacheError(
+      throw BothyError(
         .invalidConfiguration, "\(file.lastPathComponent) isn't a property list with a dictionary.")
     }
     self.init(propertyList: dictionary)

@@ -84,7 +84,7 @@ public enum StaleReason: Sendable, Hashable {
   /// The network is suspended, or the cache has none.
   case noNetwork
   /// The request failed or its response wasn't usable.
-  case refreshFailed(CacheError)
+  case refreshFailed(BothyError)
 }
 
 /// The outcome of storing a resource.

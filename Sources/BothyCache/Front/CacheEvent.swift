@@ -9,7 +9,7 @@ public enum CacheEvent: Sendable, Hashable {
   /// The server said that the resource does not exist.
   case absent(ResourceKey, status: Int)
   /// The request failed or its response isn't usable. The stored entry does not change.
-  case failed(ResourceKey, CacheError)
+  case failed(ResourceKey, BothyError)
   /// All readers of the request have left.
   case cancelled(ResourceKey)
   /// Bytes were returned to the readers, but not stored.

@@ -6,7 +6,7 @@ package enum ReadPlan: Equatable, Sendable {
   case serveAndRefresh
   /// Request the resource from the server.
   case ask(isConditional: Bool, mayFallBack: Bool)
-  case fail(CacheError.Code)
+  case fail(BothyError.Code)
 
   /// Decides on the steps of a read.
   /// - Parameters:

@@ -23,13 +23,13 @@ public struct Resource<Value: Sendable>: Sendable {
   ///     exactly this it is stale. `nil` uses the source's rule.
   ///   - version: the version of the format. Raise it when `decode` reads the same bytes differently.
   ///   - decode: reads the bytes, on a task of the cache's.
-  /// - Throws: `CacheError.invalidConfiguration` for a negative interval.
+  /// - Throws: `BothyError.invalidConfiguration` for a negative interval.
   public init(
     _ key: ResourceKey, in cache: ResourceCache, expirationInterval: Duration? = nil, version: Int = 0,
     decode: @escaping @Sendable (Data) throws -> Value
-  ) throws(CacheError) {
+  ) throws(BothyError) {
     if let expirationInterval, expirationInterval < .zero {
-      throw CacheError(
+      throw BothyError(
         .invalidConfiguration,
         "\(key): an expiration interval is not negative. Leave it out to follow the server.")
     }
@@ -41,11 +41,11 @@ public struct Resource<Value: Sendable>: Sendable {
 
   /// Returns the value from the first place that the policy allows. See `ResourceCache.value`.
   ///
-  /// - Throws: `CacheError.absent` if the server has said that the resource does not exist. `undecodable` if its bytes
+  /// - Throws: `BothyError.absent` if the server has said that the resource does not exist. `undecodable` if its bytes
   ///   do not decode. Any error of a read.
   public func value(
     policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal
-  ) async throws(CacheError) -> ResourceValue<Value> {
+  ) async throws(BothyError) -> ResourceValue<Value> {
     try await decoded(try await cache.value(key, options(policy, priority)))
   }
 
@@ -54,7 +54,7 @@ public struct Resource<Value: Sendable>: Sendable {
   /// All simultaneous calls share one request.
   /// - Throws: the failure of the request. The stored value and its time are unchanged, and the next call tries again.
   @discardableResult
-  public func updateIfNeeded(priority: LoadPriority = .normal) async throws(CacheError) -> ResourceUpdate {
+  public func updateIfNeeded(priority: LoadPriority = .normal) async throws(BothyError) -> ResourceUpdate {
     let demand = try cache.demand(key, options(.remote, priority))
     // If the disk fails here, the request's own look-up reads it again.
     if let found = try? await cache.lookUp(demand), found.use.isFresh { return .notNeeded }
@@ -119,9 +119,9 @@ public struct Resource<Value: Sendable>: Sendable {
     return options
   }
 
-  private func decoded(_ resource: CachedResource) async throws(CacheError) -> ResourceValue<Value> {
+  private func decoded(_ resource: CachedResource) async throws(BothyError) -> ResourceValue<Value> {
     if resource.isAbsent {
-      throw CacheError(
+      throw BothyError(
         .absent, "The server says that \(key) does not exist.", status: resource.metadata.status)
     }
     do {
@@ -129,9 +129,9 @@ public struct Resource<Value: Sendable>: Sendable {
         return ResourceValue(value: value, resource: resource)
       }
     } catch {
-      throw CacheError(.undecodable, "\(key) does not decode to \(Value.self): \(error)")
+      throw BothyError(.undecodable, "\(key) does not decode to \(Value.self): \(error)")
     }
-    throw CacheError(.undecodable, "\(key) is not a \(Value.self).")
+    throw BothyError(.undecodable, "\(key) is not a \(Value.self).")
   }
 }
 
@@ -139,7 +139,7 @@ extension Resource where Value: Decodable {
   /// Describes a download of JSON.
   public init(
     _ key: ResourceKey, in cache: ResourceCache, expirationInterval: Duration? = nil, version: Int = 0
-  ) throws(CacheError) {
+  ) throws(BothyError) {
     try self.init(key, in: cache, expirationInterval: expirationInterval, version: version) { bytes in
       try JSONDecoder().decode(Value.self, from: bytes)
     }

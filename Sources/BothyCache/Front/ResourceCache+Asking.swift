@@ -13,22 +13,22 @@ extension ResourceCache {
   /// The end of a request, for all its readers.
   enum FetchOutcome: Sendable {
     case resource(CachedResource, isNew: Bool)
-    case failed(CacheError)
+    case failed(BothyError)
   }
 
   /// Returns the server's response for a resource.
   ///
   /// - Throws: `.cancelled` if the calling task is cancelled. Other readers of the request still receive its response.
-  func ask(_ demand: Demand) async throws(CacheError) -> CachedResource {
+  func ask(_ demand: Demand) async throws(BothyError) -> CachedResource {
     switch try await askOutcome(demand) {
     case .resource(let resource, _): return resource
     case .failed(let error): throw error
     }
   }
 
-  func askOutcome(_ demand: Demand) async throws(CacheError) -> FetchOutcome {
+  func askOutcome(_ demand: Demand) async throws(BothyError) -> FetchOutcome {
     guard let fetcher else {
-      throw CacheError(.offline, "The cache has no network to load \(demand.key) from.")
+      throw BothyError(.offline, "The cache has no network to load \(demand.key) from.")
     }
     let key = demand.key
     board.count(key.source) { $0.coalesced += 1 }
@@ -43,7 +43,7 @@ extension ResourceCache {
         try await self.load(demand, fetcher, flight)
       }
     } catch {
-      throw CacheError(error, key)
+      throw BothyError(error, key)
     }
     guard let typed = demand.options.typed, case .resource(let resource, _) = outcome, !resource.isAbsent
     else { return outcome }
@@ -56,8 +56,8 @@ extension ResourceCache {
 
   private static func undecodable(
     _ key: ResourceKey, _ typed: TypedDemand, _ error: any Error, status: Int
-  ) -> CacheError {
-    CacheError(.undecodable, "\(key) does not decode to \(typed.type): \(error)", status: status)
+  ) -> BothyError {
+    BothyError(.undecodable, "\(key) does not decode to \(typed.type): \(error)", status: status)
   }
 
   /// Loads the resource for one in-flight request.
@@ -76,13 +76,13 @@ extension ResourceCache {
       if error.reason == .cancelled {
         hub.send(.cancelled(key))
       } else {
-        noteFailure(key, CacheError(error, key))
+        noteFailure(key, BothyError(error, key))
       }
       throw error
     }
   }
 
-  private func noteFailure(_ key: ResourceKey, _ error: CacheError) {
+  private func noteFailure(_ key: ResourceKey, _ error: BothyError) {
     board.count(key.source) { $0.failed += 1 }
     hub.send(.failed(key, error))
   }
@@ -110,7 +110,7 @@ extension ResourceCache {
         } ?? false
       let (objection, isPinned) = await objection(to: fetched, current, demand)
       if objection == nil || objection == .gone, let failure = refusal(of: answer, current, demand) {
-        return .failed(CacheError(failure, demand.key))
+        return .failed(BothyError(failure, demand.key))
       }
       let judgement = AnswerJudgement(
         of: answer, stored: current?.entry.metadata, rule: demand.rule, expectation: demand.source.content,
@@ -214,15 +214,15 @@ extension ResourceCache {
       // again.
       if dropsStored { try? await dropStored([key]) }
       return handOut(key, CacheEntry(metadata: metadata, body: answer.body), .forbidden(reason))
-    case .fail(let failure): return .failed(CacheError(failure, key))
+    case .fail(let failure): return .failed(BothyError(failure, key))
     }
   }
 
   /// Returns the first of the types that new bytes decode to, or `nil` if all readers read the bytes alone.
   private func reading(
     _ stored: StoredEntry, _ key: ResourceKey, as types: [TypedDemand]
-  ) throws(CacheError) -> TypedDemand? {
-    var failure: CacheError?
+  ) throws(BothyError) -> TypedDemand? {
+    var failure: BothyError?
     for typed in types {
       do {
         _ = try decodedValue(of: stored, key, typed)
@@ -313,14 +313,14 @@ extension ResourceCache {
     }
   }
 
-  private static func phantom(_ key: ResourceKey) -> CacheError {
-    CacheError(
+  private static func phantom(_ key: ResourceKey) -> BothyError {
+    BothyError(
       .refused, "The server says that \(key) has not changed, though it was asked without a condition.",
       status: 304)
   }
 }
 
-extension CacheError {
+extension BothyError {
   /// Translates a failure to load for readers.
   init(_ failure: LoadFailure, _ key: ResourceKey) {
     let message = "\(key): \(failure.description)"

@@ -42,9 +42,9 @@ extension ResourceCache {
     }
   }
 
-  func demand(_ key: ResourceKey, _ options: ReadOptions) throws(CacheError) -> Demand {
+  func demand(_ key: ResourceKey, _ options: ReadOptions) throws(BothyError) -> Demand {
     guard let box = registry[key.source] else {
-      throw CacheError(
+      throw BothyError(
         .unknownSource, "No source \"\(key.source)\" is registered. Register it before reading \(key).")
     }
     return Demand(key: key, box: box, options: options)

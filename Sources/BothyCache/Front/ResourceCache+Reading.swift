@@ -8,15 +8,15 @@ extension ResourceCache {
   /// cache's. Otherwise the cache sends one request, which all simultaneous readers of the resource share.
   ///
   /// - Returns: exactly one result. It may say that the resource does not exist (`isAbsent`), and says if it is fresh.
-  /// - Throws: `CacheError`. A failure isn't stored, and the next read tries again.
+  /// - Throws: `BothyError`. A failure isn't stored, and the next read tries again.
   public func value(
     _ key: ResourceKey, policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal
-  ) async throws(CacheError) -> CachedResource {
+  ) async throws(BothyError) -> CachedResource {
     try await value(key, ReadOptions(policy: policy, priority: priority))
   }
 
   /// Returns the resource, with all options of one read.
-  public func value(_ key: ResourceKey, _ options: ReadOptions) async throws(CacheError) -> CachedResource {
+  public func value(_ key: ResourceKey, _ options: ReadOptions) async throws(BothyError) -> CachedResource {
     try await read(try demand(key, options)).resource
   }
 
@@ -58,12 +58,12 @@ extension ResourceCache {
   /// A result, and the refresh that runs in the background.
   struct Reading: Sendable {
     var resource: CachedResource
-    var refresh: Task<Result<CachedResource, CacheError>, Never>?
+    var refresh: Task<Result<CachedResource, BothyError>, Never>?
   }
 
-  func read(_ demand: Demand) async throws(CacheError) -> Reading {
+  func read(_ demand: Demand) async throws(BothyError) -> Reading {
     let (isClosed, isSuspended) = state.withLock { ($0.isClosed, $0.isSuspended) }
-    if isClosed { throw CacheError(.closed, "The cache is closed. Open it again to read \(demand.key).") }
+    if isClosed { throw BothyError(.closed, "The cache is closed. Open it again to read \(demand.key).") }
     let policy = demand.options.policy
     var found: Found?
     var failure: (any Error)?
@@ -95,7 +95,7 @@ extension ResourceCache {
       demand.isConditional = isConditional
       demand.isKnownMissing = !ignoresStored && found == nil && failure == nil
       demand.hasFallback = mayFallBack && found != nil
-      do throws(CacheError) {
+      do throws(BothyError) {
         return Reading(resource: try await ask(demand))
       } catch {
         guard mayFallBack, let found, error.code != .cancelled else { throw error }
@@ -114,13 +114,13 @@ extension ResourceCache {
     return found.resource(key, reason)
   }
 
-  private func nothing(_ key: ResourceKey, _ code: CacheError.Code, _ failure: (any Error)?) -> CacheError {
+  private func nothing(_ key: ResourceKey, _ code: BothyError.Code, _ failure: (any Error)?) -> BothyError {
     if let failure {
-      return CacheError(.storage, "The cache's disk failed while it looked for \(key): \(failure)")
+      return BothyError(.storage, "The cache's disk failed while it looked for \(key): \(failure)")
     }
-    if code == .notCached { return CacheError(code, "\(key) is not in the cache.") }
+    if code == .notCached { return BothyError(code, "\(key) is not in the cache.") }
     let why = isNetworkSuspended ? "The cache's network is suspended" : "The cache has no network"
-    return CacheError(code, "\(why), and nothing that may be used is stored of \(key).")
+    return BothyError(code, "\(why), and nothing that may be used is stored of \(key).")
   }
 
   /// The timeouts of the source that a refresh without waiting readers may take, including queues and slow bodies.
@@ -128,7 +128,7 @@ extension ResourceCache {
 
   /// Requests the resource in a task of its own. Unless the policy is `localThenRemote`, it has low priority and a
   /// deadline.
-  private func refresh(_ demand: Demand) -> Task<Result<CachedResource, CacheError>, Never> {
+  private func refresh(_ demand: Demand) -> Task<Result<CachedResource, BothyError>, Never> {
     var demand = demand
     demand.isConditional = true
     demand.hasFallback = true
@@ -155,23 +155,23 @@ extension ResourceCache {
     return task
   }
 
-  private func ask(_ demand: Demand, within limit: Duration?) async -> Result<CachedResource, CacheError> {
-    await withTaskGroup(of: Result<CachedResource, CacheError>.self) { group in
+  private func ask(_ demand: Demand, within limit: Duration?) async -> Result<CachedResource, BothyError> {
+    await withTaskGroup(of: Result<CachedResource, BothyError>.self) { group in
       group.addTask {
-        do throws(CacheError) { return .success(try await self.ask(demand)) } catch { return .failure(error) }
+        do throws(BothyError) { return .success(try await self.ask(demand)) } catch { return .failure(error) }
       }
       if let limit {
         group.addTask { [clock] in
           // The sleep is cancelled when the response arrives.
           try? await clock.sleep(limit)
           return .failure(
-            CacheError(.timedOut, "\(demand.key): the refresh took longer than \(limit), and was called off.")
+            BothyError(.timedOut, "\(demand.key): the refresh took longer than \(limit), and was called off.")
           )
         }
       }
       let first = await group.next()
       group.cancelAll()
-      return first ?? .failure(CacheError(.cancelled, "\(demand.key) was not asked for."))
+      return first ?? .failure(BothyError(.cancelled, "\(demand.key) was not asked for."))
     }
   }
 }

@@ -9,15 +9,15 @@ extension ResourceCache {
   /// `Location` and `Content-Location` of the response that are on the same server (RFC 9111 §4.4).
   public func send(
     _ method: HTTPRequest.Method, to key: ResourceKey, fields: HTTPFields = [:], body: Data = Data()
-  ) async throws(CacheError) -> ResourceReply {
+  ) async throws(BothyError) -> ResourceReply {
     let demand = try demand(key, ReadOptions(fields: fields))
-    guard let fetcher else { throw CacheError(.offline, "The cache has no network to send to \(key).") }
+    guard let fetcher else { throw BothyError(.offline, "The cache has no network to send to \(key).") }
     var order = demand.order(demand.requestFields)
     order.method = method
     order.body = body
     let answer: FetchedAnswer
     do throws(LoadFailure) { answer = try await fetcher.fetch(order, for: Flight(.urgent)) } catch {
-      throw CacheError(error, key)
+      throw BothyError(error, key)
     }
     let targets = Invalidation.targets(
       method: method, url: demand.source.publicURL(for: key), status: answer.status, fields: answer.fields)
@@ -28,7 +28,7 @@ extension ResourceCache {
         for target in targets { if let other = try? source.key(url: target) { keys.insert(other) } }
       }
       do { try await remove(Array(keys)) } catch {
-        throw CacheError(
+        throw BothyError(
           .storage, "The server took the request, but the cache could not let go of \(key): \(error)")
       }
     }

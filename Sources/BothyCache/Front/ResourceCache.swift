@@ -57,7 +57,7 @@ public final class ResourceCache: Sendable {
   ///   - downloads: a folder for the beginnings of large downloads, so that even a killed process resumes them. `nil`
   ///     uses the one in the disk's folder, if it has one.
   ///   - clock: the clock of the cache. Tests pass their own.
-  /// - Throws: `CacheError.sourceConflict`. `StoreError` if the store on disk can't be opened.
+  /// - Throws: `BothyError.sourceConflict`. `BothyError` if the store on disk can't be opened.
   public init(
     sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskTier? = nil,
     bundled: [any BlobReader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,
@@ -94,8 +94,8 @@ public final class ResourceCache: Sendable {
 
   /// Registers a source. A registered source gets the new rule, limits, headers and names at once.
   ///
-  /// - Throws: `CacheError.sourceConflict` if another source has its id.
-  public func register(_ source: ResourceSource) throws(CacheError) { try registry.register(source) }
+  /// - Throws: `BothyError.sourceConflict` if another source has its id.
+  public func register(_ source: ResourceSource) throws(BothyError) { try registry.register(source) }
 
   /// Forgets a source. Its stored entries stay until they are removed.
   public func unregister(_ id: SourceID) { registry.remove(id) }

@@ -1,7 +1,7 @@
 /// The stored and the new version of one resource: the result of `ResourceCache.values`.
 public struct ResourceReadings: AsyncSequence, Sendable {
   public typealias Element = CachedResource
-  public typealias Failure = CacheError
+  public typealias Failure = BothyError
 
   let cache: ResourceCache
   let key: ResourceKey
@@ -10,18 +10,18 @@ public struct ResourceReadings: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> Iterator { Iterator(readings: self) }
 
   public struct Iterator: AsyncIteratorProtocol {
-    private enum Step { case first, second(Task<Result<CachedResource, CacheError>, Never>), end }
+    private enum Step { case first, second(Task<Result<CachedResource, BothyError>, Never>), end }
 
     private let readings: ResourceReadings
     private var step = Step.first
 
     init(readings: ResourceReadings) { self.readings = readings }
 
-    public mutating func next() async throws(CacheError) -> CachedResource? {
+    public mutating func next() async throws(BothyError) -> CachedResource? {
       try await next(isolation: nil)
     }
 
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws(CacheError)
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(BothyError)
       -> CachedResource?
     {
       switch step {
@@ -79,7 +79,7 @@ public struct ResourceStates: AsyncSequence, Sendable {
         if cache.peek(key) == nil { return .loading }
       }
       if isOver { return nil }
-      do throws(CacheError) {
+      do throws(BothyError) {
         guard let resource = try await readings.next(isolation: actor) else { return nil }
         last = resource
         return resource.isAbsent ? .absent : .loaded(resource)

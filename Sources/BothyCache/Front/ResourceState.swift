@@ -9,7 +9,7 @@ public enum ResourceState: Sendable {
   /// The cache has no entry, and the network is suspended.
   case suspended
   /// The cache has no entry, and the request failed. The error says why.
-  case failed(CacheError)
+  case failed(BothyError)
 
   /// The resource to show, or `nil`.
   public var resource: CachedResource? {

@@ -11,8 +11,8 @@ public struct AddressTemplate: Sendable, Hashable {
   private let highResolution: Bool
 
   /// Parses a template.
-  /// - Throws: `CacheError.invalidSource` for an unknown or unclosed placeholder.
-  public init(_ text: String, highResolution: Bool = false) throws(CacheError) {
+  /// - Throws: `BothyError.invalidSource` for an unknown or unclosed placeholder.
+  public init(_ text: String, highResolution: Bool = false) throws(BothyError) {
     self.text = text
     self.highResolution = highResolution
     var parts: [Part] = []
@@ -20,11 +20,11 @@ public struct AddressTemplate: Sendable, Hashable {
     while let open = rest.firstIndex(of: "{") {
       if open > rest.startIndex { parts.append(.text(String(rest[..<open]))) }
       guard let close = rest[open...].firstIndex(of: "}") else {
-        throw CacheError(.invalidSource, "\"\(text)\": a { is not closed.")
+        throw BothyError(.invalidSource, "\"\(text)\": a { is not closed.")
       }
       let name = rest[rest.index(after: open)..<close]
       guard let part = Self.part(name) else {
-        throw CacheError(
+        throw BothyError(
           .invalidSource, "\"\(text)\": {\(name)} is unknown. There are {z} {x} {y} {-y} {q} {s} {r}.")
       }
       parts.append(part)
@@ -36,7 +36,7 @@ public struct AddressTemplate: Sendable, Hashable {
       parts.contains(.quadkey)
       || parts.contains(.zoom) && parts.contains(.x) && (parts.contains(.y) || parts.contains(.southY))
     if namesTile, !isWhole {
-      throw CacheError(
+      throw BothyError(
         .invalidSource, "\"\(text)\" does not tell tiles apart: it needs {z}, {x} and {y}, or {q}.")
     }
   }

@@ -4,7 +4,7 @@ extension ResourceSource {
   ///
   /// Percent-encoding gets one form, and dot segments and a fragment are removed. Ignored and secret query items are
   /// left out.
-  public func key(path: String) throws(CacheError) -> ResourceKey {
+  public func key(path: String) throws(BothyError) -> ResourceKey {
     if case .anywhere = address { return try key(url: path) }
     let (path, query) = CanonicalPath.split(path)
     return ResourceKey(id, path: canonical(CanonicalPath.path(path), query))
@@ -12,10 +12,10 @@ extension ResourceSource {
 
   /// Returns the key of a whole address, which must be below the source's own.
   ///
-  /// - Throws: `CacheError.invalidKey` if the text isn't an address or belongs to another server.
-  public func key(url: String) throws(CacheError) -> ResourceKey {
+  /// - Throws: `BothyError.invalidKey` if the text isn't an address or belongs to another server.
+  public func key(url: String) throws(BothyError) -> ResourceKey {
     guard let given = AbsoluteAddress(url) else {
-      throw CacheError(.invalidKey, "\"\(url.prefix(200))\" isn't an address of a web server.")
+      throw BothyError(.invalidKey, "\"\(url.prefix(200))\" isn't an address of a web server.")
     }
     let path = given.path.dropFirst()
     switch address {
@@ -31,23 +31,23 @@ extension ResourceSource {
         guard given.path.hasPrefix(folder) || given.path == base.path else { continue }
         return ResourceKey(id, path: canonical(String(given.path.dropFirst(folder.count)), given.query))
       }
-      throw CacheError(.invalidKey, "\(given.text.prefix(200)) is not below the address of source \(id).")
+      throw BothyError(.invalidKey, "\(given.text.prefix(200)) is not below the address of source \(id).")
     case .tiles, .custom:
-      throw CacheError(.invalidKey, "Source \(id) has tiles; ask for them by zoom, x and y.")
+      throw BothyError(.invalidKey, "Source \(id) has tiles; ask for them by zoom, x and y.")
     }
   }
 
   /// Returns the key of a tile. Columns wrap around the world, so x is taken modulo 2^zoom.
   ///
-  /// - Throws: `CacheError.zoomOutOfRange` outside the source's zooms. `CacheError.invalidKey` for a row that isn't on
+  /// - Throws: `BothyError.zoomOutOfRange` outside the source's zooms. `BothyError.invalidKey` for a row that isn't on
   ///   the map.
-  public func key(zoom: Int, x: Int, y: Int) throws(CacheError) -> ResourceKey {
+  public func key(zoom: Int, x: Int, y: Int) throws(BothyError) -> ResourceKey {
     guard zooms.contains(zoom) else {
-      throw CacheError(.zoomOutOfRange, "Source \(id) has the zooms \(zooms), not \(zoom).")
+      throw BothyError(.zoomOutOfRange, "Source \(id) has the zooms \(zooms), not \(zoom).")
     }
     let edge = 1 << zoom
     guard (0..<edge).contains(y) else {
-      throw CacheError(
+      throw BothyError(
         .invalidKey, "Row \(y) is not on the map: at zoom \(zoom) rows go from 0 to \(edge - 1).")
     }
     let remainder = x % edge

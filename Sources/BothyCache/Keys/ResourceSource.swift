@@ -50,7 +50,7 @@ public struct ResourceSource: Sendable, Identifiable {
   ///     `{-y}` (counted from the south) or `{q}` (the quadkey) can replace the row or the coordinates. A template
   ///     without placeholders is a base, below which paths are read.
   ///   - userAgent: the identification of the app that map servers require. It replaces the one in `headers`.
-  /// - Throws: `CacheError.invalidSource` with the reason.
+  /// - Throws: `BothyError.invalidSource` with the reason.
   public init(
     _ id: SourceID, template: String, hosts: [String] = [], highResolution: Bool = false,
     freshness: FreshnessRule = .http, headers: HTTPFields = [:], userAgent: String? = nil,
@@ -58,7 +58,7 @@ public struct ResourceSource: Sendable, Identifiable {
     ignoredQueryItems: Set<String> = [],
     secrets: [String: String] = [:], zooms: ClosedRange<Int> = 0...22, names: SourceNames = SourceNames(),
     allowsBulkDownload: Bool = false
-  ) throws(CacheError) {
+  ) throws(BothyError) {
     try self.init(
       id, address: .init(template: template, highResolution: highResolution), hosts: hosts,
       freshness: freshness,
@@ -73,15 +73,15 @@ public struct ResourceSource: Sendable, Identifiable {
     headers: HTTPFields = [:], userAgent: String? = nil, limits: SourceLimits = SourceLimits(),
     content: ContentExpectation? = nil, ignoredQueryItems: Set<String> = [], secrets: [String: String] = [:],
     zooms: ClosedRange<Int> = 0...22, names: SourceNames = SourceNames(), allowsBulkDownload: Bool = false
-  ) throws(CacheError) {
+  ) throws(BothyError) {
     guard !id.name.isEmpty, id.name.unicodeScalars.allSatisfy({ $0.value >= 32 && $0.value != 127 }) else {
-      throw CacheError(.invalidSource, "A source needs an id of visible characters. Choose one and keep it.")
+      throw BothyError(.invalidSource, "A source needs an id of visible characters. Choose one and keep it.")
     }
     guard zooms.lowerBound >= 0, zooms.upperBound <= 29 else {
-      throw CacheError(.invalidSource, "Source \(id): zooms go from 0 to 29, not \(zooms).")
+      throw BothyError(.invalidSource, "Source \(id): zooms go from 0 to 29, not \(zooms).")
     }
     if address.needsHosts, hosts.isEmpty {
-      throw CacheError(
+      throw BothyError(
         .invalidSource, "Source \(id): the address has {s}. Give its values in `hosts`.")
     }
     self.id = id

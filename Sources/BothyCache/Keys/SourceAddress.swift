@@ -10,11 +10,11 @@ public enum SourceAddress: Sendable, Hashable {
   case custom(AddressRule)
 
   /// Creates a template if the text has a placeholder for a tile, else a base.
-  public init(template: String, highResolution: Bool = false) throws(CacheError) {
+  public init(template: String, highResolution: Bool = false) throws(BothyError) {
     let parsed = try AddressTemplate(template, highResolution: highResolution)
     let address = template.replacing("{s}", with: "s")
     guard AbsoluteAddress(address) != nil else {
-      throw CacheError(.invalidSource, "\"\(template)\" isn't an address: begin with https:// and a host.")
+      throw BothyError(.invalidSource, "\"\(template)\" isn't an address: begin with https:// and a host.")
     }
     self = parsed.namesTile ? .tiles(parsed) : .base(template)
   }

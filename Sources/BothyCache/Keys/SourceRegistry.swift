@@ -13,8 +13,8 @@ package final class SourceRegistry: Sendable {
 
   /// Adds the source. A known source gets the new rule, limits, headers and names.
   ///
-  /// - Throws: `CacheError.sourceConflict` if a source with different keys has the id.
-  package func register(_ source: ResourceSource) throws(CacheError) {
+  /// - Throws: `BothyError.sourceConflict` if a source with different keys has the id.
+  package func register(_ source: ResourceSource) throws(BothyError) {
     let isFree = state.withLock { state in
       let index = source.id.index
       while state.sources.count <= index { state.sources.append(nil) }
@@ -23,7 +23,7 @@ package final class SourceRegistry: Sendable {
       return true
     }
     guard isFree else {
-      throw CacheError(
+      throw BothyError(
         .sourceConflict,
         "Another source has the id \"\(source.id)\" already. Give this one an id of its own, or remove the other first."
       )

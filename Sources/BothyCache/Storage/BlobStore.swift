@@ -3,7 +3,7 @@
 /// Every method blocks, may be called from any thread and is meant for the cache's own threads. After a crash each
 /// entry is whole, as it was before the call or after it. A call with many entries may be interrupted between two of
 /// them. Several processes may use one directory. Keys with different variants have separate entries, but are pinned
-/// together. Errors are `StoreError`s of BothyStore.
+/// together. Errors are `BothyError`s of BothyStore.
 public protocol BlobStore: BlobReader {
   /// Writes entries, replacing those of equal keys. Evicts entries first if the limits require it.
   ///

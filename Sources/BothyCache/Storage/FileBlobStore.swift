@@ -12,7 +12,7 @@ public final class FileBlobStore: BlobStore {
   /// Opens the store in `folder`. Creates the folder if needed. The store must be its only user.
   ///
   /// The cost does not depend on the number of entries, unless the limits are lower than before or the index is lost.
-  /// Throws `StoreError`.
+  /// Throws `BothyError`.
   public init(folder: String, options: BlobStoreOptions = BlobStoreOptions()) throws {
     try PrivateFolder.make(folder + "/tiledb")
     try CacheFolder.mark(folder)

@@ -13,7 +13,7 @@ public final class SQLiteBlobStore: BlobStore {
 
   /// Opens or creates the database at `path`. Creates the folder if needed.
   ///
-  /// The cost does not depend on the number of entries, unless the limits are lower than before. Throws `StoreError`.
+  /// The cost does not depend on the number of entries, unless the limits are lower than before. Throws `BothyError`.
   public convenience init(path: String, options: BlobStoreOptions = BlobStoreOptions()) throws {
     try self.init(path: path, options: options, pageSize: 8192)
   }

@@ -56,9 +56,9 @@ extension TileArchive {
     return report
   }
 
-  func unpacked(_ data: Data, _ tile: Tile) throws(GeoError) -> Data {
+  func unpacked(_ data: Data, _ tile: Tile) throws(BothyError) -> Data {
     do { return try Gzip.unpack(data, limit: 64 << 20) } catch {
-      throw GeoError(
+      throw BothyError(
         .damagedArchive, "The tile \(tile) can't be unpacked. Get the archive again.", underlying: error)
     }
   }

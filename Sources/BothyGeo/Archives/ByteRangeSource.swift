@@ -6,7 +6,7 @@ import HTTPTypes
 public protocol ByteRangeSource: Sendable {
   /// Returns the bytes of a range, or fewer if the file ends before.
   ///
-  /// `expecting` is the validator of earlier parts. Throws `GeoError` `.changedArchive` if the file was replaced since.
+  /// `expecting` is the validator of earlier parts. Throws `BothyError` `.changedArchive` if the file was replaced since.
   func bytes(_ range: Range<UInt64>, expecting validator: String?) async throws -> ByteRange
 }
 
@@ -28,18 +28,18 @@ public struct ByteRange: Sendable, Hashable {
 public struct FileRangeSource: ByteRangeSource {
   private let path: String
 
-  /// Opens a file. Throws `GeoError` `.unavailable` if the file doesn't exist.
-  public init(path: String) throws(GeoError) {
+  /// Opens a file. Throws `BothyError` `.unavailable` if the file doesn't exist.
+  public init(path: String) throws(BothyError) {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
-      throw GeoError(.unavailable, "The file \(path) does not exist. Check the path.")
+      throw BothyError(.unavailable, "The file \(path) does not exist. Check the path.")
     }
     self.path = path
   }
 
   public func bytes(_ range: Range<UInt64>, expecting validator: String?) async throws -> ByteRange {
     guard let handle = FileHandle(forReadingAtPath: path) else {
-      throw GeoError(.unavailable, "\(path) can't be read. Check that it is there and may be read.")
+      throw BothyError(.unavailable, "\(path) can't be read. Check that it is there and may be read.")
     }
     defer { try? handle.close() }  // The file was only read.
     let attributes = try FileManager.default.attributesOfItem(atPath: path)
@@ -47,7 +47,7 @@ public struct FileRangeSource: ByteRangeSource {
     let modified = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
     let current = "\(size)@\(modified)"
     if let validator, validator != current {
-      throw GeoError(.changedArchive, "\(path) was replaced while it was being read. Open it again.")
+      throw BothyError(.changedArchive, "\(path) was replaced while it was being read. Open it again.")
     }
     guard range.lowerBound < size else { return ByteRange(data: Data(), validator: current) }
     try handle.seek(toOffset: range.lowerBound)
@@ -63,7 +63,7 @@ public struct HTTPRangeSource: ByteRangeSource {
   private let url: String
   private let loader: any ResourceLoader
 
-  /// Describes the file without a request. If the server doesn't support range requests, each read throws `GeoError`
+  /// Describes the file without a request. If the server doesn't support range requests, each read throws `BothyError`
   /// `.unavailable`.
   public init(url: String, loader: any ResourceLoader) {
     self.url = url
@@ -83,29 +83,29 @@ public struct HTTPRangeSource: ByteRangeSource {
     case 412: throw changed
     case 416: return ByteRange(data: Data(), validator: current ?? validator)
     case 200:
-      throw GeoError(
+      throw BothyError(
         .unavailable,
         "The server of \(url) does not send parts of files. Download the archive and open the file.")
     default:
-      throw GeoError(.unavailable, "\(url) can't be read: the server answered \(response.status).")
+      throw BothyError(.unavailable, "\(url) can't be read: the server answered \(response.status).")
     }
     if let validator, let current, validator != current { throw changed }
     let wanted = Int(clamping: range.upperBound - range.lowerBound)
     guard Self.start(response.fields[.contentRange]) == range.lowerBound else {
-      throw GeoError(.unavailable, "The server of \(url) sent another part than it was asked for.")
+      throw BothyError(.unavailable, "The server of \(url) sent another part than it was asked for.")
     }
     var data = Data()
     for try await piece in response.body {
       data.append(piece)
       guard data.count <= wanted else {
-        throw GeoError(.unavailable, "The server of \(url) sent more than the part it was asked for.")
+        throw BothyError(.unavailable, "The server of \(url) sent more than the part it was asked for.")
       }
     }
     return ByteRange(data: data, validator: current ?? validator)
   }
 
-  private var changed: GeoError {
-    GeoError(.changedArchive, "\(url) was replaced while it was being read. Open it again.")
+  private var changed: BothyError {
+    BothyError(.changedArchive, "\(url) was replaced while it was being read. Open it again.")
   }
 
   /// Returns the first position of a content range: 0 for `bytes 0-99/1000`.

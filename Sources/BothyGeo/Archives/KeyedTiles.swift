@@ -15,11 +15,11 @@ public final class KeyedTiles: TileArchive {
 
   /// Opens a file.
   ///
-  /// Throws `GeoError`: `.unavailable` if the file doesn't exist, and `.damagedArchive` if SQLite can't read it. Throws
+  /// Throws `BothyError`: `.unavailable` if the file doesn't exist, and `.damagedArchive` if SQLite can't read it. Throws
   /// `.notAnArchive` if it has another format or lacks one of the three preferences that every archive has.
-  public init(path: String) throws(GeoError) {
+  public init(path: String) throws(BothyError) {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw GeoError(.unavailable, "The file \(path) does not exist. Check the path.")
+      throw BothyError(.unavailable, "The file \(path) does not exist. Check the path.")
     }
     self.path = path
     try SQLiteArchive.checkSize(path)
@@ -43,7 +43,7 @@ public final class KeyedTiles: TileArchive {
   }
 
   /// Returns true if a SQLite file has the tables of such an archive.
-  static func isArchive(_ path: String) throws(GeoError) -> Bool {
+  static func isArchive(_ path: String) throws(BothyError) -> Bool {
     do {
       let queue = try SQLiteArchive.open(path)
       return try queue.read { try $0.tableExists("preferences") && $0.tableExists("tiles") }
@@ -79,7 +79,7 @@ public final class KeyedTiles: TileArchive {
     for key in keys {
       let tile: Tile
       do { tile = try Tile(packedKey: UInt64(bitPattern: key)) } catch {
-        throw GeoError(
+        throw BothyError(
           .damagedArchive, "\(path) has the key \(key), which isn't a tile's. Get the archive again.")
       }
       if let data = try await data(of: tile) { try body(tile, data) }
@@ -88,13 +88,13 @@ public final class KeyedTiles: TileArchive {
 
   private static func info(
     _ preferences: [String: String], _ count: Int?, _ path: String
-  ) throws(GeoError) -> (TileArchiveInfo, Int) {
+  ) throws(BothyError) -> (TileArchiveInfo, Int) {
     func number(_ name: String) -> Double? { preferences["map.\(name)"].flatMap(Double.init) }
     guard let lowest = number("minZoom").flatMap({ Int(exactly: $0) }),
       let highest = number("maxZoom").flatMap({ Int(exactly: $0) }),
       let edge = number("tileSideLength").flatMap({ Int(exactly: $0) })
     else {
-      throw GeoError(
+      throw BothyError(
         .notAnArchive,
         "\(path) lacks map.minZoom, map.maxZoom or map.tileSideLength among its preferences. Make the archive again."
       )

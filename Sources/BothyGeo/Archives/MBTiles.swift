@@ -11,18 +11,18 @@ public final class MBTiles: TileArchive {
 
   /// Opens a file and never writes to it.
   ///
-  /// Throws `GeoError`: `.unavailable` if the file doesn't exist, `.notAnArchive` if it has another format, and
+  /// Throws `BothyError`: `.unavailable` if the file doesn't exist, `.notAnArchive` if it has another format, and
   /// `.damagedArchive` if SQLite can't read it.
-  public convenience init(path: String) throws(GeoError) {
+  public convenience init(path: String) throws(BothyError) {
     try self.init(path: path, longestStep: SQLiteArchive.longestStep)
   }
 
   /// Opens a file.
   ///
   /// - Parameter longestStep: the time limit of one read, and of the time from one row to the next.
-  package init(path: String, longestStep: Duration) throws(GeoError) {
+  package init(path: String, longestStep: Duration) throws(BothyError) {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw GeoError(.unavailable, "The file \(path) does not exist. Check the path.")
+      throw BothyError(.unavailable, "The file \(path) does not exist. Check the path.")
     }
     self.path = path
     self.longestStep = longestStep
@@ -36,14 +36,14 @@ public final class MBTiles: TileArchive {
   }
 
   /// Closes the file. Later reads throw.
-  public func close() throws(GeoError) {
+  public func close() throws(BothyError) {
     do { try queue.close() } catch { throw Self.failure(error, path) }
   }
 
   public func data(of tile: Tile) async throws -> Data? { try blockingData(of: tile) }
 
   /// Returns the bytes of a tile, or `nil` if the archive has no bytes for it. Blocks the thread for one look-up.
-  public func blockingData(of tile: Tile) throws(GeoError) -> Data? {
+  public func blockingData(of tile: Tile) throws(BothyError) -> Data? {
     do {
       return try queue.read { database in
         let statement = try database.cachedStatement(
@@ -82,14 +82,14 @@ public final class MBTiles: TileArchive {
     var cause: any Error
   }
 
-  private static func tile(_ row: Row, _ path: String) throws(GeoError) -> Tile {
+  private static func tile(_ row: Row, _ path: String) throws(BothyError) -> Tile {
     let numbers = (0..<3).map { Int64.fromDatabaseValue(row[$0]) }
     let name = numbers.map { $0.map(String.init) ?? "NULL" }.joined(separator: "/")
     guard let zoom = numbers[0], let column = numbers[1], let southern = numbers[2],
       let tile = try? Tile(
         x: Int(clamping: column), southernRow: Int(clamping: southern), zoom: Int(clamping: zoom))
     else {  // Reports numbers that aren't those of a tile.
-      throw GeoError(
+      throw BothyError(
         .damagedArchive, "\(path) has a row \(name) that isn't a tile. Get or make the archive again.")
     }
     return tile
@@ -104,32 +104,32 @@ public final class MBTiles: TileArchive {
     }
   }
 
-  static func failure(_ error: any Error, _ path: String) -> GeoError {
-    if let known = error as? GeoError { return known }
+  static func failure(_ error: any Error, _ path: String) -> BothyError {
+    if let known = error as? BothyError, known.isOfMaps { return known }
     guard let failure = error as? DatabaseError else {
-      return GeoError(.unavailable, "\(path) can't be read: \(error)", underlying: error)
+      return BothyError(.unavailable, "\(path) can't be read: \(error)", underlying: error)
     }
     let reason = failure.message ?? failure.resultCode.description
     switch failure.resultCode {
     case .SQLITE_TOOBIG:
-      return GeoError(
+      return BothyError(
         .damagedArchive,
         "\(path) has a tile or a text of more than 64 MB, which no map shows. Get the archive from its maker.",
         underlying: failure)
     case .SQLITE_INTERRUPT:
-      return GeoError(
+      return BothyError(
         .damagedArchive,
         "\(path) took too long for one answer, as a file made to harm does. Get the "
           + "archive from its maker.", underlying: failure)
     case .SQLITE_CORRUPT:
-      return GeoError(
+      return BothyError(
         .damagedArchive, "\(path) is damaged: \(reason). Get the archive again.", underlying: failure)
     case .SQLITE_NOTADB, .SQLITE_ERROR:
-      return GeoError(
+      return BothyError(
         .notAnArchive, "\(path) isn't an archive of tiles: \(reason). The file was left as it is.",
         underlying: failure)
     default:
-      return GeoError(.unavailable, "\(path) can't be used: \(reason).", underlying: failure)
+      return BothyError(.unavailable, "\(path) can't be used: \(reason).", underlying: failure)
     }
   }
 }
@@ -174,7 +174,7 @@ extension MBTiles {
   private static func checkViews(_ database: Database) throws {
     for sql in try String.fetchAll(database, sql: "SELECT sql FROM sqlite_master WHERE type = 'view'")
     where sql.lowercased().split(whereSeparator: { !$0.isLetter && $0 != "_" }).contains("with") {
-      throw GeoError(
+      throw BothyError(
         .notAnArchive,
         "The file has a view that makes rows by itself, which no archive of tiles has. Get the archive from its maker."
       )

@@ -21,7 +21,7 @@ public final class MBTilesWriter: TileArchiveWriter {
     var images: [UInt64: [Int64]] = [:]
   }
 
-  public init(path: String) throws(GeoError) {
+  public init(path: String) throws(BothyError) {
     guard !FileManager.default.fileExists(atPath: path) else { throw .taken(path) }
     self.path = path
     do {
@@ -43,16 +43,16 @@ public final class MBTilesWriter: TileArchiveWriter {
       FROM map JOIN images ON images.tile_id = map.tile_id;
     """
 
-  public func add(_ tile: Tile, _ data: Data) throws(GeoError) {
-    try state.withLock { state throws(GeoError) in
+  public func add(_ tile: Tile, _ data: Data) throws(BothyError) {
+    try state.withLock { state throws(BothyError) in
       state.waiting.append((tile, data))
       state.waitingBytes += data.count
       if state.waitingBytes > 4 << 20 || state.waiting.count >= 4096 { try flush(&state) }
     }
   }
 
-  public func finish(_ info: TileArchiveInfo) throws(GeoError) {
-    try state.withLock { state throws(GeoError) in try flush(&state) }
+  public func finish(_ info: TileArchiveInfo) throws(BothyError) {
+    try state.withLock { state throws(BothyError) in try flush(&state) }
     do {
       try queue.write { database in
         var metadata = info.metadata
@@ -78,14 +78,14 @@ public final class MBTilesWriter: TileArchiveWriter {
     } catch { throw MBTiles.failure(error, path) }
   }
 
-  public func cancel() throws(GeoError) {
+  public func cancel() throws(BothyError) {
     do {
       try queue.close()
       try FileManager.default.removeItem(atPath: path + ".partial")
     } catch { throw MBTiles.failure(error, path) }
   }
 
-  private func flush(_ state: inout State) throws(GeoError) {
+  private func flush(_ state: inout State) throws(BothyError) {
     let waiting = state.waiting
     var images = state.images
     do {

@@ -33,7 +33,7 @@ public final class PMTiles: TileArchive {
   private static let keptDirectories = 64
   private static let depthLimit = 4
 
-  /// Opens an archive. Throws `GeoError`: `.notAnArchive` for another format or version, `.damagedArchive`, or
+  /// Opens an archive. Throws `BothyError`: `.notAnArchive` for another format or version, `.damagedArchive`, or
   /// `.unavailable`.
   public init(_ source: any ByteRangeSource) async throws {
     self.source = source
@@ -43,7 +43,7 @@ public final class PMTiles: TileArchive {
   public var info: TileArchiveInfo { state.withLock { $0.opened.info } }
 
   public func data(of tile: Tile) async throws -> Data? {
-    do { return try await find(tile) } catch let error as GeoError where error.code == .changedArchive {
+    do { return try await find(tile) } catch let error as BothyError where error.code == .changedArchive {
       let opened = try await Self.open(source)
       state.withLock { $0 = State(opened: opened) }
       return try await find(tile)
@@ -52,7 +52,7 @@ public final class PMTiles: TileArchive {
 
   /// Calls `body` for each tile. Reads each content once for adjacent tiles that share it.
   ///
-  /// Throws `GeoError` `.damagedArchive` as soon as the archive has more tiles or other zooms than the header states.
+  /// Throws `BothyError` `.damagedArchive` as soon as the archive has more tiles or other zooms than the header states.
   /// This limits what a few damaged bytes can cause.
   public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
     let opened = state.withLock { $0.opened }
@@ -88,13 +88,13 @@ public final class PMTiles: TileArchive {
       most = Self.tilesOfSmallest + min(bytes, 1 << 40) * Self.tilesPerByte
     }
 
-    mutating func enter() throws(GeoError) {
+    mutating func enter() throws(BothyError) {
       guard directories > 0 else { throw PMTilesDirectory.damaged }
       directories -= 1
     }
 
     /// Returns the ids of an entry's tiles and subtracts them from the rest.
-    mutating func take(_ entry: PMTilesDirectory.Entry) throws(GeoError) -> Range<UInt64> {
+    mutating func take(_ entry: PMTilesDirectory.Entry) throws(BothyError) -> Range<UInt64> {
       guard entry.id >= next, entry.id < ids.upperBound, entry.run <= tiles,
         entry.run <= ids.upperBound - entry.id
       else { throw PMTilesDirectory.beyond }
@@ -171,7 +171,7 @@ extension PMTiles {
     if end > UInt64(head.data.count), end > 0 {
       let last = try await source.bytes(end - 1..<end, expecting: head.validator).data
       guard !last.isEmpty else {
-        throw GeoError(
+        throw BothyError(
           .damagedArchive, "The PMTiles archive was cut off: it ends before byte \(end). Get it again.")
       }
     }
@@ -191,14 +191,14 @@ extension PMTiles {
     return head.data.dropFirst(Int(range.lowerBound)).prefix(range.count)
   }
 
-  /// Returns all bytes of a range. Throws `GeoError` `.damagedArchive` if the archive ends before.
+  /// Returns all bytes of a range. Throws `BothyError` `.damagedArchive` if the archive ends before.
   private static func read(
     _ range: Range<UInt64>, _ source: any ByteRangeSource, _ validator: String?
   ) async throws -> Data {
     guard range.upperBound - range.lowerBound <= 1 << 30 else { throw PMTilesDirectory.damaged }
     let data = try await source.bytes(range, expecting: validator).data
     guard data.count == range.count else {
-      throw GeoError(
+      throw BothyError(
         .damagedArchive, "The PMTiles archive ends before byte \(range.upperBound). Get it again.")
     }
     return data
@@ -206,20 +206,20 @@ extension PMTiles {
 
   private static func part(
     _ entry: PMTilesDirectory.Entry, of whole: Range<UInt64>
-  ) throws(GeoError) -> Range<UInt64> {
+  ) throws(BothyError) -> Range<UInt64> {
     let room = whole.upperBound - whole.lowerBound
     guard entry.offset <= room, entry.length <= room - entry.offset else { throw PMTilesDirectory.damaged }
     let start = whole.lowerBound + entry.offset
     return start..<start + entry.length
   }
 
-  private static func unpack(_ data: Data, _ header: PMTilesHeader) throws(GeoError) -> Data {
+  private static func unpack(_ data: Data, _ header: PMTilesHeader) throws(BothyError) -> Data {
     switch header.internalCompression {
     case .none: return data
     case .gzip:
       do { return try Gzip.unpack(data, limit: directoryLimit) } catch { throw PMTilesDirectory.damaged }
     case .brotli, .zstd, .unknown:
-      throw GeoError(
+      throw BothyError(
         .notAnArchive,
         "The directories of the PMTiles archive are packed with \(header.internalCompression); gzip is read. Pack it "
           + "again with `pmtiles convert`.")

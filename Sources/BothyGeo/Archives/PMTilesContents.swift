@@ -16,7 +16,7 @@ struct PMTilesContents {
 
   private static let bufferSize = 1 << 20
 
-  init(path: String) throws(GeoError) {
+  init(path: String) throws(BothyError) {
     self.path = path
     do { file = try Self.make(path) } catch { throw Self.failure(error, path) }
   }
@@ -26,7 +26,7 @@ struct PMTilesContents {
   func length(_ number: Int) -> UInt64 { places[number].length }
 
   /// Returns the number of a content: that of equal bytes, or a new one.
-  mutating func add(_ data: Data) throws(GeoError) -> Int {
+  mutating func add(_ data: Data) throws(BothyError) -> Int {
     let hash = data.withUnsafeBytes { XXH64.hash($0) }
     do {
       for known in numbers[hash] ?? [] where try content(known) == data { return known }
@@ -66,7 +66,7 @@ struct PMTilesContents {
 
   private static func make(_ path: String) throws -> FileHandle {
     guard FileManager.default.createFile(atPath: path, contents: nil) else {
-      throw GeoError(
+      throw BothyError(
         .unavailable, "\(path) can't be made. Check that its folder is there and may be written.")
     }
     return try FileHandle(forUpdating: URL(fileURLWithPath: path))
@@ -89,7 +89,7 @@ struct PMTilesContents {
       let length = Int(min(end, written) - place.offset)
       data = try file.read(upToCount: length) ?? Data()
       guard data.count == length else {
-        throw GeoError(.unavailable, "\(path) was changed while an archive was made of it. Make it again.")
+        throw BothyError(.unavailable, "\(path) was changed while an archive was made of it. Make it again.")
       }
     }
     if end > written {
@@ -99,9 +99,9 @@ struct PMTilesContents {
     return data
   }
 
-  static func failure(_ error: any Error, _ path: String) -> GeoError {
-    (error as? GeoError)
-      ?? GeoError(
+  static func failure(_ error: any Error, _ path: String) -> BothyError {
+    (error as? BothyError).flatMap { $0.isOfMaps ? $0 : nil }
+      ?? BothyError(
         .unavailable, "\(path) can't be written: \(error). Check its folder, and that the disk has room.",
         underlying: error)
   }

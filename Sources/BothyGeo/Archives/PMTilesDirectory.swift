@@ -15,8 +15,8 @@ struct PMTilesDirectory: Sendable {
   /// Creates a directory of entries, which are in the order of their ids.
   init(entries: ArraySlice<Entry>) { self.entries = Array(entries) }
 
-  /// Reads an unpacked directory. Throws `GeoError` `.damagedArchive` if it isn't valid.
-  init(_ data: Data) throws(GeoError) {
+  /// Reads an unpacked directory. Throws `BothyError` `.damagedArchive` if it isn't valid.
+  init(_ data: Data) throws(BothyError) {
     var reader = VarintReader(bytes: [UInt8](data))
     let count = try reader.next()
     // Each entry has at least four bytes.
@@ -55,25 +55,25 @@ struct PMTilesDirectory: Sendable {
     return entry.run == 0 || id - entry.id < entry.run ? entry : nil
   }
 
-  private static func sum(_ first: UInt64, _ second: UInt64) throws(GeoError) -> UInt64 {
+  private static func sum(_ first: UInt64, _ second: UInt64) throws(BothyError) -> UInt64 {
     let (sum, overflow) = first.addingReportingOverflow(second)
     guard !overflow else { throw damaged }
     return sum
   }
 
-  static let beyond = GeoError(
+  static let beyond = BothyError(
     .damagedArchive,
     "The PMTiles archive lists more tiles than its header says, or tiles of other zooms. Get the archive again."
   )
 
-  static func endless(_ run: UInt64) -> GeoError {
-    GeoError(
+  static func endless(_ run: UInt64) -> BothyError {
+    BothyError(
       .damagedArchive,
       "The PMTiles archive says that one content is \(run) tiles in a row, more than its few bytes can be the list of. Get "
         + "the archive from its maker.")
   }
 
-  static let damaged = GeoError(
+  static let damaged = BothyError(
     .damagedArchive, "A directory of the PMTiles archive can't be read. Get the archive again.")
 }
 
@@ -82,7 +82,7 @@ private struct VarintReader {
   let bytes: [UInt8]
   var position = 0
 
-  mutating func next() throws(GeoError) -> UInt64 {
+  mutating func next() throws(BothyError) -> UInt64 {
     var value: UInt64 = 0
     for shift in stride(from: UInt64(0), to: 70, by: 7) {
       guard position < bytes.count else { break }

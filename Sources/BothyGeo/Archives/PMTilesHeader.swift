@@ -25,19 +25,19 @@ struct PMTilesHeader: Hashable, Sendable {
       max(leafDirectories.upperBound, tileData.upperBound))
   }
 
-  /// Reads a header. Throws `GeoError`: `.notAnArchive` for another format or version, and `.damagedArchive` for
+  /// Reads a header. Throws `BothyError`: `.notAnArchive` for another format or version, and `.damagedArchive` for
   /// numbers that contradict each other.
-  init(_ data: Data) throws(GeoError) {
+  init(_ data: Data) throws(BothyError) {
     let bytes = [UInt8](data.prefix(Self.size))
     guard bytes.starts(with: Array("PMTiles".utf8)), bytes.count > 7 else {
-      throw GeoError(.notAnArchive, "The bytes aren't a PMTiles archive: they do not begin with that name.")
+      throw BothyError(.notAnArchive, "The bytes aren't a PMTiles archive: they do not begin with that name.")
     }
     guard bytes[7] == 3 else {
-      throw GeoError(
+      throw BothyError(
         .notAnArchive, "The PMTiles archive has version \(bytes[7]); this version of Bothy reads version 3.")
     }
     guard bytes.count == Self.size else {
-      throw GeoError(.damagedArchive, "The PMTiles archive ends within its header. Get it again.")
+      throw BothyError(.damagedArchive, "The PMTiles archive ends within its header. Get it again.")
     }
     func number(_ offset: Int) -> UInt64 {
       (0..<8).reduce(0) { $0 | UInt64(bytes[offset + $1]) << UInt64(8 * $1) }
@@ -55,7 +55,7 @@ struct PMTilesHeader: Hashable, Sendable {
     tileCompression = Self.compression(bytes[98])
     tileFormat = [1: "pbf", 2: "png", 3: "jpg", 4: "webp", 5: "avif"][bytes[99]]
     guard let zooms = try? ZoomRange(Int(bytes[100]), Int(bytes[101])) else {  // Reported here.
-      throw GeoError(
+      throw BothyError(
         .damagedArchive, "The PMTiles archive has impossible zooms: \(bytes[100]) to \(bytes[101]).")
     }
     self.zooms = zooms
@@ -63,10 +63,10 @@ struct PMTilesHeader: Hashable, Sendable {
     bounds = (try? box.checked()) ?? TileArchiveInfo.wholeMap  // Reading doesn't depend on it.
   }
 
-  private static func range(_ start: UInt64, _ length: UInt64) throws(GeoError) -> Range<UInt64> {
+  private static func range(_ start: UInt64, _ length: UInt64) throws(BothyError) -> Range<UInt64> {
     let (end, overflow) = start.addingReportingOverflow(length)
     guard !overflow else {
-      throw GeoError(.damagedArchive, "The PMTiles archive has impossible offsets. Get it again.")
+      throw BothyError(.damagedArchive, "The PMTiles archive has impossible offsets. Get it again.")
     }
     return start..<end
   }

@@ -23,16 +23,16 @@ public final class PMTilesWriter: TileArchiveWriter {
     var packed = 0
   }
 
-  public init(path: String) throws(GeoError) {
+  public init(path: String) throws(BothyError) {
     guard !FileManager.default.fileExists(atPath: path) else { throw .taken(path) }
     self.path = path
     state = Mutex(State(contents: try PMTilesContents(path: path + ".contents")))
   }
 
   /// Adds a tile, unless it has no bytes, which the format can't represent.
-  public func add(_ tile: Tile, _ data: Data) throws(GeoError) {
+  public func add(_ tile: Tile, _ data: Data) throws(BothyError) {
     if data.isEmpty { return }
-    try state.withLock { state throws(GeoError) in
+    try state.withLock { state throws(BothyError) in
       let known = state.contents?.count
       guard let number = try state.contents?.add(data) else { throw closed }
       if number == known, Gzip.isPacked(data) { state.packed += 1 }
@@ -42,12 +42,12 @@ public final class PMTilesWriter: TileArchiveWriter {
     }
   }
 
-  /// Finishes the file. Throws `GeoError` `.unavailable` if no tile was added, as this format has no empty archives.
-  public func finish(_ info: TileArchiveInfo) throws(GeoError) {
-    try state.withLock { state throws(GeoError) in
+  /// Finishes the file. Throws `BothyError` `.unavailable` if no tile was added, as this format has no empty archives.
+  public func finish(_ info: TileArchiveInfo) throws(BothyError) {
+    try state.withLock { state throws(BothyError) in
       guard let contents = state.contents else { throw closed }
       guard let zooms = state.zooms else {
-        throw GeoError(.unavailable, "\(path) has no tiles yet. Add some; PMTiles has no empty archive.")
+        throw BothyError(.unavailable, "\(path) has no tiles yet. Add some; PMTiles has no empty archive.")
       }
       do {
         let layout = Layout(state.tiles, contents)
@@ -67,8 +67,8 @@ public final class PMTilesWriter: TileArchiveWriter {
     }
   }
 
-  public func cancel() throws(GeoError) {
-    try state.withLock { state throws(GeoError) in
+  public func cancel() throws(BothyError) {
+    try state.withLock { state throws(BothyError) in
       guard let contents = state.contents else { return }
       state.contents = nil
       // The file exists only if finishing failed.
@@ -77,8 +77,8 @@ public final class PMTilesWriter: TileArchiveWriter {
     }
   }
 
-  private var closed: GeoError {
-    GeoError(.unavailable, "\(path) is finished. Begin another archive to write more.")
+  private var closed: BothyError {
+    BothyError(.unavailable, "\(path) is finished. Begin another archive to write more.")
   }
 
   /// Returns the compression of all contents. The bytes decide about gzip, and `info` about other formats.

@@ -32,9 +32,9 @@ enum SQLiteArchive {
     return try database.interrupted(when: { deadline.isOver }) { try body(deadline) }
   }
 
-  /// Throws `GeoError` `.damagedArchive` for a file that is shorter than its header states, such as after an incomplete
+  /// Throws `BothyError` `.damagedArchive` for a file that is shorter than its header states, such as after an incomplete
   /// download.
-  static func checkSize(_ path: String) throws(GeoError) {
+  static func checkSize(_ path: String) throws(BothyError) {
     // The code that opens the file reports unreadable files.
     guard let handle = FileHandle(forReadingAtPath: path) else { return }
     defer { try? handle.close() }  // The file was only read.
@@ -48,7 +48,7 @@ enum SQLiteArchive {
     guard number(24, 4) == number(92, 4) else { return }
     let page = number(16, 2) == 1 ? 65536 : number(16, 2)
     guard size < number(28, 4) * page else { return }
-    throw GeoError(
+    throw BothyError(
       .damagedArchive,
       "\(path) was cut off: it has \(size) bytes of the \(number(28, 4) * page) that it says. Get the archive again."
     )

@@ -86,7 +86,7 @@ public struct TileArchiveInfo: Sendable, Hashable {
 extension TileArchive {
   /// Returns the bytes of a tile ready for use, unpacked if the archive packs them with gzip.
   ///
-  /// Throws `GeoError` `.damagedArchive` for bytes that can't be unpacked, or that have more than 64 MB then.
+  /// Throws `BothyError` `.damagedArchive` for bytes that can't be unpacked, or that have more than 64 MB then.
   public func content(of tile: Tile) async throws -> Data? {
     guard let data = try await data(of: tile) else { return nil }
     guard info.tileCompression == .gzip || Gzip.isPacked(data) else { return data }
@@ -96,14 +96,14 @@ extension TileArchive {
 
 /// Opens archives by their content, independent of their names.
 public enum TileArchives {
-  /// Opens a file. Throws `GeoError`: `.unavailable` if the file can't be read, and `.notAnArchive` if it is neither
+  /// Opens a file. Throws `BothyError`: `.unavailable` if the file can't be read, and `.notAnArchive` if it is neither
   /// MBTiles nor PMTiles.
   public static func open(path: String) async throws -> any TileArchive {
     let source = try FileRangeSource(path: path)
     let head = try await source.bytes(0..<16, expecting: nil).data
     if head.starts(with: Array("PMTiles".utf8)) { return try await PMTiles(source) }
     guard head.starts(with: Array("SQLite format 3".utf8)) else {
-      throw GeoError(.notAnArchive, "\(path) is neither MBTiles nor PMTiles. The file was left as it is.")
+      throw BothyError(.notAnArchive, "\(path) is neither MBTiles nor PMTiles. The file was left as it is.")
     }
     return try KeyedTiles.isArchive(path) ? KeyedTiles(path: path) : MBTiles(path: path)
   }

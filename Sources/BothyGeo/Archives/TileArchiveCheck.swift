@@ -20,7 +20,7 @@ extension TileArchive {
   /// Reads every tile, unpacks it if the archive packs with gzip, and compares its first bytes with the archive's
   /// format. Unpacks a content that several tiles share once, unless these tiles are far apart.
   ///
-  /// Throws `GeoError` `.damagedArchive` with the first tile that is cut off, zeroed or of another format.
+  /// Throws `BothyError` `.damagedArchive` with the first tile that is cut off, zeroed or of another format.
   public func check() async throws -> TileArchiveCheck {
     var tiles = 0
     var contents: Set<UInt64> = []
@@ -37,7 +37,7 @@ extension TileArchive {
         ? isPacked || info.container != .pmtiles && content.contains { $0 != 0 }
         : TileContent.fits(content, format: info.tileFormat, compression: info.tileCompression)
       guard isExpected else {
-        throw GeoError(
+        throw BothyError(
           .damagedArchive,
           "The tile \(tile) isn't a \(info.tileFormat ?? "tile"): its bytes are not what the archive says. Get the "
             + "archive again.")

@@ -7,17 +7,17 @@ public import Foundation
 ///
 /// Equal contents are stored once. Calls are safe from any thread and block it.
 public protocol TileArchiveWriter: Sendable {
-  /// Begins a file. Throws `GeoError` `.unavailable` if a file of this name exists or it can't be created.
-  init(path: String) throws(GeoError)
+  /// Begins a file. Throws `BothyError` `.unavailable` if a file of this name exists or it can't be created.
+  init(path: String) throws(BothyError)
 
   /// Adds a tile and replaces its earlier content.
-  func add(_ tile: Tile, _ data: Data) throws(GeoError)
+  func add(_ tile: Tile, _ data: Data) throws(BothyError)
 
   /// Writes the rest and the metadata, then gives the file its name. Zooms are computed from the tiles.
-  func finish(_ info: TileArchiveInfo) throws(GeoError)
+  func finish(_ info: TileArchiveInfo) throws(BothyError)
 
   /// Deletes the unfinished file.
-  func cancel() throws(GeoError)
+  func cancel() throws(BothyError)
 }
 
 extension TileArchiveWriter {

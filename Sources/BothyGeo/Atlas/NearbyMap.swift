@@ -84,7 +84,7 @@ public actor NearbyMap {
   /// A tile that can't be fetched doesn't throw. The report contains it.
   ///
   /// - Parameter vehicleSpeed: metres a second, or `nil` on foot.
-  /// - Throws: `GeoError` if the places can't be read, `StoreError` if the saved places can't.
+  /// - Throws: `BothyError` if the places can't be read, `BothyError` if the saved places can't.
   @discardableResult
   public func update(_ position: Coordinate, vehicleSpeed: Double? = nil) async throws -> TileSetReport? {
     guard throttle.accepts(position, at: clock.wall(), vehicleSpeed: vehicleSpeed) else { return nil }
@@ -210,7 +210,7 @@ public actor NearbyMap {
     return try await refresh()
   }
 
-  /// Requests the tile of a position from the server, once. Throws `CacheError` if the server has no tile. An unchanged
+  /// Requests the tile of a position from the server, once. Throws `BothyError` if the server has no tile. An unchanged
   /// tile counts as success.
   public func checkServer(at position: Coordinate) async throws {
     try await loading.check(Tile(containing: position, zoom: settings.zoom))

@@ -36,11 +36,11 @@ public struct NearbyMapPlan: Sendable, Hashable {
   /// - Parameters:
   ///   - held: the available tiles, with the time of their last validation in milliseconds since 1970.
   ///   - required: tiles elsewhere that are needed too, such as those of markers.
-  /// - Throws: `GeoError` for an invalid position or too many tiles.
+  /// - Throws: `BothyError` for an invalid position or too many tiles.
   public init(
     around position: Coordinate, held: [Tile: Int64], required: Set<Tile> = [], at now: Int64,
     _ settings: NearbyMapSettings = NearbyMapSettings()
-  ) throws(GeoError) {
+  ) throws(BothyError) {
     let current = try Tile(containing: position, zoom: settings.zoom)
     cover = try Self.cover(position, settings)
     let needed = (cover + required.subtracting(cover).sorted()).filter { tile in
@@ -58,7 +58,7 @@ public struct NearbyMapPlan: Sendable, Hashable {
     }
   }
 
-  static func cover(_ position: Coordinate, _ settings: NearbyMapSettings) throws(GeoError) -> [Tile] {
+  static func cover(_ position: Coordinate, _ settings: NearbyMapSettings) throws(BothyError) -> [Tile] {
     try TileGrid(around: position, radius: settings.radius, zoom: settings.zoom)
       .tiles(nearestTo: position, limit: settings.limit)
   }

@@ -64,19 +64,19 @@ struct TileLoading: Sendable {
         return .absent
       }
       return try await take(version(tile, bytes, resource), key, generation)
-    } catch { return .failed((error as? CacheError).map { Self.named($0, tile) } ?? error) }
+    } catch { return .failed((error as? BothyError).map { Self.named($0, tile) } ?? error) }
   }
 
   /// Returns the error for a response that isn't a tile of places.
-  private static func named(_ error: CacheError, _ tile: Tile) -> any Error {
+  private static func named(_ error: BothyError, _ tile: Tile) -> any Error {
     guard error.code == .unexpectedContent else { return error }
-    return GeoError(
+    return BothyError(
       .notATile, "The answer for \(tile) isn't a tile of places; the old version stays. \(error.message)",
       underlying: error)
   }
 
-  private static func offline(_ tile: Tile) -> CacheError {
-    CacheError(.offline, "The device is offline; the old version of \(tile) stays.")
+  private static func offline(_ tile: Tile) -> BothyError {
+    BothyError(.offline, "The device is offline; the old version of \(tile) stays.")
   }
 
   /// Checks with a conditional request if the server has a tile.
@@ -91,7 +91,7 @@ struct TileLoading: Sendable {
       resource = try await cache.value(key, options)
     }
     if resource.isAbsent {
-      throw CacheError(.refused, "The server has no tile \(tile).")
+      throw BothyError(.refused, "The server has no tile \(tile).")
     }
   }
 
@@ -111,9 +111,9 @@ struct TileLoading: Sendable {
       case .unchanged, .outdated: return .unchanged
       case .discarded:
         return .failed(
-          CacheError(.cancelled, "The places were cleared while \(version.tile) was on its way."))
+          BothyError(.cancelled, "The places were cleared while \(version.tile) was on its way."))
       }
-    } catch let error as GeoError where error.code == .notATile {
+    } catch let error as BothyError where error.code == .notATile {
       // The content was stored before it was known to be no tile. It is removed; the old version of the tile stays.
       try await cache.remove(key)
       throw error

@@ -64,14 +64,14 @@ public struct CategoryTable: Sendable, Hashable {
     self.categories = categories
   }
 
-  /// Reads a table from JSON and ignores unknown categories. Throws `GeoError` `.invalidCategories`.
-  public init(json source: some ContiguousBytesSource) throws(GeoError) {
+  /// Reads a table from JSON and ignores unknown categories. Throws `BothyError` `.invalidCategories`.
+  public init(json source: some ContiguousBytesSource) throws(BothyError) {
     let json: JSONValue
     do { json = try JSONValue(parsing: source) } catch {
-      throw GeoError(.invalidCategories, "The category table is not JSON. \(error)", underlying: error)
+      throw BothyError(.invalidCategories, "The category table is not JSON. \(error)", underlying: error)
     }
     guard let version = json["version"]?.intValue, let lists = json["categories"]?.objectValue else {
-      throw GeoError(
+      throw BothyError(
         .invalidCategories,
         "The category table needs 'version', a whole number, and 'categories', an object of lists.")
     }
@@ -79,7 +79,7 @@ public struct CategoryTable: Sendable, Hashable {
     for (name, list) in lists {
       guard let category = PlaceCategory(rawValue: name) else { continue }
       guard let texts = list.arrayValue?.map(\.stringValue), !texts.contains(nil) else {
-        throw GeoError(.invalidCategories, "The category '\(name)' must be a list of texts.")
+        throw BothyError(.invalidCategories, "The category '\(name)' must be a list of texts.")
       }
       tags[category] = texts.compactMap { $0 }
     }

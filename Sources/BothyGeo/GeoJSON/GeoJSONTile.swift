@@ -13,10 +13,10 @@ public struct GeoJSONTile: Sendable, Hashable {
   /// Decodes the bytes of a tile. An error in a feature omits only that feature and is reported in `problems`.
   ///
   /// Runs on the caller's thread in linear time, at about 40 MB a second on one core of a small server. Throws
-  /// `GeoError` `.notATile` for bytes that aren't JSON or aren't a collection of features.
+  /// `BothyError` `.notATile` for bytes that aren't JSON or aren't a collection of features.
   public init(
     decoding payload: some ContiguousBytesSource, categories: CategoryTable = .common
-  ) throws(GeoError) {
+  ) throws(BothyError) {
     let classifier = Classifier(categories: categories)
     var versions = FeatureVersions()
     var problems: [FeatureProblem] = []
@@ -31,7 +31,7 @@ public struct GeoJSONTile: Sendable, Hashable {
         }
       }
     } catch {
-      throw GeoError(.notATile, "The bytes aren't a tile of GeoJSON features. \(error)", underlying: error)
+      throw BothyError(.notATile, "The bytes aren't a tile of GeoJSON features. \(error)", underlying: error)
     }
     features = versions.features
     self.problems = problems

@@ -12,7 +12,7 @@ enum PlaceFile {
   ///
   /// A file that is damaged or of another version is quarantined as `{path}.damaged` and recreated, as everything in it
   /// can be fetched again. The tiles of another version are copied and decoded again.
-  static func open(_ path: String) throws(GeoError) -> ClosableDatabase {
+  static func open(_ path: String) throws(BothyError) -> ClosableDatabase {
     do {
       do { return try attempt(path) } catch let error where isDamage(error) {
         try putAway(path)
@@ -92,7 +92,7 @@ enum PlaceFile {
   private static func check(_ database: Database, _ path: String) throws {
     guard try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0 > 0 else { return }
     guard try Int32.fetchOne(database, sql: "PRAGMA application_id") == applicationID else {
-      throw GeoError(
+      throw BothyError(
         .unavailable,
         "\(path) is a SQLite database of something else. Choose another path for the places; the file was left as it is."
       )
@@ -128,10 +128,10 @@ enum PlaceFile {
     if files.fileExists(atPath: path + "-shm") { try files.removeItem(atPath: path + "-shm") }
   }
 
-  static func failure(_ error: any Error, _ path: String) -> GeoError {
-    if let known = error as? GeoError { return known }
-    let known = StoreError(error, path: path)
-    return GeoError(
+  static func failure(_ error: any Error, _ path: String) -> BothyError {
+    if let known = error as? BothyError, known.isOfMaps { return known }
+    let known = BothyError(error, path: path)
+    return BothyError(
       .unavailable, "The places at \(path) can't be read or written. \(known.message)", underlying: known)
   }
 

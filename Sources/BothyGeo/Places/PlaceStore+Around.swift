@@ -3,10 +3,10 @@ internal import BothyStore
 /// Queries by tile.
 extension PlaceStore {
   /// Returns the features that some of the tiles have, each once, in order of identity and in the version that counts.
-  /// Costs one read for each feature. Throws `GeoError`.
+  /// Costs one read for each feature. Throws `BothyError`.
   public func features(
     of tiles: some Sequence<Tile>, _ filter: PlaceFilter = .everything
-  ) throws(GeoError) -> [TileFeature] {
+  ) throws(BothyError) -> [TileFeature] {
     let numbers = tiles.map(\.rowNumber)
     return try read { database in
       let statement = try PreparedStatement(

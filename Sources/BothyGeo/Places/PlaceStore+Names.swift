@@ -2,13 +2,13 @@ public import BothyStore
 
 /// Queries by id and by name.
 extension PlaceStore {
-  /// Returns the features of an id in a layer, named or not. Usually there is one. Throws `GeoError`.
-  public func features(_ key: FeatureKey) throws(GeoError) -> [TileFeature] {
+  /// Returns the features of an id in a layer, named or not. Usually there is one. Throws `BothyError`.
+  public func features(_ key: FeatureKey) throws(BothyError) -> [TileFeature] {
     try read { try PlaceReader($0).features(key) }
   }
 
-  /// Returns the road or path with an OpenStreetMap id, or `nil`. Throws `GeoError`.
-  public func road(_ id: Int64) throws(GeoError) -> TileFeature? {
+  /// Returns the road or path with an OpenStreetMap id, or `nil`. Throws `BothyError`.
+  public func road(_ id: Int64) throws(BothyError) -> TileFeature? {
     try read { database in
       let reader = PlaceReader(database)
       return try reader.features(FeatureKey(.road, String(id))).first
@@ -16,13 +16,13 @@ extension PlaceStore {
     }
   }
 
-  /// Returns the entrances of a building in all tiles. The building may be unnamed. Throws `GeoError`.
-  public func entrances(ofBuilding id: Int64) throws(GeoError) -> Set<Int64> {
+  /// Returns the entrances of a building in all tiles. The building may be unnamed. Throws `BothyError`.
+  public func entrances(ofBuilding id: Int64) throws(BothyError) -> Set<Int64> {
     try read { try PlaceReader($0).entranceLists(id).reduce(into: []) { $0.formUnion($1.entrances) } }
   }
 
-  /// Returns the intersections of a road, optionally in a box, in order of identity. Throws `GeoError`.
-  public func intersections(ofRoad id: Int64, in box: GeoBox? = nil) throws(GeoError) -> [TileFeature] {
+  /// Returns the intersections of a road, optionally in a box, in order of identity. Throws `BothyError`.
+  public func intersections(ofRoad id: Int64, in box: GeoBox? = nil) throws(BothyError) -> [TileFeature] {
     try box?.checked()
     return try read { database in
       let statement = try PreparedStatement(
@@ -35,10 +35,10 @@ extension PlaceStore {
   }
 
   /// Returns the intersection of a road that is nearest to a position, at most `tolerance` metres from it. Throws
-  /// `GeoError`.
+  /// `BothyError`.
   public func intersection(
     ofRoad id: Int64, at position: Coordinate, tolerance: Double = 1
-  ) throws(GeoError) -> TileFeature? {
+  ) throws(BothyError) -> TileFeature? {
     try intersections(ofRoad: id).map { (feature: $0, distance: $0.center.distance(to: position)) }
       .filter { $0.distance <= tolerance }.min { $0.distance < $1.distance }?.feature
   }
@@ -48,10 +48,10 @@ extension PlaceStore {
   /// Case and diacritics are ignored. Each word may be the beginning of a longer one. The order is by how well they
   /// match, then by identity.
   ///
-  /// Costs one look-up in the index of words, and one read for each feature up to the limit. Throws `GeoError`.
+  /// Costs one look-up in the index of words, and one read for each feature up to the limit. Throws `BothyError`.
   public func search(
     _ text: String, limit: Int = 50, _ filter: PlaceFilter = .places
-  ) throws(GeoError) -> [TileFeature] {
+  ) throws(BothyError) -> [TileFeature] {
     let words = text.split { !$0.isLetter && !$0.isNumber }.map { "\"\($0)\"*" }
     guard !words.isEmpty, limit > 0 else { return [] }
     return try read { database in

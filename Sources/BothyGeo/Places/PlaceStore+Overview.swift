@@ -3,7 +3,7 @@ package import BothyStore
 /// An overview of all places, for code that draws them.
 extension PlaceStore {
   /// Returns up to `limit` stored tiles with the time of their last validation. Doesn't read bytes.
-  package func heldTiles(limit: Int) throws(GeoError) -> [(tile: Tile, validatedAt: Int64)] {
+  package func heldTiles(limit: Int) throws(BothyError) -> [(tile: Tile, validatedAt: Int64)] {
     try read { database in
       let statement = try PreparedStatement("SELECT morton, validated_at FROM tile LIMIT ?", in: database)
       statement.bind(Int64(limit), at: 1)
@@ -20,7 +20,7 @@ extension PlaceStore {
   /// features.
   package func features(
     near box: GeoBox, _ filter: PlaceFilter, limit: Int
-  ) throws(GeoError) -> (features: [TileFeature], total: Int) {
+  ) throws(BothyError) -> (features: [TileFeature], total: Int) {
     try box.checked()
     return try read { database in
       let reader = PlaceReader(database)

@@ -5,17 +5,17 @@ extension PlaceStore {
   /// Returns the places within a radius in metres of a position, the nearest first.
   ///
   /// Distances are measured to the closest point of a shape or the closest entrance. Within an area they are 0. Throws
-  /// `GeoError`.
+  /// `BothyError`.
   public func within(
     radius: Double, of center: Coordinate, _ filter: PlaceFilter = .places
-  ) throws(GeoError) -> [NearbyPlace] {
+  ) throws(BothyError) -> [NearbyPlace] {
     try read { try PlaceReader($0).places(within: radius, of: center, filter) }
       .sorted(by: NearbyPlace.precedes)
   }
 
   /// Returns features whose center is in a box, edges included, in order of identity. A box whose west is greater than
-  /// its east crosses the antimeridian. Throws `GeoError`.
-  public func `in`(box: GeoBox, _ filter: PlaceFilter = .places) throws(GeoError) -> [TileFeature] {
+  /// its east crosses the antimeridian. Throws `BothyError`.
+  public func `in`(box: GeoBox, _ filter: PlaceFilter = .places) throws(BothyError) -> [TileFeature] {
     try box.checked()
     return try read { database in
       let reader = PlaceReader(database)
@@ -30,10 +30,10 @@ extension PlaceStore {
   }
 
   /// Returns the nearest features at any distance, measured as in `within(radius:of:_:)`. Searches in growing circles,
-  /// from 50 metres. Throws `GeoError`.
+  /// from 50 metres. Throws `BothyError`.
   public func nearest(
     _ count: Int, to center: Coordinate, _ filter: PlaceFilter = .places
-  ) throws(GeoError) -> [NearbyPlace] {
+  ) throws(BothyError) -> [NearbyPlace] {
     guard count > 0 else { return [] }
     return try read { database in
       let reader = PlaceReader(database)
@@ -49,10 +49,10 @@ extension PlaceStore {
   }
 
   /// Returns the areas that contain a position, in order of identity. Holes aren't included, edges are. Throws
-  /// `GeoError`.
+  /// `BothyError`.
   public func areas(
     containing position: Coordinate, _ filter: PlaceFilter = .places
-  ) throws(GeoError) -> [TileFeature] {
+  ) throws(BothyError) -> [TileFeature] {
     try read { database in
       let reader = PlaceReader(database)
       var found: [TileFeature] = []
@@ -67,11 +67,11 @@ extension PlaceStore {
 
   /// Searches circles of 200 to 1000 metres, in steps of 200, until a condition accepts enough places.
   ///
-  /// Returns the nearest first, and more than wanted if the last circle has more. Throws `GeoError`.
+  /// Returns the nearest first, and more than wanted if the last circle has more. Throws `BothyError`.
   public func search(
     around center: Coordinate, wanted: Int = 50, _ filter: PlaceFilter = .places,
     where accepts: (NearbyPlace) -> Bool = { _ in true }
-  ) throws(GeoError) -> [NearbyPlace] {
+  ) throws(BothyError) -> [NearbyPlace] {
     try read { database in
       let reader = PlaceReader(database)
       var found: [NearbyPlace] = []

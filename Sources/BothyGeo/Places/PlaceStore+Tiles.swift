@@ -9,10 +9,10 @@ extension PlaceStore {
   /// tile received last counts. Unchanged bytes cost only the row of the tile. If `generation` isn't the current one,
   /// the tile is discarded.
   ///
-  /// Throws `GeoError`: `.notATile` for invalid bytes, and `.unavailable` if the tile can't be written, for example on
+  /// Throws `BothyError`: `.notATile` for invalid bytes, and `.unavailable` if the tile can't be written, for example on
   /// a full disk. The old version then stays.
   @discardableResult
-  public func replace(_ tile: PlaceTile, generation: Int? = nil) throws(GeoError) -> PlaceTileChange {
+  public func replace(_ tile: PlaceTile, generation: Int? = nil) throws(BothyError) -> PlaceTileChange {
     let categories = self.categories
     let number = tile.tile.rowNumber
     let isKnown = try self.tile(tile.tile).map { $0.payload == tile.payload } ?? false
@@ -44,7 +44,7 @@ extension PlaceStore {
   @discardableResult
   public func renew(
     _ tile: Tile, at time: Int64, entityTag: String? = nil, lastModified: String? = nil
-  ) throws(GeoError) -> Bool {
+  ) throws(BothyError) -> Bool {
     try write { database in
       let statement = try PreparedStatement(
         """
@@ -61,7 +61,7 @@ extension PlaceStore {
   }
 
   /// Deletes tiles, and the features that no other tile has, in one transaction.
-  public func remove(_ tiles: some Sequence<Tile>) throws(GeoError) {
+  public func remove(_ tiles: some Sequence<Tile>) throws(BothyError) {
     let numbers = tiles.map(\.rowNumber)
     try write { database in
       let writer = PlaceWriter(database)
@@ -71,12 +71,12 @@ extension PlaceStore {
   }
 
   /// Returns a tile as received, at any age, or `nil` if it isn't stored. Tiles without features are stored too.
-  public func tile(_ tile: Tile) throws(GeoError) -> PlaceTile? {
+  public func tile(_ tile: Tile) throws(BothyError) -> PlaceTile? {
     try read { try PlaceTileRow.read(tile.rowNumber, $0) }
   }
 
   /// Returns those of the tiles that are stored, with the time of their last validation. Doesn't read bytes.
-  public func held(_ tiles: some Sequence<Tile>) throws(GeoError) -> [Tile: Int64] {
+  public func held(_ tiles: some Sequence<Tile>) throws(BothyError) -> [Tile: Int64] {
     let tiles = Array(tiles)
     return try read { database in
       var found: [Tile: Int64] = [:]
@@ -91,7 +91,7 @@ extension PlaceStore {
   }
 
   /// Returns the numbers of tiles and of features.
-  public func counts() throws(GeoError) -> (tiles: Int, features: Int) {
+  public func counts() throws(BothyError) -> (tiles: Int, features: Int) {
     try read { database in
       let statement = try PreparedStatement(
         "SELECT (SELECT count(*) FROM tile), (SELECT count(*) FROM feature)", in: database)
@@ -102,7 +102,7 @@ extension PlaceStore {
   }
 
   /// Returns the tiles that have a feature, in order.
-  public func tiles(of key: FeatureKey) throws(GeoError) -> [Tile] {
+  public func tiles(of key: FeatureKey) throws(BothyError) -> [Tile] {
     try read { database in
       let statement = try PreparedStatement(
         """

@@ -33,8 +33,8 @@ public final class PlaceStore: Sendable {
   /// Derives the features of tiles again if their version of `categories` or of the parser differs. This is one
   /// transaction for each such tile.
   ///
-  /// Throws `GeoError` `.unavailable` for a file that can't be opened and for a database of another application.
-  public init(path: String, categories: CategoryTable = .common) throws(GeoError) {
+  /// Throws `BothyError` `.unavailable` for a file that can't be opened and for a database of another application.
+  public init(path: String, categories: CategoryTable = .common) throws(BothyError) {
     self.path = path
     let pool = try PlaceFile.open(path)
     state = Mutex(State(pool: pool, categories: categories))
@@ -42,7 +42,7 @@ public final class PlaceStore: Sendable {
   }
 
   /// Closes the file. Later calls throw.
-  public func close() throws(GeoError) {
+  public func close() throws(BothyError) {
     do { try state.withLock { $0.pool }.close() } catch { throw PlaceFile.failure(error, path) }
   }
 
@@ -59,15 +59,15 @@ public final class PlaceStore: Sendable {
   func noteChange() { state.withLock { $0.revision += 1 } }
 
   /// Assigns the categories of another table to all features, from the bytes of their tiles. Runs one transaction for
-  /// each tile that was read with another version. Throws `GeoError`.
-  public func setCategories(_ categories: CategoryTable) throws(GeoError) {
+  /// each tile that was read with another version. Throws `BothyError`.
+  public func setCategories(_ categories: CategoryTable) throws(BothyError) {
     state.withLock { $0.categories = categories }
     try deriveAnew()
   }
 
-  /// Deletes every tile and feature in one transaction and frees the disk space. Throws `GeoError` if nothing was
+  /// Deletes every tile and feature in one transaction and frees the disk space. Throws `BothyError` if nothing was
   /// deleted.
-  public func clear() throws(GeoError) {
+  public func clear() throws(BothyError) {
     try write { database in
       for table in ["tile", "feature", "version", "junction", "area", "words"] {
         try database.execute(sql: "DELETE FROM \(table)")
@@ -80,19 +80,19 @@ public final class PlaceStore: Sendable {
   }
 
   /// Runs reads on one snapshot.
-  func read<Result>(_ body: (Database) throws -> Result) throws(GeoError) -> Result {
+  func read<Result>(_ body: (Database) throws -> Result) throws(BothyError) -> Result {
     let pool = state.withLock { $0.pool }
     do { return try pool.read(body) } catch { throw recovered(error, pool) }
   }
 
   /// Runs writes in one transaction.
-  func write<Result>(_ body: (Database) throws -> Result) throws(GeoError) -> Result {
+  func write<Result>(_ body: (Database) throws -> Result) throws(BothyError) -> Result {
     let pool = state.withLock { $0.pool }
     do { return try pool.write(body) } catch { throw recovered(error, pool) }
   }
 
   /// Recreates the file if the error reports damage, and returns the error to throw.
-  private func recovered(_ error: any Error, _ pool: ClosableDatabase) -> GeoError {
+  private func recovered(_ error: any Error, _ pool: ClosableDatabase) -> BothyError {
     guard PlaceFile.isDamage(error) || error is FeatureDamage else { return PlaceFile.failure(error, path) }
     do {
       try state.withLock { state in
@@ -104,13 +104,13 @@ public final class PlaceStore: Sendable {
       }
     } catch { return PlaceFile.failure(error, path) }
     try? pool.close()  // after the calls that still run
-    return GeoError(
+    return BothyError(
       .damagedPlaces,
       "The places at \(path) were damaged. The file was quarantined, and a new one begun: fetch the tiles again.",
       underlying: error)
   }
 
-  private func deriveAnew() throws(GeoError) {
+  private func deriveAnew() throws(BothyError) {
     let categories = self.categories
     let stale = try read { database in
       let statement = try PreparedStatement(
@@ -129,7 +129,7 @@ public final class PlaceStore: Sendable {
           let content = try GeoJSONTile(decoding: held.payload, categories: categories)
           try writer.replace(morton, content.features)
           try PlaceTileRow.write(held, categories: Int64(categories.version), database)
-        } catch let error as GeoError where error.code == .notATile {
+        } catch let error as BothyError where error.code == .notATile {
           // Another version accepted these bytes. The tile is deleted, so it counts as missing and is fetched again.
           try writer.remove(morton)
         }

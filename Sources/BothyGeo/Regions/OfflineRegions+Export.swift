@@ -21,7 +21,7 @@ extension OfflineRegions {
   ///
   /// Sends no requests. Costs a read of each tile from the cache, and has one tile at a time in memory.
   ///
-  /// - Throws: `GeoError`: `.unavailable` if a file of this name exists or no tile is stored, or `.unknownRegion`.
+  /// - Throws: `BothyError`: `.unavailable` if a file of this name exists or no tile is stored, or `.unknownRegion`.
   @discardableResult
   public func export(
     _ id: Region.ID, to path: String, as container: TileArchiveInfo.Container,
@@ -32,7 +32,7 @@ extension OfflineRegions {
     case .mbtiles: return try await export(region, to: path, by: MBTilesWriter.self, progress)
     case .pmtiles: return try await export(region, to: path, by: PMTilesWriter.self, progress)
     case .keyed:
-      throw GeoError(
+      throw BothyError(
         .unavailable, "Archives of older map apps are read, not written. Choose MBTiles or PMTiles.")
     }
   }
@@ -56,7 +56,7 @@ extension OfflineRegions {
         progress(report)
       }
       guard report.written > 0 else {
-        throw GeoError(.unavailable, "Nothing of the region '\(region.name)' is stored. Load it first.")
+        throw BothyError(.unavailable, "Nothing of the region '\(region.name)' is stored. Load it first.")
       }
       return (info(region, format), report)
     }

@@ -12,7 +12,7 @@ extension OfflineRegions {
   ///
   /// Costs one look-up on the disk for each tile, a transaction for 256 tiles, and a request for each missing tile.
   ///
-  /// - Throws: `GeoError`: `.interrupted` if the network is gone, the disk is full or all requests fail,
+  /// - Throws: `BothyError`: `.interrupted` if the network is gone, the disk is full or all requests fail,
   ///   `.bulkForbidden`, `.regionBusy`, or `.unknownRegion`. Throws `CancellationError` if the task is cancelled.
   ///   Received tiles stay in each case.
   @discardableResult
@@ -37,7 +37,7 @@ extension OfflineRegions {
 
   /// Stops loading a region until it is resumed, also if another process loads it. Waits until a run of this process
   /// has ended, including its requests.
-  public func pause(_ id: Region.ID) async throws(GeoError) {
+  public func pause(_ id: Region.ID) async throws(BothyError) {
     _ = try await file.region(id)
     try await file.pause(id)
     guard let run = control(of: id) else { return }
@@ -74,7 +74,7 @@ extension OfflineRegions {
         try await cache.wait(.milliseconds(100))
       }
       guard let lock else {
-        throw GeoError(
+        throw BothyError(
           .regionBusy,
           "The region '\(region.name)' is still being loaded by another process. End that, then delete it again."
         )
@@ -119,7 +119,7 @@ extension OfflineRegions {
     case .paused: break
     case .interrupted(let error):
       try await file.end(id, .interrupted, reason: error.message, at: cache.now)
-      throw GeoError(
+      throw BothyError(
         .interrupted,
         "Loading the region '\(region.name)' stopped after \(region.progress.done) of \(region.tiles) tiles; resume it "
           + "to go on. \(error.message)", underlying: error)

@@ -51,11 +51,11 @@ public final class OfflineRegions: Sendable {
   /// - Parameters:
   ///   - cache: the cache of the tiles, which must have a disk. The list and the cache belong together.
   ///   - policy: the networks for loading, and the number of concurrent loads. The source limits the load on a host.
-  /// - Throws: `GeoError` `.unavailable` if the list can't be read or written.
+  /// - Throws: `BothyError` `.unavailable` if the list can't be read or written.
   public init(
     cache: ResourceCache, folder: URL, limits: RegionLimits = RegionLimits(),
     policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4)
-  ) throws(GeoError) {
+  ) throws(BothyError) {
     self.cache = cache
     self.limits = limits
     self.folder = folder
@@ -63,7 +63,7 @@ public final class OfflineRegions: Sendable {
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     } catch {
-      throw GeoError(.unavailable, "\(folder.path) can't be made: \(error).", underlying: error)
+      throw BothyError(.unavailable, "\(folder.path) can't be made: \(error).", underlying: error)
     }
     file = try RegionFile(path: folder.appending(path: "regions.sqlite").path)
     let listener = cache.followNetwork { [weak self] in self?.followNetwork() }
@@ -78,7 +78,7 @@ public final class OfflineRegions: Sendable {
 
   /// Estimates the tiles and bytes of a region. Sends no requests, and counts tiles without listing them.
   ///
-  /// - Throws: `GeoError`: `.invalidRegion`, `.zoomOutOfRange`, or `.tooManyTiles` above the limit for one region.
+  /// - Throws: `BothyError`: `.invalidRegion`, `.zoomOutOfRange`, or `.tooManyTiles` above the limit for one region.
   public func estimate(_ plan: RegionPlan) async throws -> RegionEstimate {
     _ = try source(of: plan)
     let count = try plan.tiles().count(limit: limits.tilesInOne)
@@ -88,7 +88,7 @@ public final class OfflineRegions: Sendable {
 
   /// Saves a region in one transaction. Nothing is loaded before it is resumed.
   ///
-  /// - Throws: `GeoError`, before any write or request: `.invalidRegion`, `.zoomOutOfRange`, `.tooManyTiles`,
+  /// - Throws: `BothyError`, before any write or request: `.invalidRegion`, `.zoomOutOfRange`, `.tooManyTiles`,
   ///   `.bulkForbidden` if the source doesn't allow it, or `.regionExists`.
   public func create(_ plan: RegionPlan) async throws -> Region {
     try allowing(plan)
@@ -108,21 +108,21 @@ public final class OfflineRegions: Sendable {
   ///
   /// If the process of a run has died, the region is interrupted. If a complete region has lost tiles, it is lacking.
   /// Costs a look-up of each tile of complete regions.
-  public func all() async throws(GeoError) -> [Region] {
+  public func all() async throws(BothyError) -> [Region] {
     await restored()
     var regions: [Region] = []
     for region in try await file.all() { regions.append(await seen(region)) }
     return regions
   }
 
-  /// Returns a region. Throws `GeoError` `.unknownRegion`.
-  public func region(_ id: Region.ID) async throws(GeoError) -> Region {
+  /// Returns a region. Throws `BothyError` `.unknownRegion`.
+  public func region(_ id: Region.ID) async throws(BothyError) -> Region {
     await restored()
     return await seen(try await file.region(id))
   }
 
   /// Returns the region with a name, or `nil`.
-  public func region(named name: String) async throws(GeoError) -> Region? {
+  public func region(named name: String) async throws(BothyError) -> Region? {
     try await all().first { $0.name == name }
   }
 
@@ -132,7 +132,7 @@ public final class OfflineRegions: Sendable {
   }
 
   /// Returns up to a hundred tiles that failed in the last run. They are tried again when the region is resumed.
-  public func failures(of id: Region.ID) async throws(GeoError) -> [RegionFailure] {
+  public func failures(of id: Region.ID) async throws(BothyError) -> [RegionFailure] {
     try await file.failures(of: id)
   }
 
@@ -188,17 +188,17 @@ public final class OfflineRegions: Sendable {
   }
 
   /// Closes the list. End all runs before.
-  public func close() throws(GeoError) {
+  public func close() throws(BothyError) {
     endProgress(of: nil)
     try file.close()
   }
 
   // MARK: for runs
 
-  /// Returns the lock for loading a region, and the control of its run. Throws `GeoError` `.regionBusy`.
-  func enter(_ id: Region.ID) throws(GeoError) -> (lock: RegionLock, control: RegionControl) {
+  /// Returns the lock for loading a region, and the control of its run. Throws `BothyError` `.regionBusy`.
+  func enter(_ id: Region.ID) throws(BothyError) -> (lock: RegionLock, control: RegionControl) {
     guard let lock = try RegionLock(lockPath(id)) else {
-      throw GeoError(
+      throw BothyError(
         .regionBusy, "The region is being loaded already, here or by another process. Pause it first.")
     }
     let control = state.withLock { state in
@@ -218,14 +218,14 @@ public final class OfflineRegions: Sendable {
 
   func lockPath(_ id: Region.ID) -> String { folder.appending(path: "region-\(id).lock").path }
 
-  private func source(of plan: RegionPlan) throws(GeoError) -> ResourceSource {
-    guard !plan.name.isEmpty else { throw GeoError(.invalidRegion, "A region needs a name.") }
+  private func source(of plan: RegionPlan) throws(BothyError) -> ResourceSource {
+    guard !plan.name.isEmpty else { throw BothyError(.invalidRegion, "A region needs a name.") }
     guard let source = cache.source(plan.source), source.hasTiles else {
-      throw GeoError(
+      throw BothyError(
         .invalidRegion, "The cache has no source of tiles '\(plan.source)'. Register it before its regions.")
     }
     guard source.zoomRange.contains(plan.zooms.lowest), source.zoomRange.contains(plan.zooms.highest) else {
-      throw GeoError(
+      throw BothyError(
         .zoomOutOfRange,
         "The source \(plan.source) has the zooms \(source.zoomRange.lowest) to \(source.zoomRange.highest); the region "
           + "'\(plan.name)' wants \(plan.zooms.lowest) to \(plan.zooms.highest).")
@@ -235,10 +235,10 @@ public final class OfflineRegions: Sendable {
 
   /// Returns the source if its owner allows loading in bulk.
   @discardableResult
-  func allowing(_ plan: RegionPlan) throws(GeoError) -> ResourceSource {
+  func allowing(_ plan: RegionPlan) throws(BothyError) -> ResourceSource {
     let source = try source(of: plan)
     guard source.allowsBulkDownload else {
-      throw GeoError(
+      throw BothyError(
         .bulkForbidden,
         "The source \(plan.source) does not allow bulk downloads. Use one that does; where its "
           + "owner has agreed, say so with the source.")

@@ -19,15 +19,15 @@ public enum RegionArea: Sendable, Hashable {
   /// Reads the polygons of a GeoJSON document, which is a geometry, a feature, or a collection of either. Ignores
   /// points and lines.
   ///
-  /// Throws `GeoError` `.invalidRegion` for other documents, or if the document has no polygons.
-  public init(geoJSON source: some ContiguousBytesSource) throws(GeoError) {
+  /// Throws `BothyError` `.invalidRegion` for other documents, or if the document has no polygons.
+  public init(geoJSON source: some ContiguousBytesSource) throws(BothyError) {
     let polygons: [GeoPolygon]
     do { polygons = try Self.areas(JSONValue(parsing: source)) } catch {
       let reason = (error as? BrokenFeature).map { "\($0.reason)." } ?? "\(error)"
-      throw GeoError(.invalidRegion, "The document isn't a GeoJSON area: \(reason)", underlying: error)
+      throw BothyError(.invalidRegion, "The document isn't a GeoJSON area: \(reason)", underlying: error)
     }
     guard !polygons.isEmpty else {
-      throw GeoError(.invalidRegion, "The document has no area. Give a Polygon or MultiPolygon of GeoJSON.")
+      throw BothyError(.invalidRegion, "The document has no area. Give a Polygon or MultiPolygon of GeoJSON.")
     }
     self = .polygons(polygons)
   }

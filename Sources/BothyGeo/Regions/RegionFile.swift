@@ -33,7 +33,7 @@ final class RegionFile: Sendable {
   /// The state of a region whose tiles are being unpinned.
   private static let deleting = "deleting"
 
-  init(path: String) throws(GeoError) {
+  init(path: String) throws(BothyError) {
     self.path = path
     do { queue = try Self.opened(path) } catch {
       guard let kept = Self.asItLies(path, error) else { throw Self.failure(error, path) }
@@ -60,7 +60,7 @@ final class RegionFile: Sendable {
       return version
     }
     guard found <= Self.version else {
-      throw GeoError(.unavailable, "\(path) was made by a newer version. Update, or use another folder.")
+      throw BothyError(.unavailable, "\(path) was made by a newer version. Update, or use another folder.")
     }
     return queue
   }
@@ -85,10 +85,10 @@ final class RegionFile: Sendable {
     return ClosableDatabase(queue)
   }
 
-  func close() throws(GeoError) { do { try queue.close() } catch { throw Self.failure(error, path) } }
+  func close() throws(BothyError) { do { try queue.close() } catch { throw Self.failure(error, path) } }
 
   /// Returns all regions by name, without those that are being deleted.
-  func all() async throws(GeoError) -> [Region] {
+  func all() async throws(BothyError) -> [Region] {
     try await read { database in
       try Row.fetchAll(
         database, sql: "SELECT * FROM region WHERE state <> ? ORDER BY name", arguments: [Self.deleting]
@@ -96,26 +96,26 @@ final class RegionFile: Sendable {
     }
   }
 
-  func region(_ id: String) async throws(GeoError) -> Region {
+  func region(_ id: String) async throws(BothyError) -> Region {
     let found = try await read { database in
       try Row.fetchOne(
         database, sql: "SELECT * FROM region WHERE id = ? AND state <> ?", arguments: [id, Self.deleting]
       ).map(Self.decoded)
     }
     guard let found else {
-      throw GeoError(.unknownRegion, "The region does not exist, or has been deleted. List those there are.")
+      throw BothyError(.unknownRegion, "The region does not exist, or has been deleted. List those there are.")
     }
     return found
   }
 
   /// Adds a region if the limits allow it beside the others.
-  func add(_ region: Region, _ limits: RegionLimits) async throws(GeoError) {
+  func add(_ region: Region, _ limits: RegionLimits) async throws(BothyError) {
     let plan = region.plan
     try await write { database in
       let taken = try Int.fetchOne(
         database, sql: "SELECT 1 FROM region WHERE name = ?", arguments: [plan.name])
       guard taken == nil else {
-        throw GeoError(
+        throw BothyError(
           .regionExists, "There is a region '\(plan.name)' already. Choose another name, or delete it first.")
       }
       let others = try Int.fetchOne(database, sql: "SELECT ifnull(sum(tiles), 0) FROM region") ?? 0
@@ -134,7 +134,7 @@ final class RegionFile: Sendable {
   }
 
   /// Records the start of a run: deletes earlier failures and resets the counts.
-  func begin(_ region: Region) async throws(GeoError) {
+  func begin(_ region: Region) async throws(BothyError) {
     try await write { database in
       try database.execute(sql: "DELETE FROM failure WHERE region = ?", arguments: [region.id])
       try database.execute(
@@ -149,7 +149,7 @@ final class RegionFile: Sendable {
   }
 
   /// Stores the progress of a run. Returns false if the region was paused or deleted in the meantime.
-  func note(_ progress: RegionProgress, _ failures: [RegionFailure], of id: String) async throws(GeoError)
+  func note(_ progress: RegionProgress, _ failures: [RegionFailure], of id: String) async throws(BothyError)
     -> Bool
   {
     try await write { database in
@@ -173,7 +173,7 @@ final class RegionFile: Sendable {
   }
 
   /// Ends a run in a state. A run that was paused in the meantime stays paused.
-  func end(_ id: String, _ state: RegionState, reason: String?, at time: Int64) async throws(GeoError) {
+  func end(_ id: String, _ state: RegionState, reason: String?, at time: Int64) async throws(BothyError) {
     try await write { database in
       try database.execute(
         sql: "UPDATE region SET state = ?, reason = ? WHERE id = ? AND state = ?",
@@ -184,7 +184,7 @@ final class RegionFile: Sendable {
   }
 
   /// Pauses a region. A complete region stays complete, as it has no run.
-  func pause(_ id: String) async throws(GeoError) {
+  func pause(_ id: String) async throws(BothyError) {
     try await write { database in
       try database.execute(
         sql: "UPDATE region SET state = ? WHERE id = ? AND state NOT IN (?, ?)",
@@ -192,25 +192,25 @@ final class RegionFile: Sendable {
     }
   }
 
-  func markDeleting(_ id: String) async throws(GeoError) {
+  func markDeleting(_ id: String) async throws(BothyError) {
     try await write { database in
       try database.execute(
         sql: "UPDATE region SET state = ? WHERE id = ?", arguments: [Self.deleting, id])
     }
   }
 
-  func deletings() async throws(GeoError) -> [Region] {
+  func deletings() async throws(BothyError) -> [Region] {
     try await read { database in
       try Row.fetchAll(database, sql: "SELECT * FROM region WHERE state = ?", arguments: [Self.deleting])
         .map(Self.decoded)
     }
   }
 
-  func remove(_ id: String) async throws(GeoError) {
+  func remove(_ id: String) async throws(BothyError) {
     try await write { try $0.execute(sql: "DELETE FROM region WHERE id = ?", arguments: [id]) }
   }
 
-  func failures(of id: String) async throws(GeoError) -> [RegionFailure] {
+  func failures(of id: String) async throws(BothyError) -> [RegionFailure] {
     try await read { database in
       try Row.fetchAll(
         database, sql: "SELECT zoom, x, y, message FROM failure WHERE region = ? ORDER BY rowid",
@@ -245,22 +245,22 @@ extension RegionFile {
 
   private func read<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result
-  ) async throws(GeoError) -> Result {
+  ) async throws(BothyError) -> Result {
     do { return try await queue.read(body) } catch { throw Self.failure(error, path) }
   }
 
   private func write<Result: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Result
-  ) async throws(GeoError) -> Result {
+  ) async throws(BothyError) -> Result {
     // A transaction that has begun is finished, even if the task is cancelled.
     let queue = queue
     let task = Task { try await queue.write(body) }
     do { return try await task.value } catch { throw Self.failure(error, path) }
   }
 
-  private static func failure(_ error: any Error, _ path: String) -> GeoError {
-    if let known = error as? GeoError { return known }
-    return GeoError(
+  private static func failure(_ error: any Error, _ path: String) -> BothyError {
+    if let known = error as? BothyError, known.isOfMaps { return known }
+    return BothyError(
       .unavailable,
       "The list of regions, \(path), can't be used: \(error). Check that the disk has room and the file is whole; "
         + "without it regions are unknown, and tiles that they hold stay.", underlying: error)

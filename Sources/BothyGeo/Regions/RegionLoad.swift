@@ -14,11 +14,11 @@ enum RegionLoad: Sendable {
   /// This tile isn't available now. Others may be.
   case failed(String)
   /// Other content came in place of the tile, for example on a network that requires a sign-in. The stored tile stays.
-  case misled(CacheError)
+  case misled(BothyError)
   /// The network isn't available, or the server doesn't respond.
-  case unreachable(CacheError)
+  case unreachable(BothyError)
   /// The cache can't load or store any tile.
-  case stopped(CacheError)
+  case stopped(BothyError)
 
   /// The maximum time that one tile waits for a server that sent `Retry-After`.
   static let patience = Duration.seconds(120)
@@ -51,9 +51,9 @@ enum RegionLoad: Sendable {
     }
   }
 
-  private static func failure(_ error: any Error, _ key: ResourceKey) -> CacheError {
-    (error as? CacheError)
-      ?? CacheError(.storage, "The cache's disk failed while it looked for \(key): \(error)")
+  private static func failure(_ error: any Error, _ key: ResourceKey) -> BothyError {
+    (error as? BothyError).flatMap { $0.isOfDownloads ? $0 : nil }
+      ?? BothyError(.storage, "The cache's disk failed while it looked for \(key): \(error)")
   }
 
   private static func outcome(_ resource: CachedResource) -> RegionLoad {
@@ -66,11 +66,11 @@ enum RegionLoad: Sendable {
       case .tooLarge: return .failed("\(key) is larger than the cache takes.")
       case .removed: return .failed("\(key) was removed while it came.")
       case .diskFull:
-        return .stopped(CacheError(.storage, "The disk is full. Make room, then resume."))
+        return .stopped(BothyError(.storage, "The disk is full. Make room, then resume."))
       case .noDisk:
-        return .stopped(CacheError(.storage, "The cache has no disk. Open it with one to keep regions."))
+        return .stopped(BothyError(.storage, "The cache has no disk. Open it with one to keep regions."))
       case .failed(let reason):
-        return .stopped(CacheError(.storage, "The cache's disk failed: \(reason)"))
+        return .stopped(BothyError(.storage, "The cache's disk failed: \(reason)"))
       }
     }
     if resource.isAbsent { return .absent }
@@ -81,7 +81,7 @@ enum RegionLoad: Sendable {
     }
   }
 
-  private static func outcome(_ error: CacheError) -> RegionLoad {
+  private static func outcome(_ error: BothyError) -> RegionLoad {
     switch error.code {
     case .unreachable, .timedOut, .offline: .unreachable(error)
     case .unexpectedContent: .misled(error)

@@ -7,12 +7,12 @@ final class RegionLock: Sendable {
   private let descriptor: Mutex<Int32?>
 
   /// Acquires the lock, or returns `nil` if another run has it.
-  init?(_ path: String) throws(GeoError) {
+  init?(_ path: String) throws(BothyError) {
     self.path = path
     let number = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
     descriptor = Mutex(number)
     guard number >= 0 else {
-      throw GeoError(
+      throw BothyError(
         .unavailable, "\(path) can't be made. Check that its folder is there and may be written.")
     }
     if flock(number, LOCK_EX | LOCK_NB) != 0 { return nil }

@@ -19,8 +19,8 @@ public struct RegionPlan: Sendable, Hashable {
     self.zooms = zooms
   }
 
-  /// Returns the tiles, coarse ones first. Throws `GeoError` for an invalid area.
-  public func tiles() throws(GeoError) -> RegionTiles { try RegionTiles(area, zooms: zooms) }
+  /// Returns the tiles, coarse ones first. Throws `BothyError` for an invalid area.
+  public func tiles() throws(BothyError) -> RegionTiles { try RegionTiles(area, zooms: zooms) }
 }
 
 /// The estimated size of a region.
@@ -61,17 +61,17 @@ public struct RegionLimits: Sendable, Hashable {
     self.tilesInAll = max(0, tilesInAll)
   }
 
-  /// Throws `GeoError` `.tooManyTiles` if `tiles` tiles of a new region, with `others` of other regions, exceed a
+  /// Throws `BothyError` `.tooManyTiles` if `tiles` tiles of a new region, with `others` of other regions, exceed a
   /// limit.
-  func check(_ tiles: Int, _ name: String, beside others: Int) throws(GeoError) {
+  func check(_ tiles: Int, _ name: String, beside others: Int) throws(BothyError) {
     guard tiles <= tilesInOne else {
-      throw GeoError(
+      throw BothyError(
         .tooManyTiles,
         "The region '\(name)' has more than the \(tilesInOne) tiles that one may have. Choose a smaller area, a lower "
           + "zoom or a higher limit.")
     }
     guard others + tiles <= tilesInAll else {
-      throw GeoError(
+      throw BothyError(
         .tooManyTiles,
         "The region '\(name)' has \(tiles) tiles; with the \(others) of others that is more than the \(tilesInAll) that "
           + "all may have. Delete a region, or choose a smaller area or a higher limit.")

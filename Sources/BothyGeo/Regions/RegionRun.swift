@@ -30,7 +30,7 @@ struct RegionRun {
   /// The reason why a run ends before the last tile.
   enum Stop: Sendable {
     case paused
-    case interrupted(CacheError)
+    case interrupted(BothyError)
   }
 
   private static let batch = 256
@@ -42,7 +42,7 @@ struct RegionRun {
   init(
     _ region: Region, _ cache: ResourceCache, _ file: RegionFile, _ control: RegionControl,
     _ freshness: FreshnessRule
-  ) throws(GeoError) {
+  ) throws(BothyError) {
     self.region = region
     self.cache = cache
     self.file = file
@@ -106,7 +106,7 @@ struct RegionRun {
         }
         lacking.reverse()
       } catch {
-        stop = .interrupted(CacheError(.storage, "The cache's disk failed: \(error)"))
+        stop = .interrupted(BothyError(.storage, "The cache's disk failed: \(error)"))
         return nil
       }
       control.send(progress)
@@ -143,7 +143,7 @@ struct RegionRun {
   }
 
   private mutating func take(_ load: RegionLoad, of key: ResourceKey) async {
-    var problem: (message: String, error: CacheError?)?
+    var problem: (message: String, error: BothyError?)?
     var isMisled = false
     switch load {
     case .loaded(let bytes):
@@ -182,7 +182,7 @@ struct RegionRun {
   ///
   /// - Parameter cause: an error that ends the run after several times in a row, or `nil` for a failure of this tile
   ///   alone.
-  private mutating func fail(_ key: ResourceKey, _ message: String, _ cause: CacheError?, isMisled: Bool) {
+  private mutating func fail(_ key: ResourceKey, _ message: String, _ cause: BothyError?, isMisled: Bool) {
     progress.failed += 1
     failedInRow.all += 1
     failedInRow.misled = isMisled ? failedInRow.misled + 1 : 0
@@ -195,7 +195,7 @@ struct RegionRun {
       stop = .interrupted(cause)
     } else if failedInRow.all >= Self.failureLimit {
       stop = .interrupted(
-        CacheError(.refused, "\(Self.failureLimit) tiles in a row could not be loaded. The last: \(message)"))
+        BothyError(.refused, "\(Self.failureLimit) tiles in a row could not be loaded. The last: \(message)"))
     }
   }
 
@@ -220,7 +220,7 @@ struct RegionRun {
       if try await !file.note(progress, new, of: region.id), stop == nil { stop = .paused }
     } catch {
       // Only the cache knows the progress exactly. A list that can't be written still stops the run.
-      if stop == nil { stop = .interrupted(CacheError(.storage, error.message)) }
+      if stop == nil { stop = .interrupted(BothyError(.storage, error.message)) }
     }
   }
 }

@@ -66,7 +66,7 @@ final class ReplacementWatch: Sendable {
   }
 
   /// The error that ends a run in this case.
-  static let reason = CacheError(
+  static let reason = BothyError(
     .unexpectedContent,
     "Many different tiles came with the same content, as on a network that wants a sign-in first, or with a server "
       + "that has moved. The stored tiles were kept. Sign in, or see to the source's address, then resume.")

@@ -7,16 +7,16 @@ extension GeoBox {
   /// A box of all positions, including the poles.
   public static let world = GeoBox(west: -180, south: -90, east: 180, north: 90)
 
-  /// Returns this box if it is valid. Throws `GeoError` `.invalidCoordinate` for values that aren't numbers or are out
+  /// Returns this box if it is valid. Throws `BothyError` `.invalidCoordinate` for values that aren't numbers or are out
   /// of range, and for a south that is north of north.
   @discardableResult
-  public func checked() throws(GeoError) -> GeoBox {
+  public func checked() throws(BothyError) -> GeoBox {
     let longitudes = -180.0...180
     let latitudes = -90.0...90
     guard longitudes.contains(west), longitudes.contains(east), latitudes.contains(south),
       latitudes.contains(north), south <= north
     else {
-      throw GeoError(
+      throw BothyError(
         .invalidCoordinate,
         "[\(west), \(south), \(east), \(north)] isn't a box. Give west, south, east and north in degrees, south not "
           + "beyond north.")
@@ -27,11 +27,11 @@ extension GeoBox {
   /// Creates the smallest box around all positions within a radius of the center, slightly larger against rounding.
   ///
   /// A longitude beyond ±180° wraps around the world. A box that includes a pole spans all longitudes. A radius below
-  /// zero counts as zero. Throws `GeoError` for a center or radius that isn't a number.
-  public init(around center: Coordinate, radius: Double) throws(GeoError) {
+  /// zero counts as zero. Throws `BothyError` for a center or radius that isn't a number.
+  public init(around center: Coordinate, radius: Double) throws(BothyError) {
     let center = try center.checked()
     guard radius.isFinite else {
-      throw GeoError(
+      throw BothyError(
         .invalidCoordinate, "The radius \(radius) isn't a distance. Give a finite number of metres.")
     }
     self.init(

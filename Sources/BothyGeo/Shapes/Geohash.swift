@@ -4,13 +4,13 @@ package import BothyStore
 package enum Geohash {
   private static let digits = Array("0123456789bcdefghjkmnpqrstuvwxyz".utf8)
 
-  /// Returns the geohash of a position with a length from 1 to 12. Other lengths are clamped. Throws `GeoError`
+  /// Returns the geohash of a position with a length from 1 to 12. Other lengths are clamped. Throws `BothyError`
   /// `.invalidCoordinate` for an invalid position.
-  package static func encode(_ coordinate: Coordinate, length: Int = 9) throws(GeoError) -> String {
+  package static func encode(_ coordinate: Coordinate, length: Int = 9) throws(BothyError) -> String {
     let length = min(max(length, 1), 12)
     var box = GeoBox.world
     guard box.contains(coordinate) else {
-      throw GeoError(
+      throw BothyError(
         .invalidCoordinate,
         "(\(coordinate.latitude), \(coordinate.longitude)) is not on earth. Give a latitude from -90 to 90 and a "
           + "longitude from -180 to 180.")
@@ -30,16 +30,16 @@ package enum Geohash {
     return text
   }
 
-  /// Returns the area that a geohash names. Throws `GeoError` `.invalidKey` for an invalid text.
-  package static func decode(_ text: String) throws(GeoError) -> GeoBox {
+  /// Returns the area that a geohash names. Throws `BothyError` `.invalidKey` for an invalid text.
+  package static func decode(_ text: String) throws(BothyError) -> GeoBox {
     var box = GeoBox.world
     let bytes = Array(text.lowercased().utf8)
     guard (1...12).contains(bytes.count) else {
-      throw GeoError(.invalidKey, "'\(text)' isn't a geohash: it has 1 to 12 characters.")
+      throw BothyError(.invalidKey, "'\(text)' isn't a geohash: it has 1 to 12 characters.")
     }
     for (place, byte) in bytes.enumerated() {
       guard let digit = digits.firstIndex(of: byte) else {
-        throw GeoError(
+        throw BothyError(
           .invalidKey, "'\(text)' isn't a geohash: it has digits and letters other than a, i, l and o.")
       }
       for bit in 0..<5 {

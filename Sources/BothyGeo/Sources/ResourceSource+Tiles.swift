@@ -1,8 +1,8 @@
 public import BothyCache
 
 extension ResourceSource {
-  /// Returns the key of a tile. Throws `CacheError.zoomOutOfRange` outside the source's zooms.
-  public func key(_ tile: Tile) throws(CacheError) -> ResourceKey {
+  /// Returns the key of a tile. Throws `BothyError.zoomOutOfRange` outside the source's zooms.
+  public func key(_ tile: Tile) throws(BothyError) -> ResourceKey {
     try key(zoom: tile.zoom, x: tile.x, y: tile.y)
   }
 

@@ -14,19 +14,19 @@ public struct TileJSON: Sendable, Hashable {
   /// The area of the tiles, by default the world.
   public var bounds: GeoBox
 
-  /// Reads a document. Throws `GeoError` `.invalidSource`, which names the invalid member.
-  public init(json source: some ContiguousBytesSource) throws(GeoError) {
+  /// Reads a document. Throws `BothyError` `.invalidSource`, which names the invalid member.
+  public init(json source: some ContiguousBytesSource) throws(BothyError) {
     let json: JSONValue
     do { json = try JSONValue(parsing: source) } catch {
-      throw GeoError(.invalidSource, "The TileJSON document is not JSON. \(error)", underlying: error)
+      throw BothyError(.invalidSource, "The TileJSON document is not JSON. \(error)", underlying: error)
     }
     let addresses = (json["tiles"]?.arrayValue ?? []).map(\.stringValue)
     guard !addresses.isEmpty, !addresses.contains(nil) else {
-      throw GeoError(.invalidSource, "The TileJSON document needs 'tiles', a list of addresses.")
+      throw BothyError(.invalidSource, "The TileJSON document needs 'tiles', a list of addresses.")
     }
     let scheme = json["scheme"]?.stringValue ?? "xyz"
     guard ["xyz", "tms"].contains(scheme) else {
-      throw GeoError(
+      throw BothyError(
         .invalidSource, "The TileJSON document has the scheme '\(scheme)'; there are xyz and tms.")
     }
     templates = addresses.compactMap { $0 }.map {
@@ -46,7 +46,7 @@ public struct TileJSON: Sendable, Hashable {
   public func source(
     _ id: SourceID, freshness: FreshnessRule = .http, userAgent: String? = nil,
     allowsBulkDownload: Bool = false
-  ) throws(CacheError) -> ResourceSource {
+  ) throws(BothyError) -> ResourceSource {
     let parts = templates.map(Self.split)
     let first = parts[0]
     let isOneSource = parts.allSatisfy { $0.before == first.before && $0.after == first.after }
@@ -58,19 +58,19 @@ public struct TileJSON: Sendable, Hashable {
       allowsBulkDownload: allowsBulkDownload)
   }
 
-  private static func zoom(_ json: JSONValue, _ name: String) throws(GeoError) -> Int? {
+  private static func zoom(_ json: JSONValue, _ name: String) throws(BothyError) -> Int? {
     guard let member = json[name], !member.isNull else { return nil }
     guard let zoom = member.intValue else {
-      throw GeoError(.invalidSource, "The TileJSON document's '\(name)' must be a whole number.")
+      throw BothyError(.invalidSource, "The TileJSON document's '\(name)' must be a whole number.")
     }
     return Int(clamping: zoom)
   }
 
-  private static func bounds(_ json: JSONValue?) throws(GeoError) -> GeoBox {
+  private static func bounds(_ json: JSONValue?) throws(BothyError) -> GeoBox {
     guard let json, !json.isNull else { return .world }
     let edges = (json.arrayValue ?? []).compactMap(\.doubleValue)
     guard edges.count == 4 else {
-      throw GeoError(.invalidSource, "The TileJSON document's 'bounds' must be [west, south, east, north].")
+      throw BothyError(.invalidSource, "The TileJSON document's 'bounds' must be [west, south, east, north].")
     }
     return try GeoBox(west: edges[0], south: edges[1], east: edges[2], north: edges[3]).checked()
   }

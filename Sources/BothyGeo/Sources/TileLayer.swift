@@ -37,14 +37,14 @@ public struct TileLayer: Sendable {
   /// Throws for a tile beyond the last zoom, see `bestAvailable`.
   public func value(
     _ tile: Tile, policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .visible
-  ) async throws(CacheError) -> CachedResource {
+  ) async throws(BothyError) -> CachedResource {
     try await cache.value(source.key(tile), policy: policy, priority: priority)
   }
 
   /// Returns the states of a tile to show: loading, the stored version, the version from the network, or an error.
   public func states(
     _ tile: Tile, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .visible
-  ) throws(CacheError) -> ResourceStates {
+  ) throws(BothyError) -> ResourceStates {
     cache.states(try source.key(tile), policy: policy, priority: priority)
   }
 
@@ -63,9 +63,9 @@ public struct TileLayer: Sendable {
   }
 
   /// Like `bestAvailable`, but also searches the disk and the tiles that came with the app. Sends no request.
-  public func bestStored(_ tile: Tile) async throws(CacheError) -> ShownTile? {
+  public func bestStored(_ tile: Tile) async throws(BothyError) -> ShownTile? {
     for (candidate, part) in candidates(tile) {
-      do throws(CacheError) {
+      do throws(BothyError) {
         let resource = try await value(candidate, policy: .local)
         if !resource.isAbsent { return ShownTile(tile: candidate, part: part, resource: resource) }
       } catch {

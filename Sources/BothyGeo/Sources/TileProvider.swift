@@ -50,10 +50,10 @@ public struct TileProvider: Sendable {
 
   /// Returns the source of the tiles in one style, with the id `name/style`, or `name` without styles.
   ///
-  /// - Throws: `CacheError.invalidSource` if a style is given but the address has no `{style}`, or the reverse.
-  public func source(style: String = "") throws(CacheError) -> TileSource {
+  /// - Throws: `BothyError.invalidSource` if a style is given but the address has no `{style}`, or the reverse.
+  public func source(style: String = "") throws(BothyError) -> TileSource {
     guard template.contains("{style}") != style.isEmpty else {
-      throw CacheError(
+      throw BothyError(
         .invalidSource,
         style.isEmpty
           ? "The address of \(name) has {style}: say which style."
@@ -81,8 +81,8 @@ public struct TileSource: Sendable, Identifiable {
 
   public var id: SourceID { resource.id }
 
-  /// Returns one of its tiles. Throws `CacheError.zoomOutOfRange` outside its zooms.
-  public func tile(_ tile: Tile) throws(CacheError) -> SourceTile {
+  /// Returns one of its tiles. Throws `BothyError.zoomOutOfRange` outside its zooms.
+  public func tile(_ tile: Tile) throws(BothyError) -> SourceTile {
     _ = try resource.key(tile)
     return SourceTile(source: id, tile: tile)
   }

@@ -16,9 +16,9 @@ package enum Mercator {
       && (-180...180).contains(coordinate.longitude)
   }
 
-  /// Returns the metres that one pixel of a tile shows at a latitude. Throws `GeoError` for a latitude that isn't a
+  /// Returns the metres that one pixel of a tile shows at a latitude. Throws `BothyError` for a latitude that isn't a
   /// number and for a zoom that no tile has.
-  package static func groundResolution(latitude: Double, zoom: Int) throws(GeoError) -> Double {
+  package static func groundResolution(latitude: Double, zoom: Int) throws(BothyError) -> Double {
     try Coordinate(latitude: latitude, longitude: 0).checked()
     let clamped = min(max(latitude, -latitudeLimit), latitudeLimit)
     let pixels = Double(tileEdge) * Double(try Tile.side(zoom))
@@ -74,11 +74,11 @@ package enum Mercator {
 }
 
 extension Coordinate {
-  /// Returns this position if both values are numbers. Throws `GeoError` `.invalidCoordinate`.
+  /// Returns this position if both values are numbers. Throws `BothyError` `.invalidCoordinate`.
   @discardableResult
-  func checked() throws(GeoError) -> Coordinate {
+  func checked() throws(BothyError) -> Coordinate {
     guard latitude.isFinite, longitude.isFinite else {
-      throw GeoError(
+      throw BothyError(
         .invalidCoordinate,
         "The position (\(latitude), \(longitude)) isn't a place: both values must be finite numbers.")
     }
@@ -90,8 +90,8 @@ extension Tile {
   /// Creates the tile that contains a position. A longitude beyond ±180° wraps around the world. A position north or
   /// south of the map is in the nearest row. A position on the border of two tiles is in the one to the east or south.
   ///
-  /// Throws `GeoError` for values that aren't numbers and for a zoom that no tile has.
-  package init(containing coordinate: Coordinate, zoom: Int) throws(GeoError) {
+  /// Throws `BothyError` for values that aren't numbers and for a zoom that no tile has.
+  package init(containing coordinate: Coordinate, zoom: Int) throws(BothyError) {
     try coordinate.checked()
     _ = try Self.side(zoom)
     self.init(

@@ -19,17 +19,17 @@ package struct Pixel: Hashable, Sendable {
     case nearest
   }
 
-  /// Creates any pixel, also one beyond the map's edge. Throws `GeoError` for a zoom that no tile has.
-  package init(x: Int64, y: Int64, zoom: Int) throws(GeoError) {
+  /// Creates any pixel, also one beyond the map's edge. Throws `BothyError` for a zoom that no tile has.
+  package init(x: Int64, y: Int64, zoom: Int) throws(BothyError) {
     _ = try Tile.side(zoom)
     self.x = x
     self.y = y
     self.zoom = zoom
   }
 
-  /// Creates the pixel of a position, clamped to the map. Throws `GeoError` for values that aren't numbers and for a
+  /// Creates the pixel of a position, clamped to the map. Throws `BothyError` for values that aren't numbers and for a
   /// zoom that no tile has.
-  package init(_ coordinate: Coordinate, zoom: Int, rounding: Rounding = .down) throws(GeoError) {
+  package init(_ coordinate: Coordinate, zoom: Int, rounding: Rounding = .down) throws(BothyError) {
     let limit = Mercator.latitudeLimit
     let place = try coordinate.checked()
     let side = Double(Mercator.tileEdge) * Double(try Tile.side(zoom))
@@ -57,14 +57,14 @@ package struct Pixel: Hashable, Sendable {
       longitude: min(max(Double(x), 0), side) / side * 360 - 180)
   }
 
-  /// Returns the tile that contains the pixel. Columns wrap around the world. Throws `GeoError` `.invalidTile` north or
+  /// Returns the tile that contains the pixel. Columns wrap around the world. Throws `BothyError` `.invalidTile` north or
   /// south of the map.
-  package func tile() throws(GeoError) -> Tile {
+  package func tile() throws(BothyError) -> Tile {
     let edge = Int64(Mercator.tileEdge)
     let side = Int64(1) << Int64(zoom)
     let (column, row) = (Self.floored(x, by: edge), Self.floored(y, by: edge))
     guard row >= 0, row < side else {
-      throw GeoError(.invalidTile, "The pixel (\(x), \(y)) of zoom \(zoom) is north or south of the map.")
+      throw BothyError(.invalidTile, "The pixel (\(x), \(y)) of zoom \(zoom) is north or south of the map.")
     }
     return Tile(uncheckedX: Int(column & (side - 1)), y: Int(row), zoom: zoom)
   }

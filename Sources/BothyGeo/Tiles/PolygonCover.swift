@@ -118,23 +118,23 @@ struct PolygonCover: Sendable {
 package struct AreaCover: Sendable {
   let cover: PolygonCover
 
-  /// Creates the cover of several polygons. Overlaps count as holes, so pass a union. Throws `GeoError` for positions
+  /// Creates the cover of several polygons. Overlaps count as holes, so pass a union. Throws `BothyError` for positions
   /// that aren't numbers.
-  package init(_ polygons: [GeoPolygon]) throws(GeoError) {
+  package init(_ polygons: [GeoPolygon]) throws(BothyError) {
     for polygon in polygons {
       for ring in polygon.rings { for position in ring { try position.checked() } }
     }
     cover = PolygonCover(polygons)
   }
 
-  /// Creates the cover of one polygon. Throws `GeoError` for positions that aren't numbers.
-  package init(_ polygon: GeoPolygon) throws(GeoError) { try self.init([polygon]) }
+  /// Creates the cover of one polygon. Throws `BothyError` for positions that aren't numbers.
+  package init(_ polygon: GeoPolygon) throws(BothyError) { try self.init([polygon]) }
 
-  /// Creates the cover of a box. Throws `GeoError` `.invalidCoordinate` for an invalid box.
-  package init(_ box: GeoBox) throws(GeoError) { try self.init([GeoPolygon(box.checked())]) }
+  /// Creates the cover of a box. Throws `BothyError` `.invalidCoordinate` for an invalid box.
+  package init(_ box: GeoBox) throws(BothyError) { try self.init([GeoPolygon(box.checked())]) }
 
   /// Returns the number of tiles at the zooms without listing them, at most `limit + 1`, as counting ends there.
-  package func count(zooms: ClosedRange<Int>, limit: Int = .max) throws(GeoError) -> Int {
+  package func count(zooms: ClosedRange<Int>, limit: Int = .max) throws(BothyError) -> Int {
     _ = try (Tile.side(zooms.lowerBound), Tile.side(zooms.upperBound))
     var total = 0
     for zoom in zooms {
@@ -148,11 +148,11 @@ package struct AreaCover: Sendable {
     return total
   }
 
-  /// Returns the tiles at a zoom, row by row from the north. If there are more than `limit`, throws `GeoError`
+  /// Returns the tiles at a zoom, row by row from the north. If there are more than `limit`, throws `BothyError`
   /// `.tooManyTiles` before it lists any.
   package func tiles(
     zoom: Int, limit: Int = TileGrid.defaultLimit
-  ) throws(GeoError) -> [Tile] {
+  ) throws(BothyError) -> [Tile] {
     let count = try count(zooms: zoom...zoom, limit: limit)
     guard count <= limit else { throw .tooManyTiles(count, zoom: zoom, limit: limit) }
     var tiles: [Tile] = []

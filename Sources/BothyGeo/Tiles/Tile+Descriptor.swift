@@ -4,11 +4,11 @@ extension Tile {
   /// Reads the description of a tile that older apps store: `{"X","Y","ZoomLevel","QuadKey","Id"}`. The quadkey and the
   /// id, which are equal, are optional.
   ///
-  /// Throws `GeoError` if a number is missing, the tile doesn't exist, or the quadkey or id names another tile.
-  public init(descriptor json: JSONValue) throws(GeoError) {
+  /// Throws `BothyError` if a number is missing, the tile doesn't exist, or the quadkey or id names another tile.
+  public init(descriptor json: JSONValue) throws(BothyError) {
     guard let x = json["X"]?.intValue, let y = json["Y"]?.intValue, let zoom = json["ZoomLevel"]?.intValue
     else {
-      throw GeoError(
+      throw BothyError(
         .invalidTile, "\(json.canonicalText) describes no tile: X, Y and ZoomLevel must be whole numbers.")
     }
     let tile = try Tile(
@@ -16,7 +16,7 @@ extension Tile {
     for name in ["QuadKey", "Id"] {
       guard let key = json[name], !key.isNull else { continue }
       guard key.stringValue == tile.quadkey else {
-        throw GeoError(
+        throw BothyError(
           .invalidKey,
           "\(name) is \(key.canonicalText), but the tile \(tile) has the quadkey \"\(tile.quadkey)\".")
       }

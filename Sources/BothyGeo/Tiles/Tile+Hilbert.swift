@@ -15,10 +15,10 @@ extension Tile {
     return Self.firstID(zoom) + distance
   }
 
-  /// Creates the tile of a number. Throws `GeoError` `.invalidKey` for a number beyond the last zoom.
-  public init(hilbertID id: UInt64) throws(GeoError) {
+  /// Creates the tile of a number. Throws `BothyError` `.invalidKey` for a number beyond the last zoom.
+  public init(hilbertID id: UInt64) throws(BothyError) {
     guard let zoom = Self.zooms.first(where: { id < Self.firstID($0 + 1) }) else {
-      throw GeoError(.invalidKey, "\(id) isn't a tile's id: zooms end at \(Self.zooms.upperBound).")
+      throw BothyError(.invalidKey, "\(id) isn't a tile's id: zooms end at \(Self.zooms.upperBound).")
     }
     var rest = id - Self.firstID(zoom)
     var (column, row) = (UInt64(0), UInt64(0))

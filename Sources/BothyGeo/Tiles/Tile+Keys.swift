@@ -11,12 +11,12 @@ extension Tile {
     return key
   }
 
-  /// Creates the tile of a quadkey. An empty quadkey is the tile of zoom 0. Throws `GeoError` `.invalidKey` for
+  /// Creates the tile of a quadkey. An empty quadkey is the tile of zoom 0. Throws `BothyError` `.invalidKey` for
   /// characters other than 0 to 3, or more than 29 of them.
-  public init(quadkey: String) throws(GeoError) {
+  public init(quadkey: String) throws(BothyError) {
     let digits = quadkey.utf8
     guard digits.count <= Self.zooms.upperBound else {
-      throw GeoError(
+      throw BothyError(
         .invalidKey,
         "A quadkey of \(digits.count) digits is too long: it has at most \(Self.zooms.upperBound), one a zoom."
       )
@@ -24,7 +24,7 @@ extension Tile {
     var (x, y) = (0, 0)
     for digit in digits {
       guard (UInt8(ascii: "0")...UInt8(ascii: "3")).contains(digit) else {
-        throw GeoError(.invalidKey, "'\(quadkey)' isn't a quadkey: it has only digits from 0 to 3.")
+        throw BothyError(.invalidKey, "'\(quadkey)' isn't a quadkey: it has only digits from 0 to 3.")
       }
       let value = Int(digit - UInt8(ascii: "0"))
       x = x << 1 | value & 1
@@ -37,11 +37,11 @@ extension Tile {
   /// close numbers.
   public var morton: UInt64 { 1 << UInt64(2 * zoom) | Self.spread(x) | Self.spread(y) << 1 }
 
-  /// Creates the tile of a Morton number. Throws `GeoError` `.invalidKey` if no tile has this number.
-  public init(morton: UInt64) throws(GeoError) {
+  /// Creates the tile of a Morton number. Throws `BothyError` `.invalidKey` if no tile has this number.
+  public init(morton: UInt64) throws(BothyError) {
     let bits = UInt64.bitWidth - 1 - morton.leadingZeroBitCount
     guard morton != 0, bits % 2 == 0, bits <= 2 * Self.zooms.upperBound else {
-      throw GeoError(.invalidKey, "\(morton) isn't a tile's Morton number.")
+      throw BothyError(.invalidKey, "\(morton) isn't a tile's Morton number.")
     }
     let digits = morton ^ 1 << UInt64(bits)
     self.init(uncheckedX: Self.gather(digits), y: Self.gather(digits >> 1), zoom: bits / 2)
@@ -52,12 +52,12 @@ extension Tile {
     zoom > 28 ? nil : UInt64(zoom) << 56 | UInt64(x) << 28 | UInt64(y)
   }
 
-  /// Creates the tile of a packed key. Throws `GeoError` `.invalidKey` if no tile has this key.
-  public init(packedKey key: UInt64) throws(GeoError) {
+  /// Creates the tile of a packed key. Throws `BothyError` `.invalidKey` if no tile has this key.
+  public init(packedKey key: UInt64) throws(BothyError) {
     let mask: UInt64 = 1 << 28 - 1
     let (zoom, x, y) = (Int(key >> 56), Int(key >> 28 & mask), Int(key & mask))
     guard zoom <= 28, x < 1 << zoom, y < 1 << zoom else {
-      throw GeoError(.invalidKey, "\(key) isn't a tile's key.")
+      throw BothyError(.invalidKey, "\(key) isn't a tile's key.")
     }
     self.init(uncheckedX: x, y: y, zoom: zoom)
   }

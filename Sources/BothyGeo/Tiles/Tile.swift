@@ -13,11 +13,11 @@ public struct Tile: Hashable, Sendable {
   /// The zooms that a tile can have.
   public static let zooms = 0...29
 
-  /// Creates a tile. Throws `GeoError` `.invalidTile` if the tile doesn't exist.
-  public init(x: Int, y: Int, zoom: Int) throws(GeoError) {
+  /// Creates a tile. Throws `BothyError` `.invalidTile` if the tile doesn't exist.
+  public init(x: Int, y: Int, zoom: Int) throws(BothyError) {
     let side = try Self.side(zoom)
     guard x >= 0, x < side, y >= 0, y < side else {
-      throw GeoError(
+      throw BothyError(
         .invalidTile,
         "The tile \(zoom)/\(x)/\(y) does not exist: columns and rows of the zoom go from 0 to \(side - 1).")
     }
@@ -25,8 +25,8 @@ public struct Tile: Hashable, Sendable {
   }
 
   /// Creates a tile with a column that wraps around the world: column -1 is the last one, column 2^zoom the first.
-  /// Throws `GeoError` `.invalidTile` if the row or zoom doesn't exist.
-  public init(wrappingX x: Int, y: Int, zoom: Int) throws(GeoError) {
+  /// Throws `BothyError` `.invalidTile` if the row or zoom doesn't exist.
+  public init(wrappingX x: Int, y: Int, zoom: Int) throws(BothyError) {
     let side = try Self.side(zoom)
     try self.init(x: x & (side - 1), y: y, zoom: zoom)
   }
@@ -45,11 +45,11 @@ public struct Tile: Hashable, Sendable {
     self.zoom = zoom
   }
 
-  /// Returns the number of columns, and of rows, of a zoom. Throws `GeoError` `.invalidTile` for a zoom that no tile
+  /// Returns the number of columns, and of rows, of a zoom. Throws `BothyError` `.invalidTile` for a zoom that no tile
   /// has.
-  public static func side(_ zoom: Int) throws(GeoError) -> Int {
+  public static func side(_ zoom: Int) throws(BothyError) -> Int {
     guard zooms.contains(zoom) else {
-      throw GeoError(.invalidTile, "Zoom \(zoom) does not exist. Choose one from 0 to \(zooms.upperBound).")
+      throw BothyError(.invalidTile, "Zoom \(zoom) does not exist. Choose one from 0 to \(zooms.upperBound).")
     }
     return 1 << zoom
   }

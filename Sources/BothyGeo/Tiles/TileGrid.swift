@@ -21,8 +21,8 @@ public struct TileGrid: Hashable, Sendable {
   /// alone. A box without width or height has the tiles that contain it. Beyond the edges of the map, the nearest rows
   /// are used.
   ///
-  /// Throws `GeoError` for an invalid box and for a zoom that no tile has.
-  public init(covering box: GeoBox, zoom: Int) throws(GeoError) {
+  /// Throws `BothyError` for an invalid box and for a zoom that no tile has.
+  public init(covering box: GeoBox, zoom: Int) throws(BothyError) {
     try box.checked()
     let last = try Tile.side(zoom) - 1
     self.zoom = zoom
@@ -47,9 +47,9 @@ public struct TileGrid: Hashable, Sendable {
   /// Creates the grid of every tile with a position within a radius of the center, and those that complete the
   /// rectangle.
   ///
-  /// With a radius of zero or less, it is the one tile that contains the center. Throws `GeoError` for values that
+  /// With a radius of zero or less, it is the one tile that contains the center. Throws `BothyError` for values that
   /// aren't numbers and for a zoom that no tile has.
-  public init(around center: Coordinate, radius: Double, zoom: Int) throws(GeoError) {
+  public init(around center: Coordinate, radius: Double, zoom: Int) throws(BothyError) {
     guard radius > 0 || !radius.isFinite else {
       let tile = try Tile(containing: center, zoom: zoom)
       self.init(zoom: zoom, rows: tile.y...tile.y, columns: [tile.x...tile.x])
@@ -76,9 +76,9 @@ public struct TileGrid: Hashable, Sendable {
     tile.zoom == zoom && rows.contains(tile.y) && columns.contains { $0.contains(tile.x) }
   }
 
-  /// Returns the tiles as a list. If there are more than `limit`, throws `GeoError` `.tooManyTiles` before any
+  /// Returns the tiles as a list. If there are more than `limit`, throws `BothyError` `.tooManyTiles` before any
   /// allocation.
-  public func tiles(limit: Int = defaultLimit) throws(GeoError) -> [Tile] {
+  public func tiles(limit: Int = defaultLimit) throws(BothyError) -> [Tile] {
     guard count <= limit else { throw .tooManyTiles(count, zoom: zoom, limit: limit) }
     return Array(self)
   }
@@ -86,7 +86,7 @@ public struct TileGrid: Hashable, Sendable {
   /// Returns the tiles by distance from a position, first the one that contains it. Throws like `tiles(limit:)`.
   public func tiles(
     nearestTo position: Coordinate, limit: Int = defaultLimit
-  ) throws(GeoError) -> [Tile] {
+  ) throws(BothyError) -> [Tile] {
     let current = try Tile(containing: position, zoom: zoom)
     let measured = try tiles(limit: limit).map { tile in
       (tile: tile, distance: tile == current ? -1 : tile.bounds.distance(to: position))
@@ -130,9 +130,9 @@ extension TileGrid: Sequence {
   public var underestimatedCount: Int { count }
 }
 
-extension GeoError {
-  static func tooManyTiles(_ count: Int, zoom: Int, limit: Int) -> GeoError {
-    GeoError(
+extension BothyError {
+  static func tooManyTiles(_ count: Int, zoom: Int, limit: Int) -> BothyError {
+    BothyError(
       .tooManyTiles,
       "The area has \(count) tiles at zoom \(zoom), more than the \(limit) allowed. Choose a smaller area, a lower zoom "
         + "or a higher limit.")

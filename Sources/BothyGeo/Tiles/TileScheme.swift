@@ -38,11 +38,11 @@ extension Tile {
   /// The row counted from the south, as in TMS and MBTiles.
   public var southernRow: Int { 1 << zoom - 1 - y }
 
-  /// Creates the tile with a row counted from the south. Throws `GeoError` `.invalidTile` if the tile doesn't exist.
-  public init(x: Int, southernRow: Int, zoom: Int) throws(GeoError) {
+  /// Creates the tile with a row counted from the south. Throws `BothyError` `.invalidTile` if the tile doesn't exist.
+  public init(x: Int, southernRow: Int, zoom: Int) throws(BothyError) {
     let side = try Self.side(zoom)
     guard southernRow >= 0, southernRow < side else {
-      throw GeoError(
+      throw BothyError(
         .invalidTile, "The row \(southernRow) does not exist at zoom \(zoom): rows go from 0 to \(side - 1).")
     }
     try self.init(x: x, y: side - 1 - southernRow, zoom: zoom)

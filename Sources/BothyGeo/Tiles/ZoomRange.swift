@@ -5,10 +5,10 @@ public struct ZoomRange: Hashable, Sendable {
   /// The highest zoom, with the finest tiles.
   public let highest: Int
 
-  /// Creates a range. Throws `GeoError` `.zoomOutOfRange` for a range that is empty or exceeds 0 to 29.
-  public init(_ lowest: Int, _ highest: Int) throws(GeoError) {
+  /// Creates a range. Throws `BothyError` `.zoomOutOfRange` for a range that is empty or exceeds 0 to 29.
+  public init(_ lowest: Int, _ highest: Int) throws(BothyError) {
     guard lowest <= highest, Tile.zooms.contains(lowest), Tile.zooms.contains(highest) else {
-      throw GeoError(
+      throw BothyError(
         .zoomOutOfRange,
         "The zooms from \(lowest) to \(highest) aren't valid. Give two from 0 to 29, the lower first.")
     }
@@ -27,10 +27,10 @@ public struct ZoomRange: Hashable, Sendable {
   /// Returns true if the range contains the zoom, ends included.
   public func contains(_ zoom: Int) -> Bool { zoom >= lowest && zoom <= highest }
 
-  /// Throws `GeoError` `.zoomOutOfRange` for a tile of another zoom.
-  public func check(_ tile: Tile) throws(GeoError) {
+  /// Throws `BothyError` `.zoomOutOfRange` for a tile of another zoom.
+  public func check(_ tile: Tile) throws(BothyError) {
     guard contains(tile.zoom) else {
-      throw GeoError(
+      throw BothyError(
         .zoomOutOfRange,
         "The source has no tile \(tile): its zooms go from \(lowest) to \(highest). Ask for one of these, or for the "
           + "part of a coarser tile.")

@@ -83,7 +83,7 @@ private struct BlobRoutes: BlobRemote {
   private static func problem(_ response: TransportResponse) -> RemoteError? {
     var error = BothyRemote.problem(response)
     if response.status == 501 {
-      error?.code = SyncError.Code.blobsUnsupported.description
+      error?.code = BothyError.Code.blobsUnsupported.description
       error?.message = "This server keeps no blobs."
     }
     return error

@@ -11,7 +11,7 @@ struct RecordPage {
   /// The number of records that meet the condition, counted for the first page only.
   let total: Int?
 
-  /// Reads the page. Throws `Problem`, `StoreError` or `WhereSyntaxError` for an invalid request.
+  /// Reads the page. Throws `Problem`, `BothyError` or `WhereSyntaxError` for an invalid request.
   init(_ call: InspectorCall, in store: SyncedStore) async throws {
     let type = try Self.type(call.required("type"), store)
     let limit = call.count("limit", otherwise: 50, most: 200)

@@ -46,19 +46,20 @@ struct Problem: Error, Equatable {
     case let problem as Problem: self = problem
     case let error as WhereSyntaxError:
       self.init(.badRequest, "syntax", error.description)
-    case let error as StoreError:
-      let isAsked: Set<StoreError.Code> = [
-        .invalidQuery, .unknownType, .unknownField, .invalidValue, .notFound,
-      ]
-      self.init(
-        isAsked.contains(error.code) ? .badRequest : .internalServerError, error.code.description,
-        error.message)
-    case let error as SyncError:
-      self.init(error.code == .notPending ? .conflict : .badGateway, error.code.description, error.message)
-    case let error as GeoError: self.init(.internalServerError, "geo", error.message)
-    case let error as PackError: self.init(.internalServerError, "pack", error.message)
-    case let error as SettingsError: self.init(.internalServerError, "settings", error.message)
+    case let error as BothyError:
+      self.init(Self.status(of: error), error.code.description, error.message)
     default: self.init(.internalServerError, "failed", "\(error)")
+    }
+  }
+
+  private static func status(of error: BothyError) -> HTTPResponse.Status {
+    switch error.code {
+    case .invalidQuery, .unknownType, .unknownField, .invalidValue, .notFound: .badRequest
+    case .notPending: .conflict
+    case .unreachable, .signInRequired, .throttled, .serverError, .otherServer, .protocolViolation,
+      .rejected, .signedOut, .updateRequired:
+      .badGateway
+    default: .internalServerError
     }
   }
 }

@@ -48,7 +48,9 @@ extension InspectorRoutes {
       throw Problem(.badRequest, "badDecision", "A restoring names the decision by its number.")
     }
     let receipt: SaveReceipt<AnyRecord>
-    do { receipt = try await subjects.store.journal.restore(number) } catch let error as SyncError {
+    do { receipt = try await subjects.store.journal.restore(number) } catch let error as BothyError
+      where [.expired, .alreadyRestored, .notRestorable, .notPending, .pendingChanges].contains(error.code)
+    {
       throw Problem(.conflict, error.code.description, error.message)
     }
     let state = try subjects.store.state(of: receipt.record).name
@@ -71,7 +73,7 @@ extension InspectorRoutes {
     watch.noteChange(Timeline.Moment(report, at: subjects.now))
     return .object { writer in
       report.writeMembers(to: &writer)
-      writer.member("why", report.stop.map { SyncError($0).message })
+      writer.member("why", report.stop.map { BothyError($0).message })
     }
   }
 

@@ -9,12 +9,12 @@ struct BuildPlace {
   /// The path at which the pack is built.
   var pack: String { path + "/pack" }
 
-  /// Creates the folder. Throws `PackError` `.cannotWrite` if the name belongs to something that isn't a pack.
+  /// Creates the folder. Throws `BothyError` `.cannotWrite` if the name belongs to something that isn't a pack.
   init(_ target: String) throws {
     let name = target.count > 1 && target.hasSuffix("/") ? String(target.dropLast()) : target
     self.target = name
     if FileManager.default.fileExists(atPath: name), !Self.mayReplace(name) {
-      throw PackError(
+      throw BothyError(
         .cannotWrite, "\(name) exists already and isn't a pack. Choose another name, or remove it.")
     }
     let url = URL(filePath: name)
@@ -23,7 +23,7 @@ struct BuildPlace {
     do {
       try FileManager.default.createDirectory(atPath: path + "/pack", withIntermediateDirectories: true)
     } catch {
-      throw PackError(
+      throw BothyError(
         .cannotWrite, "\(path) can't be made. Check that the folder it is in may be written.",
         underlying: error)
     }

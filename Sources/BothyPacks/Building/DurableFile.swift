@@ -27,9 +27,9 @@ enum DurableFile {
   }
 
   /// Returns the last system error as an error about `path`.
-  static func unwritable(_ path: String) -> PackError {
+  static func unwritable(_ path: String) -> BothyError {
     let reason = String(cString: strerror(errno))
-    return PackError(
+    return BothyError(
       .cannotWrite,
       "\(path) can't be written: \(reason). Check the permissions of its folder and the room on the disk.")
   }

@@ -40,8 +40,8 @@ public struct PackBuilder: Sendable {
   /// Runs on the calling thread. Needs twice the pack's size on disk beside the folder, and the memory of a few pages.
   /// Forces the files to the disk.
   ///
-  /// - Throws: `PackError` `.invalidInput` for rows and shard fields that don't fit, or `.cannotWrite`. Throws
-  ///   `StoreError` `.invalidSchema`, `.unknownField` or `.invalidValue`, and the errors of `body`. The folder is then
+  /// - Throws: `BothyError` `.invalidInput` for rows and shard fields that don't fit, or `.cannotWrite`. Throws
+  ///   `BothyError` `.invalidSchema`, `.unknownField` or `.invalidValue`, and the errors of `body`. The folder is then
   ///   unchanged.
   @discardableResult
   public func build(
@@ -65,16 +65,16 @@ public struct PackBuilder: Sendable {
   private func check() throws {
     try schema.validate()
     guard !name.isEmpty, !version.isEmpty, !schema.types.isEmpty else {
-      throw PackError(.invalidInput, "A pack needs a name, a version and at least one type.")
+      throw BothyError(.invalidInput, "A pack needs a name, a version and at least one type.")
     }
     for (type, field) in shardBy {
       guard let found = schema[type] else {
-        throw PackError(
+        throw BothyError(
           .invalidInput, "The pack can't be split by \(type).\(field): the schema has no type \(type).")
       }
       guard let kind = found[field]?.kind, kind.canShard else {
         let possible = found.fields.filter(\.kind.canShard).map(\.name).joined(separator: ", ")
-        throw PackError(.invalidInput, "\(type) can't be split by '\(field)'. Possible: \(possible).")
+        throw BothyError(.invalidInput, "\(type) can't be split by '\(field)'. Possible: \(possible).")
       }
     }
   }

@@ -18,7 +18,7 @@ public final class PackWriter {
 
   /// Adds a record. Missing fields get the schema's defaults.
   ///
-  /// Throws `PackError` `.invalidInput` if the type has a record with its id. Throws `StoreError` `.unknownType`,
+  /// Throws `BothyError` `.invalidInput` if the type has a record with its id. Throws `BothyError` `.unknownType`,
   /// `.unknownField` or `.invalidValue`.
   public func add(_ record: BothyStore.AnyRecord) throws {
     let table = try catalog.table(record.type)
@@ -39,7 +39,7 @@ public final class PackWriter {
     insert.bind(id, at: 1)
     insert.bind(row: values, of: table, from: 2)
     do { try insert.run() } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-      throw PackError(
+      throw BothyError(
         .invalidInput, "Two records of \(table.schema.name) have the id '\(id)'. Ids name one record each.",
         underlying: error)
     }

@@ -62,7 +62,7 @@ struct StagedRows {
     try queue.inDatabase { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table.name)") ?? 0 }
   }
 
-  /// Returns the shards of a type in the order of their keys. Throws `PackError` `.invalidInput` for too many.
+  /// Returns the shards of a type in the order of their keys. Throws `BothyError` `.invalidInput` for too many.
   func shards(of table: TypeTable) throws -> [Shard] {
     guard let field = shardBy[table.schema.name].flatMap({ table.schema[$0] }) else { return [] }
     let column = field.name.quotedIdentifier
@@ -78,7 +78,7 @@ struct StagedRows {
       return shards
     }
     guard shards.count <= PackBuilder.mostShards else {
-      throw PackError(
+      throw BothyError(
         .invalidInput,
         "\(table.schema.name).\(field.name) has more than \(PackBuilder.mostShards) different values, each of which "
           + "needs a file. Split by a field with fewer, or index this one.")

@@ -10,7 +10,7 @@ package struct TableRows: Sendable {
   private let path: String
   private let table: String
 
-  /// Opens a table. Throws `PackError` `.invalidInput` if it doesn't exist, or if `table` is `nil` and the file has
+  /// Opens a table. Throws `BothyError` `.invalidInput` if it doesn't exist, or if `table` is `nil` and the file has
   /// several.
   package init(_ path: String, table: String?) throws {
     self.path = path
@@ -22,7 +22,7 @@ package struct TableRows: Sendable {
       )
     }
     guard let found = table ?? (tables.count == 1 ? tables[0] : nil), tables.contains(found) else {
-      throw PackError(
+      throw BothyError(
         .invalidInput,
         "Say with --table which table of \(path) is meant: \(tables.joined(separator: ", ")).")
     }
@@ -51,12 +51,12 @@ package struct TableRows: Sendable {
 
   private static func open(_ path: String) throws -> DatabaseQueue {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw PackError(.invalidInput, "No file exists at \(path). Check the path.")
+      throw BothyError(.invalidInput, "No file exists at \(path). Check the path.")
     }
     var configuration = Configuration()
     configuration.readonly = true
     do { return try DatabaseQueue(path: path, configuration: configuration) } catch {
-      throw StoreError(error, path: path)
+      throw BothyError(error, path: path)
     }
   }
 }

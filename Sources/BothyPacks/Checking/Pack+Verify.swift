@@ -9,7 +9,7 @@ extension Pack {
   /// Runs on the calling thread with about a mebibyte of memory. `progress` receives the numbers of finished and of all
   /// files.
   ///
-  /// - Throws: `PackError` `.damagedFile` or `.checksumMismatch` for the first file that isn't valid, or `.cancelled`.
+  /// - Throws: `BothyError` `.damagedFile` or `.checksumMismatch` for the first file that isn't valid, or `.cancelled`.
   public func verify(progress: (Int, Int) -> Void = { _, _ in }) throws {
     for (number, file) in manifest.files.enumerated() {
       try Self.check(file, in: folder.path)
@@ -25,23 +25,23 @@ extension Pack {
   static func check(_ file: PackManifest.File, in folder: String) throws {
     let path = folder + "/" + file.name
     guard let size = try? DurableFile.size(of: path) else {  // absent: reported below
-      throw PackError(.damagedFile, "The file \(path) of a pack is not there. Get or build the pack again.")
+      throw BothyError(.damagedFile, "The file \(path) of a pack is not there. Get or build the pack again.")
     }
     guard size == file.bytes else {
-      throw PackError(
+      throw BothyError(
         .damagedFile,
         "The file \(path) of a pack has \(size) bytes in place of \(file.bytes). Get or build the pack again."
       )
     }
     do {
       guard try Checksum.sha256(ofFile: path) == file.sha256 else {
-        throw PackError(
+        throw BothyError(
           .checksumMismatch,
           "The file \(path) of a pack has other contents than its manifest says. Get or build the pack again."
         )
       }
     } catch is CancellationError {
-      throw PackError(.cancelled, "The check was cancelled; nothing was changed.")
+      throw BothyError(.cancelled, "The check was cancelled; nothing was changed.")
     }
   }
 
@@ -52,7 +52,7 @@ extension Pack {
     try single.read { database in
       let verdict = try String.fetchOne(database, sql: "PRAGMA quick_check(1)")
       guard verdict == "ok" else {
-        throw PackError(.damagedFile, "\(file.name) is damaged: \(verdict ?? "").")
+        throw BothyError(.damagedFile, "\(file.name) is damaged: \(verdict ?? "").")
       }
       var rows = 0
       for type in types {
@@ -62,7 +62,7 @@ extension Pack {
         rows += try Int.fetchOne(database, sql: "SELECT count(*) FROM \(table.name)") ?? 0
       }
       guard rows == file.rows else {
-        throw PackError(.damagedFile, "\(file.name) has \(rows) rows in place of \(file.rows).")
+        throw BothyError(.damagedFile, "\(file.name) has \(rows) rows in place of \(file.rows).")
       }
     }
   }

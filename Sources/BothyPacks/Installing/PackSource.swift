@@ -24,11 +24,11 @@ struct FolderSupply: PackSource {
       try FileManager.default.copyItem(atPath: folder + "/" + file.name, toPath: target + "/" + file.name)
     } catch {
       guard FileManager.default.fileExists(atPath: folder + "/" + file.name) else {
-        throw PackError(
+        throw BothyError(
           .damagedFile, "The file \(folder)/\(file.name) of a pack is not there. Get or build the pack again."
         )
       }
-      throw PackError(
+      throw BothyError(
         .cannotWrite,
         "\(target)/\(file.name) can't be written. Check the permissions of its folder and the room on the disk.",
         underlying: error)
@@ -63,7 +63,7 @@ struct CacheSupply: PackSource {
       bytes = try await self.bytes(file.name, .reload)
     }
     do { try bytes.write(to: URL(filePath: folder + "/" + file.name)) } catch {
-      throw PackError(
+      throw BothyError(
         .cannotWrite, "\(folder)/\(file.name) can't be written. Check the room on the disk.",
         underlying: error)
     }
@@ -80,16 +80,16 @@ struct CacheSupply: PackSource {
     do {
       let resource = try await cache.value(try source.key(path: path), options)
       guard let bytes = resource.bytes else {
-        throw CacheError(
+        throw BothyError(
           .absent, "The server has no \(path).", status: resource.metadata.status)
       }
       return bytes
     } catch { throw Self.failure(error, name) }
   }
 
-  private static func failure(_ error: any Error, _ name: String) -> PackError {
-    let isCancelled = (error as? CacheError)?.code == .cancelled
-    return PackError(
+  private static func failure(_ error: any Error, _ name: String) -> BothyError {
+    let isCancelled = (error as? BothyError)?.code == .cancelled
+    return BothyError(
       isCancelled ? .cancelled : .download,
       "The pack \(name) could not be loaded: \(error) Installed versions stay.",
       underlying: error)

@@ -28,7 +28,7 @@ extension PackStore {
   /// - Parameters:
   ///   - schema: types that the pack must have besides those that the shelf expects.
   ///   - progress: called with the numbers of available and of all files.
-  /// - Throws: `PackError`. The installed version is then unchanged.
+  /// - Throws: `BothyError`. The installed version is then unchanged.
   @discardableResult
   public func install(
     from folder: URL, expecting schema: StoreSchema? = nil,
@@ -40,7 +40,7 @@ extension PackStore {
   /// Installs the pack at the address of a source, through the cache. An interrupted download continues where it was.
   /// After the installation, the files are removed from the cache.
   ///
-  /// - Throws: `PackError`, such as `.download` if the cache returns an error.
+  /// - Throws: `BothyError`, such as `.download` if the cache returns an error.
   @discardableResult
   public func install(
     from source: ResourceSource, through cache: ResourceCache, expecting schema: StoreSchema? = nil,
@@ -74,7 +74,7 @@ extension PackStore {
     defer { versions.clean() }
     for (number, file) in manifest.files.enumerated() {
       guard !Task.isCancelled else {
-        throw PackError(.cancelled, "The installation was cancelled; what was installed is as it was.")
+        throw BothyError(.cancelled, "The installation was cancelled; what was installed is as it was.")
       }
       if Self.reuse(file, of: installed, in: staged) {
         done.reused += 1
@@ -100,9 +100,9 @@ extension PackStore {
   /// Checks that this is the right pack with the types that the app needs, before anything is fetched.
   private func accept(
     _ manifest: PackManifest, _ schema: StoreSchema?, _ place: String, after installed: Pack?
-  ) throws(PackError) {
+  ) throws(BothyError) {
     if let installed, installed.manifest.name != manifest.name {
-      throw PackError(
+      throw BothyError(
         .wrongPack,
         "\(place) has the pack \(manifest.name), and \(versions.root) the pack \(installed.manifest.name). Install it "
           + "in a folder of its own.")

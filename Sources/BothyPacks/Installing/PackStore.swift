@@ -48,7 +48,7 @@ public final class PackStore: Sendable {
       let current = versions.current
       let folder = current.map { URL(filePath: $0) } ?? bundled
       guard let folder else {
-        throw PackError(
+        throw BothyError(
           .notFound, "No pack is installed in \(versions.root). Install one with `bothy pack install`.")
       }
       if let known = kept.withLock({ $0?.folder == folder ? $0 : nil }) { return known }
@@ -59,7 +59,7 @@ public final class PackStore: Sendable {
       }
       return keep(try Pack(at: folder, expecting: expecting, options: options, lease: lease))
     }
-    throw PackError(.busy, "The pack in \(versions.root) is replaced again and again. Try again.")
+    throw BothyError(.busy, "The pack in \(versions.root) is replaced again and again. Try again.")
   }
 
   /// Deletes old versions without readers. Installing does this too.

@@ -19,13 +19,13 @@ struct PackVersions: Sendable {
     return root + "/" + target
   }
 
-  /// Creates the folders. Throws `PackError` `.cannotWrite`.
-  func prepare() throws(PackError) {
+  /// Creates the folders. Throws `BothyError` `.cannotWrite`.
+  func prepare() throws(BothyError) {
     do {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       try FileManager.default.createDirectory(atPath: incoming, withIntermediateDirectories: true)
     } catch {
-      throw PackError(
+      throw BothyError(
         .cannotWrite, "\(root) can't be made. Check that the folder it is in may be written.",
         underlying: error)
     }
@@ -77,12 +77,12 @@ struct PackVersions: Sendable {
 final class ShelfLock: Sendable {
   private let descriptor: Int32
 
-  /// Acquires the lock. Throws `PackError` `.busy` if another installation has it.
-  init(_ root: String) throws(PackError) {
+  /// Acquires the lock. Throws `BothyError` `.busy` if another installation has it.
+  init(_ root: String) throws(BothyError) {
     descriptor = open(root + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw DurableFile.unwritable(root + "/lock") }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      throw PackError(.busy, "Another installation in \(root) is running. Try again when it is done.")
+      throw BothyError(.busy, "Another installation in \(root) is running. Try again when it is done.")
     }
   }
 

@@ -17,15 +17,15 @@ extension PackManifest {
     ]
   }
 
-  /// Parses the bytes of a manifest. Throws `PackError` `.corruptManifest`, `.newerFormat` or `.unsafeName`.
-  package init(parsing bytes: some ContiguousBytesSource, of pack: String) throws(PackError) {
+  /// Parses the bytes of a manifest. Throws `BothyError` `.corruptManifest`, `.newerFormat` or `.unsafeName`.
+  package init(parsing bytes: some ContiguousBytesSource, of pack: String) throws(BothyError) {
     let document: JSONValue
     do { document = try JSONValue(parsing: bytes) } catch {
       throw Self.corrupt(pack, "it is not JSON")
     }
     guard let format = document["format"]?.intValue else { throw Self.corrupt(pack, "it has no 'format'") }
     guard format <= Self.format else {
-      throw PackError(
+      throw BothyError(
         .newerFormat,
         "The pack \(pack) has format \(format); this version of Bothy knows up to \(Self.format). Update the app."
       )
@@ -51,7 +51,7 @@ extension PackManifest {
   }
 
   /// Checks that the parts are consistent.
-  private func check(_ document: JSONValue, of pack: String) throws(PackError) {
+  private func check(_ document: JSONValue, of pack: String) throws(BothyError) {
     guard document["fingerprint"]?.stringValue == fingerprint else {
       throw Self.corrupt(pack, "its fingerprint is not that of its schema")
     }
@@ -82,7 +82,7 @@ extension PackManifest {
     return contents
   }
 
-  private func file(_ json: JSONValue, of pack: String) throws(PackError) -> File {
+  private func file(_ json: JSONValue, of pack: String) throws(BothyError) -> File {
     guard let name = json["name"]?.stringValue, let rows = json["rows"]?.intValue,
       (0...Self.largest).contains(rows), let bytes = json["bytes"]?.intValue,
       (0...Self.largest).contains(bytes), let sha256 = json["sha256"]?.stringValue, Self.isChecksum(sha256)
@@ -90,7 +90,7 @@ extension PackManifest {
       throw Self.corrupt(pack, "a file lacks one of name, rows, bytes, sha256, or has an impossible one")
     }
     guard Self.isSafe(name) else {
-      throw PackError(
+      throw BothyError(
         .unsafeName,
         "The pack \(pack) names the file '\(name.prefix(100))', which may lie elsewhere. It was not made by "
           + "`bothy pack build`; don't use it.")
@@ -140,8 +140,8 @@ extension PackManifest {
       && name.utf8.first.map { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "-") } == true
   }
 
-  private static func corrupt(_ pack: String, _ what: String) -> PackError {
-    PackError(
+  private static func corrupt(_ pack: String, _ what: String) -> BothyError {
+    BothyError(
       .corruptManifest,
       "The manifest of the pack \(pack) can't be used: \(what). Get or build the pack again.")
   }

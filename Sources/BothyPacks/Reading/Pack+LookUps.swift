@@ -50,7 +50,7 @@ extension Pack {
     }
     guard let found else { return nil }
     guard let shards = shape.shards, shards.files.indices.contains(Int(found.shard)) else {
-      throw PackError(
+      throw BothyError(
         .damagedFile,
         "The index of the pack \(manifest.name) names a shard that is not there. Get or build the pack again."
       )

@@ -31,7 +31,7 @@ public final class Pack: Sendable {
   /// Opens the pack in a folder. Reads the manifest and opens the index, but no shard.
   ///
   /// - Parameter expecting: the types that the app needs. Their fields are checked now, not at the first query of each.
-  /// - Throws: `PackError` `.notFound`, `.corruptManifest`, `.newerFormat`, `.unsafeName`, `.schemaMismatch`, or
+  /// - Throws: `BothyError` `.notFound`, `.corruptManifest`, `.newerFormat`, `.unsafeName`, `.schemaMismatch`, or
   ///   `.damagedFile`.
   public convenience init(
     at folder: URL, expecting types: [any Entity.Type] = [], options: PackOptions = PackOptions()
@@ -52,13 +52,13 @@ public final class Pack: Sendable {
   }
 
   /// Returns the manifest in a folder, and reads no other file.
-  static func manifest(in folder: String) throws(PackError) -> PackManifest {
+  static func manifest(in folder: String) throws(BothyError) -> PackManifest {
     try PackManifest(parsing: manifestBytes(in: folder), of: folder)
   }
 
-  static func manifestBytes(in folder: String) throws(PackError) -> Data {
+  static func manifestBytes(in folder: String) throws(BothyError) -> Data {
     guard let bytes = FileManager.default.contents(atPath: folder + "/" + PackManifest.fileName) else {
-      throw PackError(
+      throw BothyError(
         .notFound,
         "\(folder) holds no pack: it has no \(PackManifest.fileName). Build one with `bothy pack build`."
       )

@@ -102,18 +102,18 @@ final class PackFile: @unchecked Sendable {
     return "file:\(path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path)?immutable=1"
   }
 
-  /// Returns the error as a `PackError` if SQLite reports that the file is damaged.
+  /// Returns the error as a `BothyError` if SQLite reports that the file is damaged.
   private func known(_ error: any Error) -> any Error {
     guard let failure = error as? DatabaseError else { return error }
     switch failure.resultCode {
     case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_ERROR:
       return damaged(failure.message ?? "\(failure.resultCode)", failure)
-    default: return StoreError(failure, path: path)
+    default: return BothyError(failure, path: path)
     }
   }
 
-  private func damaged(_ what: String, _ cause: (any Error)? = nil) -> PackError {
-    PackError(
+  private func damaged(_ what: String, _ cause: (any Error)? = nil) -> BothyError {
+    BothyError(
       .damagedFile,
       "The file \(path) of a pack can't be used: \(what). Run `bothy pack verify`, and get or build the pack again.",
       underlying: cause)

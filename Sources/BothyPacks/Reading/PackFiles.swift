@@ -47,7 +47,7 @@ final class PackFiles: Sendable {
       state.shards[position] = Entry(file: file, use: state.use)
       return (file, leaving)
     }
-    guard let file else { throw PackError(.closed, "The pack \(manifest.name) is closed. Open it again.") }
+    guard let file else { throw BothyError(.closed, "The pack \(manifest.name) is closed. Open it again.") }
     return file
   }
 

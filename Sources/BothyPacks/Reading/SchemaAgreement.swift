@@ -13,11 +13,11 @@ struct SchemaAgreement {
 
   /// Returns the type with the app's fields first, in the app's order, as the pack has them.
   ///
-  /// Throws `PackError` `.schemaMismatch`, which names every difference.
-  func merged(_ wanted: TypeSchema, _ found: TypeSchema) throws(PackError) -> TypeSchema {
+  /// Throws `BothyError` `.schemaMismatch`, which names every difference.
+  func merged(_ wanted: TypeSchema, _ found: TypeSchema) throws(BothyError) -> TypeSchema {
     let differences = wanted.fields.compactMap { difference($0, found[$0.name], of: wanted.name) }
     guard differences.isEmpty else {
-      throw PackError(
+      throw BothyError(
         .schemaMismatch,
         "The pack \(pack) does not fit the app's type \(wanted.name): \(differences.joined(separator: "; ")). "
           + "Build the pack with the app's schema (`bothy pack build --schema`), or update the app.")
@@ -30,10 +30,10 @@ struct SchemaAgreement {
   }
 
   /// Checks the types of a schema that the pack must have.
-  func check(_ wanted: StoreSchema, against found: StoreSchema) throws(PackError) {
+  func check(_ wanted: StoreSchema, against found: StoreSchema) throws(BothyError) {
     for type in wanted.types {
       guard let own = found[type.name] else {
-        throw PackError(.schemaMismatch, "The pack \(pack) has no \(type.name).")
+        throw BothyError(.schemaMismatch, "The pack \(pack) has no \(type.name).")
       }
       _ = try merged(type, own)
     }

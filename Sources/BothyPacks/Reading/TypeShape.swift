@@ -15,7 +15,7 @@ final class TypeShape: Sendable {
   let mapSQL: String
 
   init(_ type: TypeSchema, in schema: StoreSchema, _ shards: ShardMap?, slot: Int, mapSlot: Int)
-    throws(StoreError)
+    throws(BothyError)
   {
     let types = schema.types.map { $0.name == type.name ? type : $0 }
     catalog = Catalog(StoreSchema(version: schema.version, types: types))
@@ -35,7 +35,7 @@ final class TypeShapes: Sendable {
   private let byName: [String: TypeShape]
   private let entities = Mutex<[ObjectIdentifier: TypeShape]>([:])
 
-  init(_ manifest: PackManifest, in folder: String) throws(StoreError) {
+  init(_ manifest: PackManifest, in folder: String) throws(BothyError) {
     self.manifest = manifest
     self.folder = folder
     var byName: [String: TypeShape] = [:]
@@ -46,23 +46,23 @@ final class TypeShapes: Sendable {
     self.byName = byName
   }
 
-  /// Returns the shape of a type. Throws `StoreError` `.unknownType`, which names the existing types.
-  func shape(named name: String) throws(StoreError) -> TypeShape {
+  /// Returns the shape of a type. Throws `BothyError` `.unknownType`, which names the existing types.
+  func shape(named name: String) throws(BothyError) -> TypeShape {
     guard let shape = byName[name] else {
       let known = byName.keys.sorted().joined(separator: ", ")
-      throw StoreError(
+      throw BothyError(
         .unknownType, "The pack \(manifest.name) has no type '\(name)'. Known: \(known).")
     }
     return shape
   }
 
-  /// Returns the shape of an entity. Throws `PackError` `.schemaMismatch`, which names every difference.
+  /// Returns the shape of an entity. Throws `BothyError` `.schemaMismatch`, which names every difference.
   func shape(of entity: any Entity.Type) throws -> TypeShape {
     let id = ObjectIdentifier(entity)
     if let known = entities.withLock({ $0[id] }) { return known }
     guard let own = byName[entity.typeName] else {
       let known = byName.keys.sorted().joined(separator: ", ")
-      throw PackError(
+      throw BothyError(
         .schemaMismatch,
         "The pack \(manifest.name) \(manifest.version) in \(folder) has no \(entity.typeName). It has: \(known)."
       )

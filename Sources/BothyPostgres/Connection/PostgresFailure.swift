@@ -41,16 +41,16 @@ struct PostgresFailure: Error, CustomStringConvertible {
   }
 
   /// The error for callers outside of this module.
-  var storeError: StoreError {
+  var storeError: BothyError {
     switch code {
-    case nil: StoreError(.cannotOpen, "PostgreSQL refuses the connection. \(message)", underlying: self)
-    case "53100": StoreError(.diskFull, "The database's disk is full: \(message)", underlying: self)
+    case nil: BothyError(.cannotOpen, "PostgreSQL refuses the connection. \(message)", underlying: self)
+    case "53100": BothyError(.diskFull, "The database's disk is full: \(message)", underlying: self)
     case "22021":
-      StoreError(.invalidValue, "PostgreSQL keeps no text with a zero byte. Leave it out.", underlying: self)
+      BothyError(.invalidValue, "PostgreSQL keeps no text with a zero byte. Leave it out.", underlying: self)
     case "42501":
-      StoreError(
+      BothyError(
         .cannotOpen, "The database's user lacks a right: \(message) Grant it to the user.", underlying: self)
-    default: StoreError(.database, "PostgreSQL refused a statement: \(self)", underlying: self)
+    default: BothyError(.database, "PostgreSQL refused a statement: \(self)", underlying: self)
     }
   }
 

@@ -82,10 +82,10 @@ enum LedgerTables {
   ]
 
   /// Creates the schema and its tables if they are missing, and runs the missing steps. Processes that start at one
-  /// time wait for each other. Throws `StoreError` for tables of a newer version.
+  /// time wait for each other. Throws `BothyError` for tables of a newer version.
   static func install(in schema: String, on connection: PostgresConnection) throws {
     guard connection.serverEncoding == "UTF8" else {
-      throw StoreError(
+      throw BothyError(
         .cannotOpen,
         "The database's encoding is \(connection.serverEncoding); texts need UTF8. Make one by "
           + "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.")
@@ -120,7 +120,7 @@ enum LedgerTables {
 
   private static func advance(from version: Int64, on connection: PostgresConnection) throws {
     guard version <= steps.count else {
-      throw StoreError(
+      throw BothyError(
         .newerFile,
         "The tables have version \(version), this server knows \(steps.count). Update it: a newer one was here."
       )

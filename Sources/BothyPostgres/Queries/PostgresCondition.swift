@@ -34,7 +34,7 @@ struct PostgresCondition {
     if case .text(let text) = value { !text.utf8.contains(0) } else { true }
   }
 
-  mutating func sql(_ predicate: Condition) throws(StoreError) -> String {
+  mutating func sql(_ predicate: Condition) throws(BothyError) -> String {
     switch predicate {
     case .all: return "TRUE"
     case .none: return "FALSE"
@@ -57,13 +57,13 @@ struct PostgresCondition {
       return
         "coalesce(\(try inside(field, box)) AND \(try distance(field, centre)) <= \(argument(metres)), FALSE)"
     case .inside(let field, let box): return "coalesce(\(try inside(field, box)), FALSE)"
-    case .matches: throw StoreError(.invalidQuery, "PostgreSQL does not decide full-text conditions.")
+    case .matches: throw BothyError(.invalidQuery, "PostgreSQL does not decide full-text conditions.")
     }
   }
 
   private mutating func joined(
     _ parts: [Condition], _ word: String, empty: String
-  ) throws(StoreError) -> String {
+  ) throws(BothyError) -> String {
     var all: [String] = []
     for part in parts { all.append(try sql(part)) }
     return all.isEmpty ? empty : "(" + all.joined(separator: word) + ")"
@@ -71,7 +71,7 @@ struct PostgresCondition {
 
   private mutating func compare(
     _ name: String, _ comparison: Condition.Comparison, _ value: FieldValue
-  ) throws(StoreError) -> String {
+  ) throws(BothyError) -> String {
     if case .coordinate(let place) = value { return try equal(name, comparison, place) }
     let column = try expression(name)
     if value.isNull {
@@ -90,14 +90,14 @@ struct PostgresCondition {
 
   private mutating func equal(
     _ name: String, _ comparison: Condition.Comparison, _ place: Coordinate
-  ) throws(StoreError) -> String {
+  ) throws(BothyError) -> String {
     let (latitude, longitude) = try position(name)
     let same =
       "coalesce(\(latitude) = \(argument(place.latitude)) AND \(longitude) = \(argument(place.longitude)), FALSE)"
     return comparison == .equal ? same : "NOT \(same)"
   }
 
-  private mutating func list(_ name: String, _ values: [FieldValue]) throws(StoreError) -> String {
+  private mutating func list(_ name: String, _ values: [FieldValue]) throws(BothyError) -> String {
     let others = values.filter { value in
       if case .coordinate = value { true } else { value.isNull }
     }
@@ -112,13 +112,13 @@ struct PostgresCondition {
 
   private mutating func folded(
     _ name: String, _ text: String, _ ignoringCase: Bool
-  ) throws(StoreError) -> String {
+  ) throws(BothyError) -> String {
     let column = try expression(name)
     return ignoringCase
       ? "lower(\(column)), lower(\(argument(text)) COLLATE \"C\")" : "\(column), \(argument(text))"
   }
 
-  private mutating func inside(_ name: String, _ box: GeoBox) throws(StoreError) -> String {
+  private mutating func inside(_ name: String, _ box: GeoBox) throws(BothyError) -> String {
     let (latitude, longitude) = try position(name)
     let word = box.west <= box.east ? "AND" : "OR"
     var sql = "(\(latitude) >= \(argument(box.south)) AND \(latitude) <= \(argument(box.north))"
@@ -131,7 +131,7 @@ struct PostgresCondition {
   /// operations.
   ///
   /// PostgreSQL refuses products that are too small for a number, which Swift rounds to 0.
-  mutating func distance(_ name: String, _ centre: Coordinate) throws(StoreError) -> String {
+  mutating func distance(_ name: String, _ centre: Coordinate) throws(BothyError) -> String {
     let (latitude, longitude) = try position(name)
     let radians = argument(Double.pi / 180)
     let (north, east) = (argument(centre.latitude), argument(centre.longitude))
@@ -145,7 +145,7 @@ struct PostgresCondition {
     return "(\(argument(2 * Coordinate.earthRadius)) * asin(least(1::float8, sqrt(\(chord)))))"
   }
 
-  private func position(_ name: String) throws(StoreError) -> (String, String) {
+  private func position(_ name: String) throws(BothyError) -> (String, String) {
     guard case .field(let field) = try type.queryField(name) else { return ("NULL::float8", "NULL::float8") }
     func part(_ name: String) -> String {
       let path = "d -> \(field.name.quotedText)"
@@ -157,7 +157,7 @@ struct PostgresCondition {
 
   /// Returns the value of a field or pseudo-field, or null if it has none of its kind. For a coordinate it is the
   /// latitude.
-  func expression(_ name: String) throws(StoreError) -> String {
+  func expression(_ name: String) throws(BothyError) -> String {
     switch try type.queryField(name) {
     case .id: return "id"
     case .container: return "container"

@@ -63,14 +63,14 @@ package enum ContentFile {
   }
 
   /// Returns the error for `errno`.
-  package static func failure(_ path: String) -> StoreError {
+  package static func failure(_ path: String) -> BothyError {
     let number = errno
     let reason = String(cString: strerror(number))
     switch number {
     case ENOSPC, EDQUOT:
-      return StoreError(.diskFull, "The disk is full: \(path) can't be written. Free some space.")
-    case ENOENT: return StoreError(.notFound, "No file exists at \(path).")
-    default: return StoreError(.cannotOpen, "\(path): \(reason). Check the disk and the file's rights.")
+      return BothyError(.diskFull, "The disk is full: \(path) can't be written. Free some space.")
+    case ENOENT: return BothyError(.notFound, "No file exists at \(path).")
+    default: return BothyError(.cannotOpen, "\(path): \(reason). Check the disk and the file's rights.")
     }
   }
 }

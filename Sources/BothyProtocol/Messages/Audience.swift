@@ -3,13 +3,13 @@ public import BothyStore
 /// The audience of a record: users by name, lists by id.
 public struct Audience: Sendable, Hashable {
   /// Names of users, and of groups with the prefix `Principal.groupPrefix`.
-  public var principals: Set<String>
+  public var users: Set<String>
   /// Ids of lists. Their members at the time may see the record.
   public var lists: Set<String>
 
   /// Makes an audience, empty by default.
-  public init(principals: Set<String> = [], lists: Set<String> = []) {
-    self.principals = principals
+  public init(users: Set<String> = [], lists: Set<String> = []) {
+    self.users = users
     self.lists = lists
   }
 
@@ -17,25 +17,25 @@ public struct Audience: Sendable, Hashable {
   public static let nobody = Audience()
 
   /// Makes an audience of users, by name.
-  public static func principals(_ names: String...) -> Audience { Audience(principals: Set(names)) }
+  public static func users(_ names: String...) -> Audience { Audience(users: Set(names)) }
 
   /// Makes an audience of lists, by id.
   public static func lists(_ ids: String...) -> Audience { Audience(lists: Set(ids)) }
 
   /// True if the audience is empty.
-  public var isEmpty: Bool { principals.isEmpty && lists.isEmpty }
+  public var isEmpty: Bool { users.isEmpty && lists.isEmpty }
 
   /// The number of names and lists. A list counts once, for any number of members.
-  public var count: Int { principals.count + lists.count }
+  public var count: Int { users.count + lists.count }
 
   /// Returns the users and lists that are in at least one of both.
   public func union(_ other: Audience) -> Audience {
-    Audience(principals: principals.union(other.principals), lists: lists.union(other.lists))
+    Audience(users: users.union(other.users), lists: lists.union(other.lists))
   }
 
   /// Returns the users and lists that are not in `other`. The members of lists aren't considered.
   public func subtracting(_ other: Audience) -> Audience {
-    Audience(principals: principals.subtracting(other.principals), lists: lists.subtracting(other.lists))
+    Audience(users: users.subtracting(other.users), lists: lists.subtracting(other.lists))
   }
 }
 
@@ -82,7 +82,7 @@ extension Audience {
   /// Writes `{"principals"?,"lists"?}`, with sorted names.
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    for (name, values) in [("principals", principals), ("lists", lists)] where !values.isEmpty {
+    for (name, values) in [("principals", users), ("lists", lists)] where !values.isEmpty {
       writer.key(name)
       writer.beginArray()
       for value in values.sorted() { writer.value(value) }
@@ -97,7 +97,7 @@ extension Audience {
     var copy = self
     try reader.object { name, reader in
       switch name {
-      case "principals": try reader.array { copy.principals.insert(try $0.string()) }
+      case "principals": try reader.array { copy.users.insert(try $0.string()) }
       case "lists": try reader.array { copy.lists.insert(try $0.string()) }
       default: throw JSONError(reason: "a sharing has no member '\(name)'", offset: reader.offset)
       }

@@ -34,7 +34,7 @@ public final class AccessControl: Sendable {
     state = Mutex(State(keys: keys, stamps: []))
   }
 
-  /// Creates access control from files, and reads them. Throws `StoreError` or `JSONError` for a file that can't be
+  /// Creates access control from files, and reads them. Throws `BothyError` or `JSONError` for a file that can't be
   /// used.
   public init(reading files: AccessFiles) async throws {
     let stamps = files.stamps()
@@ -137,8 +137,8 @@ public struct AccessFiles: Sendable {
 
   private static func naming(_ path: String, _ error: any Error) -> any Error {
     switch error {
-    case let error as StoreError: StoreError(error.code, "\(path) can't be used. \(error.message)")
-    case let error as JSONError: StoreError(.invalidValue, "\(path) can't be used: \(error).")
+    case let error as BothyError: BothyError(error.code, "\(path) can't be used. \(error.message)")
+    case let error as JSONError: BothyError(.invalidValue, "\(path) can't be used: \(error).")
     default: error
     }
   }

@@ -24,23 +24,23 @@ public struct JWTKeys: Sendable {
   /// Creates a collection without keys. It admits no token before `addSecret` or `addKeys`.
   public init() {}
 
-  /// Adds a shared secret for HS256. Throws `StoreError` for a secret of fewer than 32 bytes. Also throws for text that
+  /// Adds a shared secret for HS256. Throws `BothyError` for a secret of fewer than 32 bytes. Also throws for text that
   /// looks like a public key: with a public key as the secret, anyone could make tokens.
   public mutating func addSecret(_ secret: [UInt8]) async throws {
     guard !String(decoding: secret.prefix(64), as: UTF8.self).contains("-----BEGIN") else {
-      throw StoreError(
+      throw BothyError(
         .invalidValue, "The file of the JWT secret holds a PEM key. Public keys are given by --jwt-keys.")
     }
     try await add(secret: secret, id: nil)
   }
 
-  /// Adds a key set (RFC 7517) or one PEM public key of the curve P-256. Throws `StoreError` if none of its keys can be
+  /// Adds a key set (RFC 7517) or one PEM public key of the curve P-256. Throws `BothyError` if none of its keys can be
   /// used, and `JSONError` for other text.
   public mutating func addKeys(_ text: [UInt8]) async throws {
     let string = String(decoding: text, as: UTF8.self)
     if string.contains("-----BEGIN") {
       guard let key = try? ES256PublicKey(pem: string) else {
-        throw StoreError(
+        throw BothyError(
           .invalidValue, "The PEM file holds no public key of the curve P-256, as ES256 needs.")
       }
       await add(key, id: nil)
@@ -48,12 +48,12 @@ public struct JWTKeys: Sendable {
     }
     let set = try JSONValue(parsing: text)
     guard let members = set["keys"]?.arrayValue else {
-      throw StoreError(
+      throw BothyError(
         .invalidValue, #"A key set is {"keys":[…]} (RFC 7517), or the file is a PEM public key."#)
     }
     for member in members where try await !add(member) { skipped += 1 }
     guard !keys.isEmpty else {
-      throw StoreError(.invalidValue, "The key set has no key for ES256 (EC, P-256) or HS256 (oct).")
+      throw BothyError(.invalidValue, "The key set has no key for ES256 (EC, P-256) or HS256 (oct).")
     }
   }
 
@@ -73,12 +73,12 @@ public struct JWTKeys: Sendable {
       guard algorithm ?? "ES256" == "ES256", member["crv"]?.stringValue == "P-256" else { return false }
       guard let x = member["x"]?.stringValue, let y = member["y"]?.stringValue,
         let key = try? ES256PublicKey(parameters: (x: x, y: y))
-      else { throw StoreError(.invalidValue, "The key '\(id ?? "")' of the key set isn't a point of P-256.") }
+      else { throw BothyError(.invalidValue, "The key '\(id ?? "")' of the key set isn't a point of P-256.") }
       await add(key, id: id)
     case "oct":
       guard algorithm ?? "HS256" == "HS256" else { return false }
       guard let secret = member["k"]?.stringValue.flatMap(Base64URL.decode) else {
-        throw StoreError(.invalidValue, "The key '\(id ?? "")' of the key set has no 'k' in base64url.")
+        throw BothyError(.invalidValue, "The key '\(id ?? "")' of the key set has no 'k' in base64url.")
       }
       try await add(secret: secret, id: id)
     default: return false
@@ -93,7 +93,7 @@ public struct JWTKeys: Sendable {
 
   private mutating func add(secret: [UInt8], id: String?) async throws {
     guard secret.count >= 32 else {
-      throw StoreError(
+      throw BothyError(
         .invalidValue, "A JWT secret has at least 32 random bytes; this one has \(secret.count).")
     }
     let collection = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)

@@ -16,7 +16,7 @@ public struct TLSFiles: Sendable, Hashable {
     self.key = key
   }
 
-  /// Returns a configuration for TLS 1.2 or later, with the library's choice of ciphers. Throws a `StoreError` that
+  /// Returns a configuration for TLS 1.2 or later, with the library's choice of ciphers. Throws a `BothyError` that
   /// names the file.
   func configuration() throws -> TLSConfiguration {
     let certificates: [NIOSSLCertificate]
@@ -24,13 +24,13 @@ public struct TLSFiles: Sendable, Hashable {
       certificates = try NIOSSLCertificate.fromPEMFile(certificate)
       guard !certificates.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
     } catch {
-      throw StoreError(
+      throw BothyError(
         .invalidValue, "The TLS certificate \(certificate) can't be used. Give a PEM file with the chain.",
         underlying: error)
     }
     let privateKey: NIOSSLPrivateKey
     do { privateKey = try NIOSSLPrivateKey(file: key, format: .pem) } catch {
-      throw StoreError(
+      throw BothyError(
         .invalidValue, "The TLS key \(key) can't be used. Give a PEM file with a key that has no password.",
         underlying: error)
     }

@@ -35,7 +35,7 @@ public struct TokenFile: Sendable {
     public var isPlain: Bool { plain != nil }
   }
 
-  /// Parses a file. Throws `JSONError` for text of another shape, and `StoreError` for an invalid entry.
+  /// Parses a file. Throws `JSONError` for text of another shape, and `BothyError` for an invalid entry.
   public init(json: some ContiguousBytesSource) throws {
     entries = try JSONReader.read(json) { reader in
       var entries: [Entry] = []
@@ -57,7 +57,7 @@ public struct TokenFile: Sendable {
 
   /// Adds an entry with a new token of 256 random bits, and returns the token. Only the caller has it.
   ///
-  /// Throws `StoreError` for a user, group or space with an invalid name.
+  /// Throws `BothyError` for a user, group or space with an invalid name.
   public mutating func create(
     principal: String, spaces: [String], groups: [String] = [], expires: Int64? = nil
   ) throws -> (id: String, token: String) {
@@ -111,7 +111,7 @@ extension TokenFile.Entry {
     }
     let expires = try members.expires.map { text in
       guard let time = Timestamp(rfc3339: text) else {
-        throw StoreError(.invalidValue, "'expires' is a time like 2027-01-01T00:00:00Z, not '\(text)'.")
+        throw BothyError(.invalidValue, "'expires' is a time like 2027-01-01T00:00:00Z, not '\(text)'.")
       }
       return time.milliseconds
     }
@@ -137,23 +137,23 @@ extension TokenFile.Entry {
     case (let token?, nil) where !token.isEmpty: return TokenFile.digest(of: token)
     case (nil, let text?):
       if let digest = TokenFile.digest(hexadecimal: text) { return digest }
-      throw StoreError(.invalidValue, "'sha256' is a SHA-256 digest: 64 lower-case hexadecimal digits.")
+      throw BothyError(.invalidValue, "'sha256' is a SHA-256 digest: 64 lower-case hexadecimal digits.")
     default:
-      throw StoreError(.invalidValue, "A token's entry has either 'sha256' or 'token', and neither empty.")
+      throw BothyError(.invalidValue, "A token's entry has either 'sha256' or 'token', and neither empty.")
     }
   }
 
   fileprivate func check() throws {
     guard PrincipalName.isValid(principal) else {
-      throw StoreError(
+      throw BothyError(
         .invalidValue,
         "A token's entry needs 'principal', a name of 1 to 512 bytes that does not begin with 'group:'.")
     }
     guard groups.allSatisfy(PrincipalName.isValidGroup) else {
-      throw StoreError(.invalidValue, "A group of '\(principal)' has a name of 1 to 500 bytes.")
+      throw BothyError(.invalidValue, "A group of '\(principal)' has a name of 1 to 500 bytes.")
     }
     guard spaces.allSatisfy({ (1...128).contains($0.utf8.count) }) else {
-      throw StoreError(.invalidValue, "A space of '\(principal)' has a name of 1 to 128 bytes, or is *.")
+      throw BothyError(.invalidValue, "A space of '\(principal)' has a name of 1 to 128 bytes, or is *.")
     }
   }
 

@@ -14,7 +14,7 @@ public struct TokenTable: Sendable {
   /// The number of entries that hold their tokens in clear text.
   public let plainTokens: Int
 
-  /// Parses a tokens file (see `TokenFile`). Throws `JSONError` for text of another shape, and `StoreError` for an
+  /// Parses a tokens file (see `TokenFile`). Throws `JSONError` for text of another shape, and `BothyError` for an
   /// invalid entry or a repeated token.
   public init(json: some ContiguousBytesSource) throws { try self.init(TokenFile(json: json)) }
 
@@ -24,7 +24,7 @@ public struct TokenTable: Sendable {
       let principal = Principal(entry.principal, groups: Set(entry.groups))
       let grant = Grant(principal: principal, spaces: Set(entry.spaces), end: entry.expires)
       guard grants.updateValue(grant, forKey: entry.digest) == nil else {
-        throw StoreError(
+        throw BothyError(
           .invalidValue, "Two entries have the same token; the second is of '\(entry.principal)'.")
       }
     }

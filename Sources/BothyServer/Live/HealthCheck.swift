@@ -44,7 +44,7 @@ final class HealthCheck: Sendable {
     var problem: ServerProblem?
     do { try await ledger.check() } catch let error as LedgerUnavailable {
       problem = .unavailable(error.reason.rawValue)
-    } catch let error as StoreError where error.code == .diskFull {
+    } catch let error as BothyError where error.code == .diskFull {
       problem = .diskFull
     } catch {  // an open address doesn't reveal the reason
       problem = .unavailable("The database cannot be read.")

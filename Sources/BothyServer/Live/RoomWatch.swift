@@ -9,11 +9,11 @@ final class RoomWatch: Sendable {
   static let validity: Int64 = 30_000
 
   private let now: @Sendable () -> Int64
-  private let failure = Mutex<(error: StoreError, at: Int64)?>(nil)
+  private let failure = Mutex<(error: BothyError, at: Int64)?>(nil)
 
   init(now: @escaping @Sendable () -> Int64) { self.now = now }
 
-  func failed(_ error: StoreError) { failure.withLock { $0 = (error, now()) } }
+  func failed(_ error: BothyError) { failure.withLock { $0 = (error, now()) } }
 
   func wrote() { failure.withLock { $0 = nil } }
 

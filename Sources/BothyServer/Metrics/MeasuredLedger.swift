@@ -14,7 +14,7 @@ struct MeasuredLedger: Ledger {
 
   var upkeep: (any LedgerUpkeep)? { base.upkeep }
 
-  /// Throws `StoreError` `.diskFull` if writes failed with it recently.
+  /// Throws `BothyError` `.diskFull` if writes failed with it recently.
   func check() async throws {
     try await base.check()
     try room.check()
@@ -28,7 +28,7 @@ struct MeasuredLedger: Ledger {
         let result = try await base.write(space: space, body)
         room.wrote()
         return result
-      } catch let error as StoreError where error.code == .diskFull {
+      } catch let error as BothyError where error.code == .diskFull {
         room.failed(error)
         throw error
       }

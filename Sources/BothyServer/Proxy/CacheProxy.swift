@@ -96,7 +96,7 @@ public struct CacheProxyConfiguration: Sendable {
   /// doesn't retry, and callers learn of failures at once.
   ///
   /// - Parameter origin: an address that paths are appended to, like `https://example.org`.
-  /// - Throws: `CacheError.invalidSource` if it isn't a valid address.
+  /// - Throws: `BothyError.invalidSource` if it isn't a valid address.
   public static func source(origin: String) throws -> ResourceSource {
     var rule = FreshnessRule.http
     rule.keepsEveryStatus = true

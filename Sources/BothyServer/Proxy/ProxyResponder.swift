@@ -157,7 +157,7 @@ final class ProxyResponder: Sendable {
 
   private func cached(_ order: ProxyOrder) async -> ProxyAnswer {
     let onlyStored = RequestDirectives(order.request.fields).onlyIfCached
-    do throws(CacheError) {
+    do throws(BothyError) {
       let resource = try await cache.value(
         order.target.key, onlyStored ? Self.storedOnly(order.options) : order.options)
       if onlyStored, !use(of: resource, order.request).isUsableAtOnce {
@@ -192,7 +192,7 @@ final class ProxyResponder: Sendable {
   }
 
   private func part(_ order: ProxyOrder) async -> ProxyAnswer {
-    do throws(CacheError) {
+    do throws(BothyError) {
       let resource = try await cache.value(order.target.key, Self.storedOnly(order.options))
       if use(of: resource, order.request).isUsableAtOnce, resource.metadata.status == 200 {
         return served(resource, order)
@@ -320,7 +320,7 @@ final class ProxyResponder: Sendable {
 
   // MARK: failing
 
-  private static func status(of error: CacheError, _ onlyStored: Bool) -> Int {
+  private static func status(of error: BothyError, _ onlyStored: Bool) -> Int {
     if onlyStored || error.code == .timedOut || error.code == .offline { return 504 }
     if error.code == .closed || error.code == .storage { return 503 }
     if let status = error.status, status >= 500 { return status }

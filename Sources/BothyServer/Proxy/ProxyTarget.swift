@@ -35,8 +35,8 @@ final class ProxyTarget: Sendable {
   let isPlain: Bool
   private let latest = Mutex<Prepared?>(nil)
 
-  /// - Throws: `CacheError.invalidKey` if the origin has no such address.
-  init(_ target: String, of origin: String, _ source: ResourceSource) throws(CacheError) {
+  /// - Throws: `BothyError.invalidKey` if the origin has no such address.
+  init(_ target: String, of origin: String, _ source: ResourceSource) throws(BothyError) {
     url = origin + target
     key = try source.key(url: url)
     isPlain = source.publicURL(for: key) == url

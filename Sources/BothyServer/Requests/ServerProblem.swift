@@ -111,7 +111,7 @@ extension ServerProblem {
     case let error as LedgerUnavailable: self = .unavailable(error.reason.rawValue)
     case let problem as BlobProblem: self.init(problem)
     case is CancellationError: self = .unavailable("The caller has left, or the server stops.")
-    case let error as StoreError:
+    case let error as BothyError:
       switch error.code {
       case .invalidQuery, .unknownType, .unknownField, .invalidValue:
         self.init(.unprocessableContent, error.code.description, error.message)

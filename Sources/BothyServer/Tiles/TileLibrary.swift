@@ -15,23 +15,23 @@ public final class TileLibrary: Sendable {
   public let isOpen: Bool
   private let opened = Mutex<[String: ArchivedTiles]>([:])
   /// Archives that can't be opened, with the error. They aren't tried again as long as their files are unchanged.
-  private let setAside = Mutex<[String: (stamp: FileStamp, error: GeoError)]>([:])
+  private let setAside = Mutex<[String: (stamp: FileStamp, error: BothyError)]>([:])
   let tags = TagTable()
 
   /// The extensions of archives. Of two archives with the same name the first counts.
   private static let endings = ["pmtiles", "mbtiles"]
   private static let openLimit = 64
 
-  /// Opens a folder. Throws `GeoError` `.unavailable` if it doesn't exist.
+  /// Opens a folder. Throws `BothyError` `.unavailable` if it doesn't exist.
   ///
   /// Files in it that can't be served are reported by `problems`, and don't keep the others from being served.
-  public init(folder: String, maxAge: Duration = .seconds(604_800), isOpen: Bool = false) throws(GeoError) {
+  public init(folder: String, maxAge: Duration = .seconds(604_800), isOpen: Bool = false) throws(BothyError) {
     self.folder = URL(filePath: folder).standardizedFileURL.path
     self.maxAge = maxAge
     self.isOpen = isOpen
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: self.folder, isDirectory: &isFolder), isFolder.boolValue
-    else { throw GeoError(.unavailable, "The folder \(folder) does not exist. Check the path.") }
+    else { throw BothyError(.unavailable, "The folder \(folder) does not exist. Check the path.") }
   }
 
   /// Returns sentences about what can't be served of the folder as it is now. There is one for each archive that can't
@@ -64,7 +64,7 @@ public final class TileLibrary: Sendable {
     return found
   }
 
-  /// Returns the source of a name, or `nil` if it doesn't exist. Throws `GeoError` for an archive that can't be opened.
+  /// Returns the source of a name, or `nil` if it doesn't exist. Throws `BothyError` for an archive that can't be opened.
   func source(_ id: String) async throws -> (any ServedTiles)? {
     guard Self.isName(id) else { return nil }
     if let path = archive(id) { return try await open(path) }
@@ -106,7 +106,7 @@ public final class TileLibrary: Sendable {
     let made: ArchivedTiles
     do {
       made = ArchivedTiles(path: path, stamp: stamp, archive: try await TileArchives.open(path: path))
-    } catch let error as GeoError where error.code != .unavailable {
+    } catch let error as BothyError where error.code != .unavailable {
       setAside.withLock { setAside in
         if setAside.count >= Self.openLimit, let other = setAside.keys.first { setAside[other] = nil }
         setAside[path] = (stamp, error)

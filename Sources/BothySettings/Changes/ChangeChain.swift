@@ -2,7 +2,7 @@
 /// yet.
 ///
 /// Each change's `old` is the `new` of the change before it. A commit is added while its transaction runs, so the order
-/// is that of the transactions. Listeners receive the change when its `postCommit` has returned, and no later change
+/// is that of the transactions. Listeners receive the change when its `didUpdate` has returned, and no later change
 /// overtakes it. The type is pure.
 struct ChangeChain<Group: SettingsGroup> {
   struct Link {
@@ -79,7 +79,7 @@ struct ChangeChain<Group: SettingsGroup> {
     if last?.number == number { last = previous }
   }
 
-  /// Marks a commit as finished: its `postCommit` has returned, so its change may be delivered.
+  /// Marks a commit as finished: its `didUpdate` has returned, so its change may be delivered.
   mutating func finish(_ number: Int) {
     for index in pending.indices where pending[index].number == number { pending[index].isDone = true }
   }

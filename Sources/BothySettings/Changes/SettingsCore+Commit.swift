@@ -1,12 +1,12 @@
 import BothyStore
 
-/// The depth of commits inside `postCommit` of other commits.
+/// The depth of commits inside `didUpdate` of other commits.
 private enum CommitDepth {
   @TaskLocal static var value = 0
   static let limit = 32
 }
 
-/// A commit from beginning to end: closure, `preCommit`, write, `postCommit` and event, in that order.
+/// A commit from beginning to end: closure, `willUpdate`, write, `didUpdate` and event, in that order.
 extension SettingsCore {
   /// The result of a transaction.
   private struct Outcome {
@@ -17,21 +17,21 @@ extension SettingsCore {
   }
 
   /// Commits a change. A touch runs the hooks and notifies listeners although nothing changes.
-  func commit(isTouch: Bool = false, _ change: (inout Group) throws -> Void) throws -> Group {
+  func update(isTouch: Bool = false, _ change: (inout Group) throws -> Void) throws -> Group {
     let depth = CommitDepth.value
     guard depth < CommitDepth.limit else {
-      throw SettingsError(
+      throw BothyError(
         .recursionLimit,
-        "\(shape.name) was committed from postCommit \(depth) times in a row. Let postCommit set only values that "
+        "\(shape.name) was committed from didUpdate \(depth) times in a row. Let didUpdate set only values that "
           + "differ.")
     }
     try home.register(Group.self)
     let store = try home.store()
     guard store.runningWrite == nil else {
-      throw SettingsError(
-        .nestedCommit,
+      throw BothyError(
+        .nestedUpdate,
         "\(shape.name) was committed inside another write of its home; that can't wait for itself. Change the value at "
-          + "hand, or commit from postCommit.")
+          + "hand, or commit from didUpdate.")
     }
     let keeper = try keeper(in: store)
     let outcome = try transact(isTouch, change, keeper, store)
@@ -40,11 +40,11 @@ extension SettingsCore {
     defer { withChain { $0.finish(number) } }
     do {
       try CommitDepth.$value.withValue(depth + 1) {
-        try Group.postCommit(old: outcome.old, new: outcome.new, in: SharedSettings(lending: self))
+        try Group.didUpdate(from: outcome.old, to: outcome.new, in: SharedSettings(lending: self))
       }
     } catch {
-      throw SettingsError(
-        .postCommitFailed, "The change of \(shape.name) is stored; what follows it failed. \(error)",
+      throw BothyError(
+        .didUpdateFailed, "The change of \(shape.name) is stored; what follows it failed. \(error)",
         underlying: error)
     }
     return outcome.new
@@ -87,10 +87,16 @@ extension SettingsCore {
     if !isTouch && values == stored.values { return Outcome(old: old, new: old, number: nil) }
     try shape.check(values)
     // The value as other readers will decode it, for example a date without its microseconds.
-    let new = try Group(values: values)
-    try Group.preCommit(old: old, proposed: new)
+    var new = try Group(values: values)
+    try Group.willUpdate(from: old, to: &new)
+    let adjusted = new.values
+    if adjusted != values {
+      if !isTouch && adjusted == stored.values { return Outcome(old: old, new: old, number: nil) }
+      try shape.check(adjusted)
+      new = try Group(values: adjusted)
+    }
     let state =
-      values == stored.values ? stored : try keeper.write(values, over: stored, in: transaction)
+      adjusted == stored.values ? stored : try keeper.write(adjusted, over: stored, in: transaction)
     return Outcome(old: old, new: new, number: withChain { $0.propose(state, new) }?.number)
   }
 }

@@ -3,7 +3,7 @@
 /// ```swift
 /// let locale = SharedSettings<LocaleSettings>(in: home)
 /// let language = locale.current.languageLocale
-/// try locale.commit { $0.timeFormat = "24" }
+/// try locale.update { $0.timeFormat = "24" }
 /// for await change in locale.changes where change.changed(\.timeFormat) { … }
 /// ```
 ///
@@ -45,7 +45,7 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
 
   /// The reason why the home can't be used, or nil if it can.
   ///
-  /// `StoreError` concerns the file, `SettingsError` the container or the group. Reads the group if that hasn't
+  /// `BothyError` concerns the file, `BothyError` the container or the group. Reads the group if that hasn't
   /// happened yet.
   public var problem: (any Error)? { core.problem }
 
@@ -57,24 +57,24 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
 
   /// Changes the group in one transaction, and returns the group as it is now stored.
   ///
-  /// `change` receives the stored value, and `preCommit` may refuse its result. Then the result is written. Once it is
-  /// durable, `postCommit` runs, and then listeners are notified.
+  /// `change` receives the stored value, and `willUpdate` may adjust or reject its result. Then the result is written. Once it is
+  /// durable, `didUpdate` runs, and then listeners are notified.
   ///
   /// Blocks the calling thread while other writes finish, those of other processes too. If `change` leaves the group as
   /// it was, nothing is written, no hook runs and no listener is notified.
   ///
-  /// Throws the errors of `change` and `preCommit`, `StoreError`, and `SettingsError`:
+  /// Throws the errors of `change` and `willUpdate`, and `BothyError`, such as:
   ///
-  /// - `.nestedCommit` inside the closure of another write of this home,
+  /// - `.nestedUpdate` inside the closure of another write of this home,
   /// - `.newerSchema` if a newer version of the app wrote the group,
-  /// - `.postCommitFailed` if the change is stored and `postCommit` threw.
+  /// - `.didUpdateFailed` if the change is stored and `didUpdate` threw.
   @discardableResult
-  public func commit(_ change: (inout Group) throws -> Void) throws -> Group {
-    try core.commit(change)
+  public func update(_ change: (inout Group) throws -> Void) throws -> Group {
+    try core.update(change)
   }
 
   /// Runs both hooks and notifies the listeners in this process, like a commit, but changes and writes nothing.
-  public func touch() throws { _ = try core.commit(isTouch: true) { _ in } }
+  public func republish() throws { _ = try core.update(isTouch: true) { _ in } }
 
   /// The changes from now on, in the order in which they were stored, one for each commit of this process.
   ///

@@ -45,10 +45,10 @@ package struct GroupShape: Sendable {
     return type
   }
 
-  /// Throws `StoreError` `.invalidSchema` for a name that can't be stored, and for a field that isn't a plain value.
-  func validate() throws(StoreError) {
+  /// Throws `BothyError` `.invalidSchema` for a name that can't be stored, and for a field that isn't a plain value.
+  func validate() throws(BothyError) {
     if let field = fields.first(where: { $0.kind == .blob || $0.kind.target != nil }) {
-      throw StoreError(
+      throw BothyError(
         .invalidSchema,
         "\(name).\(field.name) can't be a setting: settings hold values, no references to records and no files."
       )
@@ -63,11 +63,11 @@ package struct GroupShape: Sendable {
 
   func names(_ positions: [Int]) -> Set<String> { Set(positions.map { fields[$0].name }) }
 
-  /// Throws `SettingsError` `.invalidValue` for a number that has no form in the file.
-  func check(_ values: [FieldValue]) throws(SettingsError) {
+  /// Throws `BothyError` `.invalidValue` for a number that has no form in the file.
+  func check(_ values: [FieldValue]) throws(BothyError) {
     for (field, value) in zip(fields, values) {
       guard case .double(let number) = value, !number.isFinite else { continue }
-      throw SettingsError(
+      throw BothyError(
         .invalidValue, "\(name).\(field.name) is \(number), which can't be stored. Give it a finite number.")
     }
   }
@@ -81,7 +81,7 @@ extension SettingsGroup {
     return encoder.values
   }
 
-  init(values: [FieldValue]) throws(StoreError) {
+  init(values: [FieldValue]) throws(BothyError) {
     var decoder = FieldDecoder(values: values, type: Self.groupName)
     try self.init(from: &decoder)
   }

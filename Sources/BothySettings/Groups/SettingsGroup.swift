@@ -13,7 +13,7 @@ public import BothyStore
 ///     .field("languageLocale", String.self), .field("timeFormat", String.self),
 ///   ]
 ///   init() {}
-///   init(from fields: inout FieldDecoder) throws(StoreError) {
+///   init(from fields: inout FieldDecoder) throws(BothyError) {
 ///     languageLocale = try String(fromField: &fields)
 ///     timeFormat = try String(fromField: &fields)
 ///   }
@@ -40,25 +40,25 @@ public protocol SettingsGroup: Sendable {
   /// Writes the values, in the order of `fields`.
   func encode(to fields: inout FieldEncoder)
   /// Reads the values, in the order of `fields`.
-  init(from fields: inout FieldDecoder) throws(StoreError)
+  init(from fields: inout FieldDecoder) throws(BothyError)
 
-  /// Checks a change before it is written, inside the transaction.
+  /// Checks a change before it is written, inside the transaction. It may adjust `proposed`.
   ///
-  /// If it throws, nothing changes and `commit` throws the same error. It must not write to the same home. Default:
+  /// If it throws, nothing changes and `update` throws the same error. It must not write to the same container. Default:
   /// accepts every change.
-  static func preCommit(old: Self, proposed: Self) throws
+  static func willUpdate(from old: Self, to proposed: inout Self) throws
   /// Runs on the thread that committed a change, once the change is durable and before listeners are notified.
   ///
-  /// It may commit again, in this group or another. Default: does nothing.
-  static func postCommit(old: Self, new: Self, in settings: SharedSettings<Self>) throws
+  /// It may update again, in this group or another. Default: does nothing.
+  static func didUpdate(from old: Self, to new: Self, in settings: SharedSettings<Self>) throws
 }
 
 extension SettingsGroup {
   public static var groupName: String { String(describing: Self.self) }
   public static var version: Int { 1 }
   public static var steps: [SettingsStep] { [] }
-  public static func preCommit(old: Self, proposed: Self) throws {}
-  public static func postCommit(old: Self, new: Self, in settings: SharedSettings<Self>) throws {}
+  public static func willUpdate(from old: Self, to proposed: inout Self) throws {}
+  public static func didUpdate(from old: Self, to new: Self, in settings: SharedSettings<Self>) throws {}
 }
 
 /// A group that names its home, so that the type alone is enough: `LocaleSettings.current`.
@@ -77,12 +77,12 @@ extension HostedSettingsGroup {
   /// See `SharedSettings.changes`.
   public static var changes: AsyncStream<SettingsChange<Self>> { settings.changes }
 
-  /// See `SharedSettings.commit`.
+  /// See `SharedSettings.update`.
   @discardableResult
-  public static func commit(_ change: (inout Self) throws -> Void) throws -> Self {
-    try settings.commit(change)
+  public static func update(_ change: (inout Self) throws -> Void) throws -> Self {
+    try settings.update(change)
   }
 
-  /// See `SharedSettings.touch`.
-  public static func touch() throws { try settings.touch() }
+  /// See `SharedSettings.republish`.
+  public static func republish() throws { try settings.republish() }
 }

@@ -6,10 +6,10 @@ struct SettingsUpgrade {
 
   /// Returns the row in the form of this version of the group, or nil if it has that form already.
   ///
-  /// Throws `SettingsError` `.newerSchema`, `.migrationFailed` or `.schemaMismatch`.
-  func run(_ stored: SettingsRow) throws(SettingsError) -> SettingsRow? {
+  /// Throws `BothyError` `.newerSchema`, `.migrationFailed` or `.schemaMismatch`.
+  func run(_ stored: SettingsRow) throws(BothyError) -> SettingsRow? {
     guard stored.version <= shape.version else {
-      throw SettingsError(
+      throw BothyError(
         .newerSchema,
         "The settings \(shape.name) were written by a newer version of the app (version \(stored.version), this app "
           + "knows \(shape.version)). Update the app; they were left as they are.")
@@ -19,7 +19,7 @@ struct SettingsUpgrade {
       .sorted { $0.version < $1.version }
     for step in due {
       do { try apply(step.change, to: &row) } catch {
-        throw SettingsError(
+        throw BothyError(
           .migrationFailed,
           "A step of the settings \(shape.name) to version \(step.version) failed; they were left as they are. "
             + "\(error)",
@@ -42,7 +42,7 @@ struct SettingsUpgrade {
     case .rename(let from, let to):
       let value = try value(from, in: row)
       guard row.values[to] == nil else {
-        throw SettingsError(
+        throw BothyError(
           .migrationFailed, "There is a field '\(to)' already, so '\(from)' can't get its name.")
       }
       row.values[from] = nil
@@ -57,9 +57,9 @@ struct SettingsUpgrade {
     }
   }
 
-  private func value(_ name: String, in row: SettingsRow) throws(SettingsError) -> FieldValue {
+  private func value(_ name: String, in row: SettingsRow) throws(BothyError) -> FieldValue {
     guard let value = row.values[name] else {
-      throw SettingsError(.migrationFailed, "The stored settings have no field '\(name)'.")
+      throw BothyError(.migrationFailed, "The stored settings have no field '\(name)'.")
     }
     return value
   }
@@ -68,14 +68,14 @@ struct SettingsUpgrade {
   ///
   /// Stored fields that are not declared are kept: another build of the same version, which declares more fields, wrote
   /// them.
-  private func adopt(_ row: inout SettingsRow, isMigrated: Bool) throws(SettingsError) {
+  private func adopt(_ row: inout SettingsRow, isMigrated: Bool) throws(BothyError) {
     let declared = Set(shape.fields.map(\.name))
     let others = row.fields.filter { !declared.contains($0.name) }
     let stray = row.values.first { name, value in
       !declared.contains(name) && !others.contains { $0.name == name && value.fits($0) }
     }
     if let stray {
-      throw SettingsError(
+      throw BothyError(
         .migrationFailed,
         "A step gave the settings \(shape.name) the field '\(stray.key)', which is not declared; they were left as they "
           + "are. Declare the property, or remove the step.")
@@ -85,7 +85,7 @@ struct SettingsUpgrade {
       let value =
         stored.isNull && (!field.isOptional || row.values[field.name] == nil) ? field.initialValue : stored
       guard value.fits(field) else {
-        throw SettingsError(
+        throw BothyError(
           isMigrated ? .migrationFailed : .schemaMismatch,
           "The value stored as \(shape.name).\(field.name) is not \(field.kind.phrase), and was left as it is. Raise "
             + "the group's version and declare a `.convert` step.")

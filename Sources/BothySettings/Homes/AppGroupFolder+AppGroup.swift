@@ -2,12 +2,12 @@
   import Foundation
 
   extension AppGroupFolder {
-    /// The container of an App Group. Throws `SettingsError` `.noContainer` if this process may not use it.
-    public init(appGroup identifier: String) throws(SettingsError) {
+    /// The container of an App Group. Throws `BothyError` `.noContainer` if this process may not use it.
+    public init(appGroup identifier: String) throws(BothyError) {
       guard
         let url = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: identifier)
       else {
-        throw SettingsError(
+        throw BothyError(
           .noContainer,
           "The App Group '\(identifier)' has no shared container. Add the group to the entitlements "
             + "(Signing & Capabilities, App Groups) of the app and of each extension that shares the settings."

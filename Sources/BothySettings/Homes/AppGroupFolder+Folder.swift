@@ -3,10 +3,10 @@
 
   extension AppGroupFolder {
     /// The folder `$XDG_DATA_HOME/<identifier>`, else `~/.local/share/<identifier>` (XDG Base Directory Specification),
-    /// made for its owner alone if it is not there. Throws `SettingsError` `.noContainer` when that is impossible.
-    public init(appGroup identifier: String) throws(SettingsError) {
+    /// made for its owner alone if it is not there. Throws `BothyError` `.noContainer` when that is impossible.
+    public init(appGroup identifier: String) throws(BothyError) {
       guard !identifier.isEmpty, !identifier.contains("/"), !identifier.hasPrefix(".") else {
-        throw SettingsError(
+        throw BothyError(
           .noContainer,
           "'\(identifier)' can't name a shared folder. Use a name such as group.org.example.app.")
       }
@@ -17,7 +17,7 @@
         try FileManager.default.createDirectory(
           atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
       } catch {
-        throw SettingsError(
+        throw BothyError(
           .noContainer,
           "The shared folder \(folder) can't be made. Set XDG_DATA_HOME to a folder that may be written.",
           underlying: error)

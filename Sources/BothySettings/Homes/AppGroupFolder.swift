@@ -8,16 +8,16 @@ public struct AppGroupFolder: Sendable, Hashable {
   /// The path of the folder, as it was given.
   public let folder: String
 
-  /// A folder that exists. Throws `SettingsError` `.noContainer` if it doesn't exist or isn't writable.
-  public init(folder: String) throws(SettingsError) {
+  /// A folder that exists. Throws `BothyError` `.noContainer` if it doesn't exist or isn't writable.
+  public init(folder: String) throws(BothyError) {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
-      throw SettingsError(
+      throw BothyError(
         .noContainer,
         "No shared folder exists at \(folder). Make it first, or give the path of one that exists.")
     }
     guard access(folder, W_OK) == 0 else {
-      throw SettingsError(
+      throw BothyError(
         .noContainer, "The shared folder \(folder) may not be written. Check its permissions.")
     }
     self.folder = folder

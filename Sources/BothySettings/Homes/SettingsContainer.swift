@@ -43,7 +43,7 @@ public final class SettingsContainer: Sendable {
 
   /// Returns the store, and opens it first if necessary.
   ///
-  /// Throws `StoreError` or `SettingsError`. A file that can't be used is left as it is.
+  /// Throws `BothyError`. A file that can't be used is left as it is.
   public func store() throws -> LocalStore {
     try state.withLock { state in
       if let store = state.store { return store }
@@ -63,15 +63,15 @@ public final class SettingsContainer: Sendable {
     try store?.close()
   }
 
-  /// Throws `SettingsError` `.nameTaken` when another type of the app has the group's name here.
-  func register<Group: SettingsGroup>(_ group: Group.Type) throws(SettingsError) {
+  /// Throws `BothyError` `.nameTaken` when another type of the app has the group's name here.
+  func register<Group: SettingsGroup>(_ group: Group.Type) throws(BothyError) {
     let name = Group.groupName
     let isFree = state.withLock { state in
       defer { if state.types[name] == nil { state.types[name] = ObjectIdentifier(group) } }
       return state.types[name].map { $0 == ObjectIdentifier(group) } ?? true
     }
     guard !isFree else { return }
-    throw SettingsError(
+    throw BothyError(
       .nameTaken,
       "Two types of this app are settings groups called '\(name)' in one home. Give one of them another name: "
         + "@SettingsGroup(\"…\"), or `groupName` where the conformance is written by hand.")
@@ -82,7 +82,7 @@ public final class SettingsContainer: Sendable {
     var options = StoreOptions(readers: 1, cacheSize: 256 << 10)
     options.damagedFile = .leave
     do { return try LocalStore(at: path, schema: StoreSchema(types: []), options: options) } catch let error
-      as StoreError
+      as BothyError
       where error.code == .schemaMismatch || error.code == .newerFile
     {
       // The file of a store with records: they are left alone.

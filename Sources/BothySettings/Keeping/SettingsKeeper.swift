@@ -12,7 +12,7 @@ package struct SettingsKeeper: Sendable {
   /// The id of the one record of a group's type.
   package static let recordID = "settings"
 
-  /// Throws `StoreError` `.invalidSchema`, or `SettingsError` `.schemaMismatch` when the store's type of the group's name
+  /// Throws `BothyError` `.invalidSchema`, or `BothyError` `.schemaMismatch` when the store's type of the group's name
   /// lacks a field.
   package init(_ shape: GroupShape, in schema: StoreSchema) throws {
     try shape.validate()
@@ -20,7 +20,7 @@ package struct SettingsKeeper: Sendable {
     record = schema[shape.name].map { _ in RecordID(type: shape.name, id: Self.recordID) }
     guard let type = schema[shape.name] else { return }
     for field in shape.fields where type[field.name]?.kind != field.kind {
-      throw SettingsError(
+      throw BothyError(
         .schemaMismatch,
         "The store's type \(shape.name) does not hold the setting \(field.name). Put \(shape.name).recordType in the "
           + "store's schema, or give the group another name.")

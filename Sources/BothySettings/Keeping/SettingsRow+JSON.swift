@@ -1,4 +1,4 @@
-package import BothyStore
+import BothyStore
 
 /// A group as tools show it.
 extension SettingsRow {

@@ -53,11 +53,11 @@ extension SettingsRow {
     return GroupShape.document(name, version, fields)
   }
 
-  /// Throws `SettingsError` `.unreadable` when the texts are not what `content` and `document` write.
+  /// Throws `BothyError` `.unreadable` when the texts are not what `content` and `document` write.
   init(
     name: String, version: Int, generation: Int64, writer: String, schema: String, content: String,
     known shape: GroupShape?
-  ) throws(SettingsError) {
+  ) throws(BothyError) {
     do {
       let fields: [FieldSchema] =
         if let shape, shape.document == schema { shape.fields } else {
@@ -72,7 +72,7 @@ extension SettingsRow {
       self.init(
         name: name, version: version, generation: generation, writer: writer, fields: fields, values: values)
     } catch {
-      throw SettingsError(
+      throw BothyError(
         .unreadable,
         "The stored settings \(name) can't be read: \(error) They were left as they are. Restore the file, or remove the "
           + "row from the table bothy_settings to begin again with the defaults.",

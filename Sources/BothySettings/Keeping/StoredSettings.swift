@@ -13,7 +13,7 @@ package struct StoredSettings {
     }
   }
 
-  /// Returns a group. Throws `SettingsError` `.unknownGroup`, whose message names the groups that exist.
+  /// Returns a group. Throws `BothyError` `.unknownGroup`, whose message names the groups that exist.
   package func group(_ name: String) throws -> SettingsRow {
     try store.read { try Self.known(name, $0) }
   }
@@ -29,7 +29,7 @@ package struct StoredSettings {
       let field = try row.field(key)
       let value = try make(field) ?? field.initialValue
       guard value.fits(field) else {
-        throw SettingsError(.invalidValue, "\(name).\(key) must be \(field.kind.phrase).")
+        throw BothyError(.invalidValue, "\(name).\(key) must be \(field.kind.phrase).")
       }
       let shape = GroupShape(name: name, version: row.version, fields: row.fields)
       let keeper = try SettingsKeeper(shape, in: store.schema)
@@ -53,7 +53,7 @@ package struct StoredSettings {
     let names = try SettingsTable.names(in: transaction)
     let known =
       names.isEmpty ? "It holds none; an app makes them." : "Known: \(names.joined(separator: ", "))."
-    throw SettingsError(.unknownGroup, "This file has no settings '\(name)'. \(known)")
+    throw BothyError(.unknownGroup, "This file has no settings '\(name)'. \(known)")
   }
 
   private static func group(_ name: String, _ transaction: ReadTransaction) throws -> SettingsRow? {
@@ -70,11 +70,11 @@ package struct StoredSettings {
 }
 
 extension SettingsRow {
-  /// Returns a field. Throws `SettingsError` `.unknownKey`, whose message names the fields that exist.
-  package func field(_ key: String) throws(SettingsError) -> FieldSchema {
+  /// Returns a field. Throws `BothyError` `.unknownKey`, whose message names the fields that exist.
+  package func field(_ key: String) throws(BothyError) -> FieldSchema {
     if let field = fields.first(where: { $0.name == key }) { return field }
     let known = fields.map(\.name).joined(separator: ", ")
-    throw SettingsError(.unknownKey, "\(name) has no setting '\(key)'. Known: \(known).")
+    throw BothyError(.unknownKey, "\(name) has no setting '\(key)'. Known: \(known).")
   }
 
   /// The names of the fields whose values differ.

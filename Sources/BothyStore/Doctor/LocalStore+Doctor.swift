@@ -26,7 +26,7 @@ extension LocalStore {
         }
         return StoreDiagnosis(findings: damageFindings + examination.findings)
       }
-    } catch { throw StoreError(error, path: path) }
+    } catch { throw BothyError(error, path: path) }
   }
 
   private var damageFindings: [StoreDiagnosis.Finding] {
@@ -44,7 +44,7 @@ extension LocalStore {
   /// Throws `.cannotOpen` or `.notADatabase` if the file can't be checked at all.
   public static func diagnose(fileAt path: String) throws -> StoreDiagnosis {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw StoreError(.cannotOpen, "No database exists at \(path).")
+      throw BothyError(.cannotOpen, "No database exists at \(path).")
     }
     do {
       // Runs without a transaction: ending one on a damaged file may fail, and the check with it.
@@ -52,7 +52,7 @@ extension LocalStore {
         var examination = Examination(database: database, schema: StoreSchema(types: []))
         do {
           guard let stored = try SchemaInstaller.stored(in: database) else {
-            throw StoreError(.notADatabase, "\(path) is not a Bothy database: it carries no schema.")
+            throw BothyError(.notADatabase, "\(path) is not a Bothy database: it carries no schema.")
           }
           examination = Examination(database: database, schema: stored)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
@@ -67,7 +67,7 @@ extension LocalStore {
         .init(
           .error, check: "file", "The list of tables can't be read: \(error).", remedy: "Restore a backup.")
       ])
-    } catch { throw StoreError(error, path: path) }
+    } catch { throw BothyError(error, path: path) }
   }
 
   /// Recreates the broken parts that a diagnosis found to be repairable: indexes, the text index, the indexes of
@@ -79,7 +79,7 @@ extension LocalStore {
       try connections.writer.write { database in
         for repair in Set(diagnosis.findings.compactMap(\.repair)) { try apply(repair, database) }
       }
-    } catch { throw StoreError(error, path: path) }
+    } catch { throw BothyError(error, path: path) }
     notices.post(.everything(tableCount: catalog.tables.count))
     return try diagnose()
   }

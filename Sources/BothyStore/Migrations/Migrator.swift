@@ -9,7 +9,7 @@ struct Migrator {
   var secrets: (any SecretStore)?
 
   /// Converts the file and returns its schema. The flag is true if values became sensitive, because the write-ahead log
-  /// still has them. Throws `StoreError` `.newerFile`, `.schemaMismatch` or `.migrationFailed`; the caller rolls back.
+  /// still has them. Throws `BothyError` `.newerFile`, `.schemaMismatch` or `.migrationFailed`; the caller rolls back.
   func migrate(to declared: StoreSchema, steps: [Migration], path: String) throws -> (
     StoreSchema, hasConcealed: Bool
   ) {
@@ -24,7 +24,7 @@ struct Migrator {
     var target = declared.inheriting(from: current)
     if current == target { return (target, false) }
     guard current.version <= target.version else {
-      throw StoreError(
+      throw BothyError(
         .newerFile,
         "\(path) was written by a newer version of the app (schema \(current.version), this app knows "
           + "\(target.version)). Update the app; the file was left as it is.")
@@ -33,7 +33,7 @@ struct Migrator {
       .sorted { $0.version < $1.version }
     for migration in pending {
       do { try run(migration.step, on: &current, target: target, installer) } catch {
-        throw StoreError(
+        throw BothyError(
           .migrationFailed,
           "A migration of \(path) to schema \(migration.version) failed; the file was left as it is. \(error)",
           underlying: error)
@@ -62,7 +62,7 @@ struct Migrator {
 
   private func apply(_ change: SchemaChange, _ installer: SchemaInstaller, path: String) throws {
     guard change.problems.isEmpty else {
-      throw StoreError(
+      throw BothyError(
         .schemaMismatch,
         "\(path) does not fit the declared schema. " + change.problems.joined(separator: " "))
     }
@@ -138,7 +138,7 @@ struct Migrator {
     guard let wanted = target[type]?[name], wanted.isSensitive,
       schema.types[position].fields[index].kind == .text, let secrets
     else {
-      throw StoreError(
+      throw BothyError(
         .migrationFailed,
         "\(type).\(name) can't become sensitive: it must be a string, and sensitive in the new schema.")
     }
@@ -189,7 +189,7 @@ struct Migrator {
     let position = try Self.position(of: type, in: schema)
     let index = try Self.field(name, of: schema.types[position])
     guard let wanted = target[type]?[name] else {
-      throw StoreError(.migrationFailed, "\(type).\(name) is converted but not declared in the new schema.")
+      throw BothyError(.migrationFailed, "\(type).\(name) is converted but not declared in the new schema.")
     }
     let old = schema.types[position].fields[index]
     try installer.dropIndexes(of: schema.types[position])
@@ -207,7 +207,7 @@ struct Migrator {
       var decoder = FieldDecoder(row: read.pointer, from: 1, type: type)
       let value = try convert(decoder.value(old.kind))
       guard value.fits(wanted) else {
-        throw StoreError(
+        throw BothyError(
           .migrationFailed, "\(type).\(name) was converted to a value that is not \(wanted.kind.phrase).")
       }
       var encoder = FieldEncoder(binding: write.pointer, from: 1)
@@ -233,14 +233,14 @@ struct Migrator {
 
   private static func position(of type: String, in schema: StoreSchema) throws -> Int {
     guard let position = schema.types.firstIndex(where: { $0.name == type }) else {
-      throw StoreError(.unknownType, "The stored schema has no type \(type).")
+      throw BothyError(.unknownType, "The stored schema has no type \(type).")
     }
     return position
   }
 
   private static func field(_ name: String, of type: TypeSchema) throws -> Int {
     guard let index = type.index(of: name) else {
-      throw StoreError(.unknownField, "The stored type \(type.name) has no field \(name).")
+      throw BothyError(.unknownField, "The stored type \(type.name) has no field \(name).")
     }
     return index
   }

@@ -59,8 +59,8 @@ struct TableUpgrade {
     }
   }
 
-  private static func unreadable(_ reason: String) -> StoreError {
-    StoreError(
+  private static func unreadable(_ reason: String) -> BothyError {
+    BothyError(
       .newerFile,
       "The file keeps its pending work in a form that this version of Bothy can't read: \(reason). Open it with the "
         + "version that wrote it, and sync; the file was left as it is.")

@@ -125,7 +125,7 @@ final class CommitNotices: Sendable {
         }
       }
     } catch {
-      let failure = StoreError(error, path: path)
+      let failure = BothyError(error, path: path)
       for subscriber in due { subscriber.fail(failure) }
     }
   }

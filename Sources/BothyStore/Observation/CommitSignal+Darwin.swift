@@ -57,8 +57,8 @@
 
     deinit { close() }
 
-    private func failure() -> StoreError {
-      StoreError(.cannotOpen, "The folder \(folder) can't be watched: \(String(cString: strerror(errno))).")
+    private func failure() -> BothyError {
+      BothyError(.cannotOpen, "The folder \(folder) can't be watched: \(String(cString: strerror(errno))).")
     }
   }
 #endif

@@ -31,7 +31,7 @@
       guard descriptor >= 0, watch(descriptor) else {
         let reason = String(cString: strerror(errno))
         if descriptor >= 0 { _ = Foundation.close(descriptor) }
-        throw StoreError(.cannotOpen, "The folder \(file.folder) can't be watched: \(reason).")
+        throw BothyError(.cannotOpen, "The folder \(file.folder) can't be watched: \(reason).")
       }
       state.withLock { state in
         let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)

@@ -3,7 +3,7 @@ struct Aggregate {
   private let sql: SQLFragment
   private let type: String
 
-  /// Throws `StoreError` `.unknownField`, and `.invalidQuery` for kinds of fields that can't be computed with.
+  /// Throws `BothyError` `.unknownField`, and `.invalidQuery` for kinds of fields that can't be computed with.
   init(
     _ function: String, _ field: String?, of query: AnyQuery, by key: String? = nil,
     in transaction: ReadTransaction
@@ -36,7 +36,7 @@ struct Aggregate {
     sql = all
   }
 
-  private static func check(_ function: String, _ type: TypeSchema, _ field: String) throws(StoreError) {
+  private static func check(_ function: String, _ type: TypeSchema, _ field: String) throws(BothyError) {
     let kind = try type.queryField(field).kind
     let isNumber = kind == .int || kind == .double
     let fits =
@@ -59,7 +59,7 @@ struct Aggregate {
   ) throws -> V {
     let statement = try prepared(transaction)
     defer { statement.reset() }
-    guard try statement.step() else { throw StoreError(.database, "SQLite computed no value of \(type).") }
+    guard try statement.step() else { throw BothyError(.database, "SQLite computed no value of \(type).") }
     fingerprint?.combine(row: statement)
     var fields = FieldDecoder(row: statement.pointer, from: 0, type: type)
     return try V(fromField: &fields)

@@ -1,8 +1,8 @@
 extension AnyQuery {
   /// Returns the query with each value converted to the kind of its field.
   ///
-  /// Throws `StoreError` `.unknownField` or `.invalidQuery`. The message names the mistake and the alternatives.
-  package func checked(for schema: TypeSchema) throws(StoreError) -> AnyQuery {
+  /// Throws `BothyError` `.unknownField` or `.invalidQuery`. The message names the mistake and the alternatives.
+  package func checked(for schema: TypeSchema) throws(BothyError) -> AnyQuery {
     var query = self
     query.filter = try filter.checked(for: schema)
     for key in order {

@@ -2,9 +2,9 @@
 extension AnyQuery {
   /// Returns the records of the query's type that it describes, in its order.
   ///
-  /// Reads every record; sorting costs n log n comparisons. Throws `StoreError` `.unknownField` or `.invalidQuery` if
+  /// Reads every record; sorting costs n log n comparisons. Throws `BothyError` `.unknownField` or `.invalidQuery` if
   /// the query doesn't fit the schema.
-  public func evaluate(over records: [AnyRecord], schema: TypeSchema) throws(StoreError) -> [AnyRecord] {
+  public func evaluate(over records: [AnyRecord], schema: TypeSchema) throws(BothyError) -> [AnyRecord] {
     let query = try checked(for: schema)
     var found = records.filter { query.holds($0, schema) }
     let keys = query.totalOrder
@@ -14,8 +14,8 @@ extension AnyQuery {
 
   /// True if a record meets the condition and is in the container. Ignores the limit.
   ///
-  /// Throws `StoreError` `.unknownField` or `.invalidQuery` if the query doesn't fit the schema.
-  public func isMet(by record: AnyRecord, schema: TypeSchema) throws(StoreError) -> Bool {
+  /// Throws `BothyError` `.unknownField` or `.invalidQuery` if the query doesn't fit the schema.
+  public func isMet(by record: AnyRecord, schema: TypeSchema) throws(BothyError) -> Bool {
     try checked(for: schema).holds(record, schema)
   }
 

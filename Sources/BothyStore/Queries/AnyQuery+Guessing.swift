@@ -1,35 +1,35 @@
 extension AnyQuery {
   /// Returns the type that a server evaluates the query by, and the query that it can evaluate. Without a schema the
-  /// type is guessed, and `include` is empty. Throws `StoreError`.
-  package func resolved(in schema: StoreSchema?) throws(StoreError) -> (type: TypeSchema, query: AnyQuery) {
+  /// type is guessed, and `include` is empty. Throws `BothyError`.
+  package func resolved(in schema: StoreSchema?) throws(BothyError) -> (type: TypeSchema, query: AnyQuery) {
     guard let schema else {
       var query = self
       query.include = []
       return (try GuessedFields.schema(for: query), query)
     }
     guard let type = schema[type] else {
-      throw StoreError(.unknownType, "The server's schema has no type '\(self.type)'.")
+      throw BothyError(.unknownType, "The server's schema has no type '\(self.type)'.")
     }
     return (type, self)
   }
 
-  /// Returns the fields that the query names as a type, with the kinds that its values suggest. Throws `StoreError`
+  /// Returns the fields that the query names as a type, with the kinds that its values suggest. Throws `BothyError`
   /// `.unknownField` for a name that no field can have.
-  package func guessedType() throws(StoreError) -> TypeSchema { try GuessedFields.schema(for: self) }
+  package func guessedType() throws(BothyError) -> TypeSchema { try GuessedFields.schema(for: self) }
 }
 
 /// The fields that a query names, with the kinds that its values suggest. For a server without a schema.
 private struct GuessedFields {
   private var kinds: [String: FieldKind] = [:]
 
-  /// Returns the guessed type. Throws `StoreError` `.unknownField` for a name that no field can have, because names
+  /// Returns the guessed type. Throws `BothyError` `.unknownField` for a name that no field can have, because names
   /// become part of the SQL.
-  static func schema(for query: AnyQuery) throws(StoreError) -> TypeSchema {
+  static func schema(for query: AnyQuery) throws(BothyError) -> TypeSchema {
     var guessed = GuessedFields()
     guessed.visit(query.filter, depth: 0)
     for key in query.order { guessed.note(key.field, key.origin.map { .coordinate($0) }) }
     for name in guessed.kinds.keys.sorted() where !isFieldName(name) {
-      throw StoreError(.unknownField, "'\(name)' can't be a field: use letters, digits and underscores.")
+      throw BothyError(.unknownField, "'\(name)' can't be a field: use letters, digits and underscores.")
     }
     return TypeSchema(
       query.type,

@@ -5,9 +5,9 @@ extension AnyQuery {
   /// Reads a query document. With a schema, values get the kinds of their fields. Without one, kinds are guessed from
   /// the JSON and converted when the query runs.
   ///
-  /// Throws `StoreError` `.invalidQuery` for a malformed document or an unknown member, and `.unknownType` or
+  /// Throws `BothyError` `.invalidQuery` for a malformed document or an unknown member, and `.unknownType` or
   /// `.unknownField` if the schema has no such type or field.
-  public init(json: JSONValue, schema: StoreSchema? = nil) throws(StoreError) {
+  public init(json: JSONValue, schema: StoreSchema? = nil) throws(BothyError) {
     let document = try QueryDocument(
       json, "The query", ["type", "where", "order", "limit", "offset", "container", "children", "include"])
     self.init(try document.string("type"))
@@ -28,7 +28,7 @@ extension AnyQuery {
     if let schema {
       guard let type = schema[type] else {
         let known = schema.types.map(\.name).sorted().joined(separator: ", ")
-        throw StoreError(.unknownType, "The schema has no type '\(type)'. Known: \(known).")
+        throw BothyError(.unknownType, "The schema has no type '\(type)'. Known: \(known).")
       }
       self = try checked(for: type)
     }
@@ -49,8 +49,8 @@ extension AnyQuery {
 }
 
 extension SortKey {
-  /// Reads a sort key of a query document. Throws `StoreError` `.invalidQuery`.
-  init(json: JSONValue) throws(StoreError) {
+  /// Reads a sort key of a query document. Throws `BothyError` `.invalidQuery`.
+  init(json: JSONValue) throws(BothyError) {
     if let text = json.stringValue {
       guard let key = SortKey(key: text) else {
         throw .invalidQuery(
@@ -83,7 +83,7 @@ struct QueryDocument {
   private let members: [String: JSONValue]
   private let what: String
 
-  init(_ json: JSONValue, _ what: String, _ known: [String]) throws(StoreError) {
+  init(_ json: JSONValue, _ what: String, _ known: [String]) throws(BothyError) {
     guard let members = json.objectValue else { throw .invalidQuery("\(what) must be a JSON object.") }
     if let unknown = members.keys.filter({ !known.contains($0) }).min() {
       throw .invalidQuery(
@@ -95,21 +95,21 @@ struct QueryDocument {
 
   subscript(_ name: String) -> JSONValue? { members[name] }
 
-  func string(_ name: String) throws(StoreError) -> String {
+  func string(_ name: String) throws(BothyError) -> String {
     guard let text = members[name]?.stringValue else {
       throw .invalidQuery("\(what) needs '\(name)', a string.")
     }
     return text
   }
 
-  func number(_ name: String) throws(StoreError) -> Double {
+  func number(_ name: String) throws(BothyError) -> Double {
     guard let number = members[name]?.doubleValue else {
       throw .invalidQuery("\(what) needs '\(name)', a number.")
     }
     return number
   }
 
-  func strings(_ name: String) throws(StoreError) -> [String]? {
+  func strings(_ name: String) throws(BothyError) -> [String]? {
     guard let value = members[name] else { return nil }
     let strings = value.arrayValue?.compactMap(\.stringValue)
     guard let strings, strings.count == value.arrayValue?.count else {
@@ -118,7 +118,7 @@ struct QueryDocument {
     return strings
   }
 
-  func count(_ name: String) throws(StoreError) -> Int? {
+  func count(_ name: String) throws(BothyError) -> Int? {
     guard let value = members[name] else { return nil }
     guard let number = value.intValue.flatMap({ Int(exactly: $0) }), number >= 0 else {
       throw .invalidQuery("The member '\(name)' of \(what.lowercased()) must be a whole number from 0.")

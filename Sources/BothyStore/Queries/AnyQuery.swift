@@ -12,7 +12,7 @@ public struct AnyQuery: Sendable, Hashable {
   /// True if the records may come in any order when `order` is empty, the cheapest way to read a whole type. A hint to
   /// the local store; it isn't sent.
   public var isUnordered = false
-  /// The greatest number of records, or nil for all. A negative limit throws `StoreError` `.invalidQuery`.
+  /// The greatest number of records, or nil for all. A negative limit throws `BothyError` `.invalidQuery`.
   public var limit: Int?
   /// The number of records to skip at the front, 0 or more. They are read all the same, so use pages for long lists.
   public var offset: Int

@@ -10,15 +10,15 @@ extension Condition {
   /// Returns the condition with every value converted to the kind of its field. Whole numbers become numbers, RFC 3339
   /// text becomes a date, base64 text data, and UUIDs lower-case text.
   ///
-  /// Throws `StoreError` `.unknownField`, or `.invalidQuery` with the field and the alternatives.
-  package func checked(for type: TypeSchema) throws(StoreError) -> Condition {
+  /// Throws `BothyError` `.unknownField`, or `.invalidQuery` with the field and the alternatives.
+  package func checked(for type: TypeSchema) throws(BothyError) -> Condition {
     var terms = 0
     return try checked(for: type, depth: 0, terms: &terms)
   }
 
   private func checked(
     for type: TypeSchema, depth: Int, terms: inout Int
-  ) throws(StoreError) -> Condition {
+  ) throws(BothyError) -> Condition {
     terms += 1
     guard depth <= Self.maximumDepth, terms <= Self.maximumTerms else {
       throw .invalidQuery(
@@ -36,14 +36,14 @@ extension Condition {
 
   private static func checked(
     _ parts: [Condition], _ type: TypeSchema, _ depth: Int, _ terms: inout Int
-  ) throws(StoreError) -> [Condition] {
+  ) throws(BothyError) -> [Condition] {
     var result: [Condition] = []
     result.reserveCapacity(parts.count)
     for part in parts { result.append(try part.checked(for: type, depth: depth + 1, terms: &terms)) }
     return result
   }
 
-  private func checkedLeaf(for type: TypeSchema) throws(StoreError) -> Condition {
+  private func checkedLeaf(for type: TypeSchema) throws(BothyError) -> Condition {
     switch self {
     case .compare(let field, let comparison, let value):
       return .compare(field: field, comparison, try Self.compared(value, comparison, to: field, of: type))
@@ -89,7 +89,7 @@ extension Condition {
 
   private static func compared(
     _ value: FieldValue, _ comparison: Comparison, to name: String, of type: TypeSchema
-  ) throws(StoreError) -> FieldValue {
+  ) throws(BothyError) -> FieldValue {
     let kind = try type.queryField(name).kind
     if value.isNull { return .null }
     let isEquality = comparison == .equal || comparison == .notEqual
@@ -108,21 +108,21 @@ extension Condition {
 
   private static func searched(
     _ text: String, in name: String, of type: TypeSchema, _ what: String
-  ) throws(StoreError) -> String {
+  ) throws(BothyError) -> String {
     try require(name, of: type, what, \.isText)
     return try type.queryField(name).kind == .uuid ? text.lowercased() : text
   }
 
   private static func require(
     _ name: String, of type: TypeSchema, _ what: String, _ isPossible: (FieldKind) -> Bool
-  ) throws(StoreError) {
+  ) throws(BothyError) {
     let kind = try type.queryField(name).kind
     guard isPossible(kind) else { throw refused(what, name, kind, type) }
   }
 
   private static func refused(
     _ what: String, _ name: String, _ kind: FieldKind, _ type: TypeSchema
-  ) -> StoreError {
+  ) -> BothyError {
     .invalidQuery(
       "\(type.name).\(name) is of the kind '\(kind.name)' and can't be asked for '\(what)'. "
         + "Possible: \(kind.possibleConditions).")
@@ -165,6 +165,6 @@ extension FieldValue {
   }
 }
 
-extension StoreError {
-  static func invalidQuery(_ message: String) -> StoreError { StoreError(.invalidQuery, message) }
+extension BothyError {
+  static func invalidQuery(_ message: String) -> BothyError { BothyError(.invalidQuery, message) }
 }

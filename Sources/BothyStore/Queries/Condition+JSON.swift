@@ -3,10 +3,10 @@
 /// `{"field", "op", "value", "ignoringCase"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
 /// `contains`, `beginsWith`, `includes`.
 extension Condition {
-  /// Reads a condition. The kinds of values are guessed. Throws `StoreError` `.invalidQuery`.
-  public init(json: JSONValue) throws(StoreError) { try self.init(json: json, depth: 0) }
+  /// Reads a condition. The kinds of values are guessed. Throws `BothyError` `.invalidQuery`.
+  public init(json: JSONValue) throws(BothyError) { try self.init(json: json, depth: 0) }
 
-  private init(json: JSONValue, depth: Int) throws(StoreError) {
+  private init(json: JSONValue, depth: Int) throws(BothyError) {
     guard depth <= Self.maximumDepth else {
       throw .invalidQuery("Conditions are nested deeper than \(Self.maximumDepth) levels. Split the query.")
     }
@@ -36,7 +36,7 @@ extension Condition {
     }
   }
 
-  private static func list(_ json: JSONValue, _ depth: Int) throws(StoreError) -> [Condition] {
+  private static func list(_ json: JSONValue, _ depth: Int) throws(BothyError) -> [Condition] {
     guard let parts = json.arrayValue else {
       throw .invalidQuery("'and' and 'or' take a list of conditions.")
     }
@@ -45,7 +45,7 @@ extension Condition {
     return result
   }
 
-  private init(comparison json: JSONValue) throws(StoreError) {
+  private init(comparison json: JSONValue) throws(BothyError) {
     let document = try QueryDocument(json, "A condition", ["field", "op", "value", "ignoringCase"])
     let field = try document.string("field")
     let name = try document.string("op")
@@ -75,14 +75,14 @@ extension Condition {
     }
   }
 
-  private init(near json: JSONValue) throws(StoreError) {
+  private init(near json: JSONValue) throws(BothyError) {
     let outer = try QueryDocument(json, "A condition", ["near"])
     let document = try QueryDocument(outer["near"] ?? .null, "'near'", ["field", "lat", "lon", "metres"])
     let centre = Coordinate(latitude: try document.number("lat"), longitude: try document.number("lon"))
     self = .near(field: try document.string("field"), centre: centre, metres: try document.number("metres"))
   }
 
-  private init(inside json: JSONValue) throws(StoreError) {
+  private init(inside json: JSONValue) throws(BothyError) {
     let outer = try QueryDocument(json, "A condition", ["inside"])
     let document = try QueryDocument(
       outer["inside"] ?? .null, "'inside'", ["field", "west", "south", "east", "north"])

@@ -60,7 +60,7 @@ public struct SortKey: Sendable, Hashable {
   /// The place from which distances are measured, or nil to sort by the field's value.
   public var origin: Coordinate?
 
-  /// Creates a key by the field's value. A query that sorts by data, coordinates, JSON or lists throws `StoreError`
+  /// Creates a key by the field's value. A query that sorts by data, coordinates, JSON or lists throws `BothyError`
   /// `.invalidQuery`.
   public init(_ field: String, ascending: Bool = true) {
     self.field = field

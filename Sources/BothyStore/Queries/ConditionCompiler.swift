@@ -15,7 +15,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     self.columns = columns
   }
 
-  mutating func append(_ predicate: Condition, negated: Bool = false) throws(StoreError) {
+  mutating func append(_ predicate: Condition, negated: Bool = false) throws(BothyError) {
     switch predicate {
     case .all: result += negated ? "FALSE" : "TRUE"
     case .none: result += negated ? "TRUE" : "FALSE"
@@ -46,7 +46,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
   /// Joins parts, with negation moved inward by De Morgan's laws. Parts of one operator are joined in one list. Long
   /// lists become a balanced tree, because SQLite limits the depth of an expression. The part that needs most of its
   /// parser's stack (100 symbols) is written first, while the stack is empty.
-  private mutating func join(_ parts: [Condition], isAnd: Bool, negated: Bool) throws(StoreError) {
+  private mutating func join(_ parts: [Condition], isAnd: Bool, negated: Bool) throws(BothyError) {
     var flat: [(Condition, Bool)] = []
     Self.flatten(parts, isAnd: isAnd, negated: negated, into: &flat)
     guard !flat.isEmpty else { return result += isAnd ? "TRUE" : "FALSE" }
@@ -56,7 +56,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     try join(flat[...], isAnd ? " AND " : " OR ")
   }
 
-  private mutating func join(_ parts: ArraySlice<(Condition, Bool)>, _ word: String) throws(StoreError) {
+  private mutating func join(_ parts: ArraySlice<(Condition, Bool)>, _ word: String) throws(BothyError) {
     if parts.count == 1, let (part, negated) = parts.first { return try append(part, negated: negated) }
     result += "("
     if parts.count > 64 {
@@ -88,7 +88,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  private mutating func appendEquality(_ name: String, _ value: FieldValue, negated: Bool) throws(StoreError)
+  private mutating func appendEquality(_ name: String, _ value: FieldValue, negated: Bool) throws(BothyError)
   {
     if case .coordinate(let place) = value {
       let (latitude, longitude) = try position(name)
@@ -106,7 +106,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  private mutating func appendLeaf(_ predicate: Condition, negated: Bool) throws(StoreError) {
+  private mutating func appendLeaf(_ predicate: Condition, negated: Bool) throws(BothyError) {
     switch predicate {
     case .compare(let name, let comparison, let value):
       if value.isNull { return result += "FALSE" }
@@ -137,7 +137,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
   }
 
   /// Passes long lists of text and whole numbers as one JSON argument, because SQLite limits the number of arguments.
-  private mutating func appendList(_ name: String, _ values: [FieldValue]) throws(StoreError) {
+  private mutating func appendList(_ name: String, _ values: [FieldValue]) throws(BothyError) {
     let isCoordinate = try type.queryField(name).kind == .coordinate
     if isCoordinate || values.contains(.null) {
       var parts: [Condition] = values.filter { isCoordinate || $0.isNull }
@@ -154,7 +154,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
   }
 
   /// Compiles a prefix to the range from the prefix to the next text of that length, which an index serves.
-  private mutating func appendPrefix(_ name: String, _ text: String, _ ignoringCase: Bool) throws(StoreError)
+  private mutating func appendPrefix(_ name: String, _ text: String, _ ignoringCase: Bool) throws(BothyError)
   {
     let column = try column(name)
     if text.isEmpty {
@@ -171,7 +171,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
   /// Compiles a circle. The box around it avoids measuring; the distance decides.
   private mutating func appendNear(
     _ name: String, _ centre: Coordinate, _ metres: Double, negated: Bool
-  ) throws(StoreError) {
+  ) throws(BothyError) {
     let (latitude, longitude) = try position(name)
     let box = GeoBox(around: centre, metres: metres)
     result += "("
@@ -183,7 +183,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
   }
 
   /// Writes `… AND` before a condition, with the rows whose coordinate is in the box, if an index finds them.
-  private mutating func appendCandidates(_ name: String, _ box: GeoBox) throws(StoreError) {
+  private mutating func appendCandidates(_ name: String, _ box: GeoBox) throws(BothyError) {
     guard indexUses > 0, case .field(let field) = try type.queryField(name),
       let candidates = columns.candidates(in: box, of: field)
     else { return }
@@ -192,7 +192,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     result += " AND "
   }
 
-  private mutating func appendBox(_ name: String, _ box: GeoBox) throws(StoreError) {
+  private mutating func appendBox(_ name: String, _ box: GeoBox) throws(BothyError) {
     let (latitude, longitude) = try position(name)
     let word = box.west <= box.east ? "AND" : "OR"
     result += SQLFragment(
@@ -202,17 +202,17 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     result += "))"
   }
 
-  private func position(_ name: String) throws(StoreError) -> (String, String) {
+  private func position(_ name: String) throws(BothyError) -> (String, String) {
     guard case .field(let field) = try type.queryField(name) else { return ("NULL", "NULL") }
     return (columns.latitude(of: field), columns.longitude(of: field))
   }
 
-  private func column(_ name: String) throws(StoreError) -> String { try columns.expression(name, type) }
+  private func column(_ name: String) throws(BothyError) -> String { try columns.expression(name, type) }
 }
 
 extension ColumnExpressions {
   /// Returns the SQL of a field or pseudo-field. That of a coordinate is its latitude, which is null when the field is.
-  func expression(_ name: String, _ type: TypeSchema) throws(StoreError) -> String {
+  func expression(_ name: String, _ type: TypeSchema) throws(BothyError) -> String {
     switch try type.queryField(name) {
     case .field(let field): field.kind == .coordinate ? latitude(of: field) : value(of: field)
     case .id: id

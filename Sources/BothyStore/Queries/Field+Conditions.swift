@@ -106,7 +106,7 @@ extension UntypedField {
   }
 
   /// Returns a condition that is true if the field sorts before `value`. For a kind without an order (data,
-  /// coordinates, JSON, lists), the query throws `StoreError` `.invalidQuery`.
+  /// coordinates, JSON, lists), the query throws `BothyError` `.invalidQuery`.
   public static func < (field: UntypedField, value: some FieldConvertible) -> Condition {
     field.compared(.less, value.fieldValue)
   }

@@ -5,7 +5,7 @@ public struct Field<Value: FieldConvertible>: FieldExpression {
   /// The name in the schema.
   public let name: String
 
-  /// Creates a field without a check. A query by a name that the schema lacks throws `StoreError` `.unknownField`.
+  /// Creates a field without a check. A query by a name that the schema lacks throws `BothyError` `.unknownField`.
   public init(_ name: String) { self.name = name }
 }
 
@@ -20,7 +20,7 @@ public struct UntypedFields: Sendable {
 }
 
 /// The name of a field whose Swift type isn't known. Names and values are checked when the query runs, which throws
-/// `StoreError` `.unknownField` or `.invalidQuery`.
+/// `BothyError` `.unknownField` or `.invalidQuery`.
 public struct UntypedField: FieldExpression, TextExpression, CoordinateExpression {
   /// The name in the schema, or a pseudo-field (see ``FieldExpression/name``).
   public let name: String

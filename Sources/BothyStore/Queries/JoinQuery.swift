@@ -133,7 +133,7 @@ extension RecordQuery {
 
 extension TypeTable {
   /// The position of a field among the fields. Throws `.unknownField`.
-  fileprivate func position(of field: String) throws(StoreError) -> Int {
+  fileprivate func position(of field: String) throws(BothyError) -> Int {
     guard let position = positions[field] else { throw unknownField(field) }
     return position
   }

@@ -1,6 +1,6 @@
 /// Compiles a query to the parts of an SQL statement from `WHERE` on.
 ///
-/// The caller writes `SELECT … FROM …`, because a device and a server read different tables. Throws `StoreError`
+/// The caller writes `SELECT … FROM …`, because a device and a server read different tables. Throws `BothyError`
 /// `.unknownField` or `.invalidQuery` if the query doesn't fit the schema.
 package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   private let type: TypeSchema
@@ -12,13 +12,13 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   }
 
   /// Returns ` WHERE …`, or nothing for a query of every record.
-  package func condition(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
+  package func condition(_ query: AnyQuery) throws(BothyError) -> SQLFragment {
     let filter = try filter(query)
     return filter.sql == "TRUE" ? SQLFragment("") : SQLFragment(" WHERE " + filter.sql, filter.arguments)
   }
 
   /// Returns the condition alone, for a caller that has conditions of its own.
-  package func filter(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
+  package func filter(_ query: AnyQuery) throws(BothyError) -> SQLFragment {
     let query = try query.checked(for: type)
     var compiler = ConditionCompiler(type, columns)
     try compiler.append(query.filter)
@@ -32,7 +32,7 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   }
 
   /// Returns ` ORDER BY …` with a total order, or nothing if any order is allowed.
-  package func order(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
+  package func order(_ query: AnyQuery) throws(BothyError) -> SQLFragment {
     var order = SQLFragment("")
     if query.isUnordered && query.order.isEmpty { return order }
     for key in query.totalOrder {
@@ -56,7 +56,7 @@ package struct QueryCompiler<Columns: ColumnExpressions>: Sendable {
   }
 
   /// Returns all parts, the SQL after `FROM table`.
-  package func tail(_ query: AnyQuery) throws(StoreError) -> SQLFragment {
+  package func tail(_ query: AnyQuery) throws(BothyError) -> SQLFragment {
     var tail = try condition(query)
     tail += try order(query)
     tail += limit(query)

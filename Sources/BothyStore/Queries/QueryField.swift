@@ -41,12 +41,12 @@ package enum QueryField: Sendable {
 }
 
 extension TypeSchema {
-  /// Returns the field of a name. Throws `StoreError` `.unknownField` with the names of the fields.
-  package func queryField(_ name: String) throws(StoreError) -> QueryField {
+  /// Returns the field of a name. Throws `BothyError` `.unknownField` with the names of the fields.
+  package func queryField(_ name: String) throws(BothyError) -> QueryField {
     if let field = self[name] { return .field(field) }
     if let pseudo = QueryField.pseudo(name) { return pseudo }
     let known = (fields.map(\.name) + QueryField.pseudo.map(\.name)).joined(separator: ", ")
-    throw StoreError(.unknownField, "\(self.name) has no field '\(name)'. Known: \(known).")
+    throw BothyError(.unknownField, "\(self.name) has no field '\(name)'. Known: \(known).")
   }
 }
 

@@ -45,7 +45,7 @@ package struct ReadIdentity: Sendable, Hashable {
 }
 
 extension ReadTransaction {
-  /// Fetches what a request describes. Throws `StoreError` `.unknownField` or `.invalidQuery` for one that does not fit
+  /// Fetches what a request describes. Throws `BothyError` `.unknownField` or `.invalidQuery` for one that does not fit
   /// the schema.
   public final func fetch<R: ReadRequest>(_ request: R) throws -> R.Value {
     var fingerprint: RowFingerprint?

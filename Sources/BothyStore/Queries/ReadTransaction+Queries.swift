@@ -2,7 +2,7 @@ extension ReadTransaction {
   /// Returns the records that the query describes, in its order.
   ///
   /// Costs the rows that SQLite visits. With an index on the first sort key or an equality these are the requested
-  /// rows, else every row of the type. Throws `StoreError` `.unknownField` or `.invalidQuery`, or the error of `E` for
+  /// rows, else every row of the type. Throws `BothyError` `.unknownField` or `.invalidQuery`, or the error of `E` for
   /// a row that it can't read.
   @inlinable
   public final func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] {

@@ -9,7 +9,7 @@ internal import GRDBSQLite
 /// for row in rows { let title: String? = row["title"] }
 /// ```
 ///
-/// Dates are milliseconds since 1970. Throws `StoreError` `.invalidQuery` for SQL that SQLite can't read, that writes,
+/// Dates are milliseconds since 1970. Throws `BothyError` `.invalidQuery` for SQL that SQLite can't read, that writes,
 /// or that is more than one statement.
 public struct SQLQuery: ReadRequest {
   public typealias Value = [SQLRow]
@@ -49,10 +49,10 @@ public struct SQLQuery: ReadRequest {
     do {
       statement = try PreparedStatement(unkept: text.fragment.sql, in: transaction.database)
     } catch {
-      throw StoreError(.invalidQuery, "SQLite can't read the SQL: \(error)", underlying: error)
+      throw BothyError(.invalidQuery, "SQLite can't read the SQL: \(error)", underlying: error)
     }
     guard sqlite3_stmt_readonly(statement.pointer) != 0, statement.columnCount > 0 else {
-      throw StoreError(
+      throw BothyError(
         .invalidQuery, "A SQL query only reads: begin it with SELECT or WITH. Write through the store.")
     }
     statement.bind(text.fragment.arguments)

@@ -69,8 +69,8 @@ extension AnyRecord {
     for (field, value) in zip(schema.fields, values) where value != .null { fields[field.name] = value }
   }
 
-  /// Returns the entity value of the record. Throws `StoreError` if a field is missing or of another kind.
-  public func entity<E: Entity>(_ type: E.Type = E.self) throws(StoreError) -> E {
+  /// Returns the entity value of the record. Throws `BothyError` if a field is missing or of another kind.
+  public func entity<E: Entity>(_ type: E.Type = E.self) throws(BothyError) -> E {
     var decoder = FieldDecoder(values: values(for: E.schema), type: E.typeName, mark: origin.mark)
     return try E(id: id, from: &decoder)
   }

@@ -15,7 +15,7 @@
 ///     done.encodeField(to: &fields)
 ///   }
 ///
-///   init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+///   init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
 ///     self.id = id
 ///     title = try String(fromField: &fields)
 ///     done = try Bool(fromField: &fields)
@@ -45,9 +45,9 @@ public protocol Entity: Sendable, Identifiable where ID == String {
   var readMark: ReadMark { get }
   /// Writes the fields, one call each, in the order of `schema.fields`. Runs once for each write of the value.
   func encode(to fields: inout FieldEncoder)
-  /// Reads the fields in the order of `schema.fields`. Runs once for each row that is read. Throws `StoreError`
+  /// Reads the fields in the order of `schema.fields`. Runs once for each row that is read. Throws `BothyError`
   /// `.invalidValue` if a value doesn't fit the property.
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError)
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError)
 }
 
 extension Entity {

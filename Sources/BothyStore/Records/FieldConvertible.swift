@@ -8,8 +8,8 @@ public protocol FieldConvertible: Sendable {
   static var isOptionalField: Bool { get }
   /// Writes the value as the next field of the record: one column, or two of a coordinate.
   func encodeField(to fields: inout FieldEncoder)
-  /// Reads the value from the next field. Throws `StoreError` `.invalidValue` if it is null or doesn't fit this type.
-  init(fromField fields: inout FieldDecoder) throws(StoreError)
+  /// Reads the value from the next field. Throws `BothyError` `.invalidValue` if it is null or doesn't fit this type.
+  init(fromField fields: inout FieldDecoder) throws(BothyError)
 }
 
 extension FieldConvertible {
@@ -38,7 +38,7 @@ extension Optional: FieldConvertible where Wrapped: FieldConvertible {
     }
   }
 
-  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     if fields.nextIsNull() {
       if case .coordinate = Wrapped.fieldKind { fields.skip(columns: 2) } else { fields.skip() }
       self = nil
@@ -51,16 +51,16 @@ extension Optional: FieldConvertible where Wrapped: FieldConvertible {
 extension Bool: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .bool }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
-  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.bool() }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) { self = try fields.bool() }
 }
 
 extension Int: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .int }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(Int64(self)) }
-  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     let wide = try fields.int()
     guard let exact = Int(exactly: wide) else {
-      throw StoreError(.invalidValue, "\(wide) does not fit this machine's Int. Declare the field as Int64.")
+      throw BothyError(.invalidValue, "\(wide) does not fit this machine's Int. Declare the field as Int64.")
     }
     self = exact
   }
@@ -69,14 +69,14 @@ extension Int: FieldConvertible {
 extension Int64: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .int }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
-  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.int() }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) { self = try fields.int() }
 }
 
-/// JSON can't represent NaN and the infinities, so a write of one throws `StoreError` `.invalidValue`.
+/// JSON can't represent NaN and the infinities, so a write of one throws `BothyError` `.invalidValue`.
 extension Double: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .double }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
-  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     self = try fields.double()
   }
 }
@@ -84,15 +84,15 @@ extension Double: FieldConvertible {
 extension String: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .text }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
-  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.text() }
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) { self = try fields.text() }
 }
 
 /// Stored in whole milliseconds. A write of a date that isn't a number, is infinite, or exceeds 64 bits of milliseconds
-/// throws `StoreError` `.invalidValue`.
+/// throws `BothyError` `.invalidValue`.
 extension Date: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { .date }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
-  @inlinable public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+  @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     self = try fields.time().date
   }
 }
@@ -101,10 +101,10 @@ extension Date: FieldConvertible {
 extension UUID: FieldConvertible {
   public static var fieldKind: FieldKind { .uuid }
   public func encodeField(to fields: inout FieldEncoder) { fields.encode(uuidString.lowercased()) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+  public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     let text = try fields.text()
     guard let uuid = UUID(uuidString: text) else {
-      throw StoreError(.invalidValue, "'\(text)' is not a UUID.")
+      throw BothyError(.invalidValue, "'\(text)' is not a UUID.")
     }
     self = uuid
   }
@@ -113,26 +113,26 @@ extension UUID: FieldConvertible {
 extension Data: FieldConvertible {
   public static var fieldKind: FieldKind { .data }
   public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.data() }
+  public init(fromField fields: inout FieldDecoder) throws(BothyError) { self = try fields.data() }
 }
 
 extension Coordinate: FieldConvertible {
   public static var fieldKind: FieldKind { .coordinate }
   public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) { self = try fields.coordinate() }
+  public init(fromField fields: inout FieldDecoder) throws(BothyError) { self = try fields.coordinate() }
 }
 
 extension Reference: FieldConvertible {
   public static var fieldKind: FieldKind { .reference(to: Target.typeName, onDelete: .nullify) }
   public func encodeField(to fields: inout FieldEncoder) { fields.encode(id) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) { id = try fields.text() }
+  public init(fromField fields: inout FieldDecoder) throws(BothyError) { id = try fields.text() }
 }
 
 /// An ordered list of references. Other arrays are `JSONField` values.
 extension Array: FieldConvertible where Element: AnyReference {
   public static var fieldKind: FieldKind { .references(to: Element.targetName, onDelete: .nullify) }
   public func encodeField(to fields: inout FieldEncoder) { fields.encode(list: map(\.id)) }
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+  public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     self = try fields.list().map { Element(id: $0) }
   }
 }
@@ -158,12 +158,12 @@ extension RawRepresentable where Self: FieldConvertible, RawValue: FieldConverti
   public static var fieldKind: FieldKind { RawValue.fieldKind }
   /// Writes the raw value.
   public func encodeField(to fields: inout FieldEncoder) { rawValue.encodeField(to: &fields) }
-  /// Reads the raw value. Throws `StoreError` `.invalidValue` if no case has it, for example a case of a later version
+  /// Reads the raw value. Throws `BothyError` `.invalidValue` if no case has it, for example a case of a later version
   /// of the app.
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+  public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     let raw = try RawValue(fromField: &fields)
     guard let value = Self(rawValue: raw) else {
-      throw StoreError(
+      throw BothyError(
         .invalidValue,
         "\(raw) isn't a case of \(Self.self). Add the case, or keep the raw value in the field.")
     }

@@ -64,8 +64,8 @@ public struct FieldDecoder {
   /// Skips a field of `columns` columns (two for a coordinate).
   public mutating func skip(columns: Int32 = 1) { column += statement == nil ? 1 : columns }
 
-  /// Reads a field of the kind `bool`. Throws `StoreError` `.invalidValue` if it is null; call `nextIsNull` first.
-  public mutating func bool() throws(StoreError) -> Bool {
+  /// Reads a field of the kind `bool`. Throws `BothyError` `.invalidValue` if it is null; call `nextIsNull` first.
+  public mutating func bool() throws(BothyError) -> Bool {
     guard let statement else {
       guard case .bool(let flag) = next() else { throw mismatch(.bool) }
       return flag
@@ -76,8 +76,8 @@ public struct FieldDecoder {
     return number != 0
   }
 
-  /// Reads a field of the kind `int`. Throws `StoreError` `.invalidValue` if it is null.
-  public mutating func int() throws(StoreError) -> Int64 {
+  /// Reads a field of the kind `int`. Throws `BothyError` `.invalidValue` if it is null.
+  public mutating func int() throws(BothyError) -> Int64 {
     guard let statement else {
       guard case .int(let number) = next() else { throw mismatch(.int) }
       return number
@@ -89,7 +89,7 @@ public struct FieldDecoder {
   }
 
   /// Reads a field of the kind `double`; a whole number is valid too. Throws `.invalidValue` if it is null.
-  public mutating func double() throws(StoreError) -> Double {
+  public mutating func double() throws(BothyError) -> Double {
     guard let statement else {
       switch next() {
       case .double(let number): return number
@@ -103,8 +103,8 @@ public struct FieldDecoder {
     return number
   }
 
-  /// Reads a field of the kinds `text`, `uuid` and `reference`. Throws `StoreError` `.invalidValue` if it is null.
-  public mutating func text() throws(StoreError) -> String {
+  /// Reads a field of the kinds `text`, `uuid` and `reference`. Throws `BothyError` `.invalidValue` if it is null.
+  public mutating func text() throws(BothyError) -> String {
     guard let statement else {
       guard case .text(let text) = next() else { throw mismatch(.text) }
       return text
@@ -114,8 +114,8 @@ public struct FieldDecoder {
     return text
   }
 
-  /// Reads a field of the kind `date`, in milliseconds. Throws `StoreError` `.invalidValue` if it is null.
-  public mutating func time() throws(StoreError) -> Timestamp {
+  /// Reads a field of the kind `date`, in milliseconds. Throws `BothyError` `.invalidValue` if it is null.
+  public mutating func time() throws(BothyError) -> Timestamp {
     guard let statement else {
       guard case .date(let milliseconds) = next() else { throw mismatch(.date) }
       return Timestamp(milliseconds: milliseconds)
@@ -126,8 +126,8 @@ public struct FieldDecoder {
     return Timestamp(milliseconds: milliseconds)
   }
 
-  /// Reads a field of the kind `data`, with one copy. Throws `StoreError` `.invalidValue` if it is null.
-  public mutating func data() throws(StoreError) -> Data {
+  /// Reads a field of the kind `data`, with one copy. Throws `BothyError` `.invalidValue` if it is null.
+  public mutating func data() throws(BothyError) -> Data {
     guard let statement else {
       guard case .data(let data) = next() else { throw mismatch(.data) }
       return data
@@ -137,8 +137,8 @@ public struct FieldDecoder {
     return statement.data(at: column)
   }
 
-  /// Reads a field of the kind `coordinate`: two columns. Throws `StoreError` `.invalidValue` if it is null.
-  public mutating func coordinate() throws(StoreError) -> Coordinate {
+  /// Reads a field of the kind `coordinate`: two columns. Throws `BothyError` `.invalidValue` if it is null.
+  public mutating func coordinate() throws(BothyError) -> Coordinate {
     guard let statement else {
       guard case .coordinate(let coordinate) = next() else { throw mismatch(.coordinate) }
       return coordinate
@@ -150,23 +150,23 @@ public struct FieldDecoder {
       longitude: sqlite3_column_double(statement, column + 1))
   }
 
-  /// Reads the text of a field of the kinds `json` and `blob`. Throws `StoreError` `.invalidValue` if it is null.
-  public mutating func json() throws(StoreError) -> String {
+  /// Reads the text of a field of the kinds `json` and `blob`. Throws `BothyError` `.invalidValue` if it is null.
+  public mutating func json() throws(BothyError) -> String {
     guard statement == nil else { return try text() }
     guard case .json(let text) = next() else { throw mismatch(.json) }
     return text
   }
 
-  /// Reads the ids of a field of the kind `references`. Throws `StoreError` `.invalidValue` if it is null, and
+  /// Reads the ids of a field of the kind `references`. Throws `BothyError` `.invalidValue` if it is null, and
   /// `.corrupt` if the column holds anything but a JSON array of strings.
-  public mutating func list() throws(StoreError) -> [String] {
+  public mutating func list() throws(BothyError) -> [String] {
     guard statement == nil else { return try decodedList(text()) }
     guard case .list(let ids) = next() else { throw mismatch(.json) }
     return ids
   }
 
   /// Reads one field of `kind` as a value. Returns null if the column is null.
-  package mutating func value(_ kind: FieldKind) throws(StoreError) -> FieldValue {
+  package mutating func value(_ kind: FieldKind) throws(BothyError) -> FieldValue {
     if nextIsNull() {
       skip(columns: kind == .coordinate ? 2 : 1)
       return .null
@@ -189,24 +189,24 @@ public struct FieldDecoder {
     return Int(column) < values.count ? values[Int(column)] : .null
   }
 
-  private func decodedList(_ text: String) throws(StoreError) -> [String] {
+  private func decodedList(_ text: String) throws(BothyError) -> [String] {
     var ids: [String] = []
     do {
       try JSONReader.read(text) { try $0.array { ids.append(try $0.string()) } }
     } catch {
-      throw StoreError(.corrupt, "A list of references of \(type) is not a JSON array.", underlying: error)
+      throw BothyError(.corrupt, "A list of references of \(type) is not a JSON array.", underlying: error)
     }
     return ids
   }
 
   /// Throws if the column is null. SQLite reads null as zero, so other values need no check.
-  private func requireValue(_ statement: OpaquePointer, _ kind: FieldKind) throws(StoreError) {
+  private func requireValue(_ statement: OpaquePointer, _ kind: FieldKind) throws(BothyError) {
     if sqlite3_column_type(statement, column) == SQLITE_NULL { throw mismatch(kind) }
   }
 
-  private func mismatch(_ kind: FieldKind) -> StoreError {
+  private func mismatch(_ kind: FieldKind) -> BothyError {
     let place = statement.flatMap { sqlite3_column_name($0, column) }.map { String(cString: $0) }
-    return StoreError(
+    return BothyError(
       .invalidValue,
       "The field \(place ?? "number \(column)") of \(type) is not \(kind.phrase). "
         + "Declare it optional or give it a default.")

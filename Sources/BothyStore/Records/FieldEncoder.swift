@@ -81,7 +81,7 @@ public struct FieldEncoder {
     }
   }
 
-  /// Writes a field of the kind `double`. A number that isn't finite makes the write that follows throw `StoreError`
+  /// Writes a field of the kind `double`. A number that isn't finite makes the write that follows throw `BothyError`
   /// `.invalidValue`.
   public mutating func encode(_ number: Double) {
     if let statement {
@@ -107,7 +107,7 @@ public struct FieldEncoder {
   }
 
   /// Writes a field of the kind `date`, as the nearest millisecond. A date beyond 64 bits makes the write that follows
-  /// throw `StoreError` `.invalidValue`.
+  /// throw `BothyError` `.invalidValue`.
   public mutating func encode(_ date: Date) {
     let seconds = date.timeIntervalSince1970
     guard Int64(exactly: (seconds * 1000).rounded()) == nil else { return encode(Timestamp(date)) }
@@ -122,7 +122,7 @@ public struct FieldEncoder {
   }
 
   /// Writes both columns of a field of the kind `coordinate`. A place that isn't on earth makes the write that follows
-  /// throw `StoreError` `.invalidValue`.
+  /// throw `BothyError` `.invalidValue`.
   public mutating func encode(_ coordinate: Coordinate) {
     guard let statement else { return values.append(.coordinate(coordinate)) }
     if !coordinate.isOnEarth { refused = (.coordinate(coordinate), parameter) }
@@ -131,7 +131,7 @@ public struct FieldEncoder {
   }
 
   /// Writes a field of the kinds `json` or `blob`, from text that is already one canonical JSON value. Checks only its
-  /// depth: nesting deeper than 32 makes the write that follows throw `StoreError` `.invalidValue`.
+  /// depth: nesting deeper than 32 makes the write that follows throw `BothyError` `.invalidValue`.
   public mutating func encode(json text: String) {
     guard let statement else { return values.append(.json(text)) }
     if text.utf8.nests(deeperThan: JSONReader.maximumValueDepth) { refused = (.json(text), parameter) }

@@ -16,10 +16,10 @@ extension JSONField {
     fields.encode(json: String(decoding: data, as: UTF8.self))
   }
 
-  public init(fromField fields: inout FieldDecoder) throws(StoreError) {
+  public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     let text = try fields.json()
     do { self = try JSONFieldCoding.decode(Self.self, from: text) } catch {
-      throw StoreError(.invalidValue, "The stored JSON isn't a \(Self.self).", underlying: error)
+      throw BothyError(.invalidValue, "The stored JSON isn't a \(Self.self).", underlying: error)
     }
   }
 }

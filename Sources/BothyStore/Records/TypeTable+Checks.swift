@@ -1,7 +1,7 @@
 extension TypeTable {
   /// Returns the record's values in schema order, with defaults filled in and each checked against its field. Throws
-  /// `StoreError` `.unknownField` or `.invalidValue`.
-  package func checkedValues(_ record: AnyRecord) throws(StoreError) -> [FieldValue] {
+  /// `BothyError` `.unknownField` or `.invalidValue`.
+  package func checkedValues(_ record: AnyRecord) throws(BothyError) -> [FieldValue] {
     for name in record.fields.keys where positions[name] == nil { throw unknownField(name) }
     var values: [FieldValue] = []
     values.reserveCapacity(schema.fields.count)
@@ -12,11 +12,11 @@ extension TypeTable {
     return values
   }
 
-  func checked(_ value: FieldValue, for position: Int) throws(StoreError) -> FieldValue {
+  func checked(_ value: FieldValue, for position: Int) throws(BothyError) -> FieldValue {
     let field = schema.fields[position]
     guard value.fits(field) else {
       let place = "\(schema.name).\(field.name)"
-      throw StoreError(
+      throw BothyError(
         .invalidValue,
         value.isNull
           ? "\(place) is required and has no default; give it a value."
@@ -28,34 +28,34 @@ extension TypeTable {
 
   /// Returns the reason why a value can't be stored in the field that has the column `column`, counted from the first
   /// field's.
-  func refusal(of value: FieldValue, inColumn column: Int32) -> StoreError {
+  func refusal(of value: FieldValue, inColumn column: Int32) -> BothyError {
     let position = firstColumn.lastIndex { $0 - 1 <= column } ?? 0
     let place = "\(schema.name).\(schema.fields[position].name)"
     switch value {
     case .coordinate(let coordinate):
-      return StoreError(
+      return BothyError(
         .invalidValue,
         "\(place) can't be (\(coordinate.latitude), \(coordinate.longitude)), which isn't on earth: a latitude is "
           + "within ±90, a longitude within ±180 degrees.")
     case .double(let number) where schema.fields[position].kind == .date:
-      return StoreError(
+      return BothyError(
         .invalidValue,
         "\(place) can't be \(number) seconds from 1970: a date has whole milliseconds, in 64 bits.")
     case .double(let number):
-      return StoreError(
+      return BothyError(
         .invalidValue,
         "\(place) can't be \(number): JSON has finite numbers only. Leave it out, or give a number.")
     case .json:
-      return StoreError(
+      return BothyError(
         .invalidValue,
         "\(place) is nested deeper than \(JSONReader.maximumValueDepth) levels. Make it flatter, or keep it as text or in "
           + "a blob.")
-    default: return StoreError(.invalidValue, "\(place) takes \(schema.fields[position].kind.phrase).")
+    default: return BothyError(.invalidValue, "\(place) takes \(schema.fields[position].kind.phrase).")
     }
   }
 
-  func unknownField(_ name: String) -> StoreError {
+  func unknownField(_ name: String) -> BothyError {
     let known = schema.fields.map(\.name).joined(separator: ", ")
-    return StoreError(.unknownField, "\(schema.name) has no field '\(name)'. Known: \(known).")
+    return BothyError(.unknownField, "\(schema.name) has no field '\(name)'. Known: \(known).")
   }
 }

@@ -13,7 +13,7 @@ extension Connections {
     let deadline = ContinuousClock.now + time
     while true {
       do { return try attempt() } catch {
-        guard mayPass(StoreError(error, path: path), path), ContinuousClock.now < deadline else {
+        guard mayPass(BothyError(error, path: path), path), ContinuousClock.now < deadline else {
           throw error
         }
         Thread.sleep(forTimeInterval: 0.002)
@@ -23,7 +23,7 @@ extension Connections {
 
   /// True if another process causes the failure while it creates, opens or closes the file. SQLite itself waits for the
   /// writes of others, but not for a change of the journal's mode or a missing index of the log.
-  private static func mayPass(_ error: StoreError, _ path: String) -> Bool {
+  private static func mayPass(_ error: BothyError, _ path: String) -> Bool {
     error.code == .busy || (error.code == .cannotOpen && access(path, R_OK | W_OK) == 0 && isFile(path))
   }
 

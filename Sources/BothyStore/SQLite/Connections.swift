@@ -10,17 +10,17 @@ package struct Connections: Sendable {
   /// True if one connection does everything.
   var isInMemory: Bool { lookups === writer }
 
-  /// Opens or creates the file at `path`. Throws `StoreError`. A file of a newer format or schema, or of another
+  /// Opens or creates the file at `path`. Throws `BothyError`. A file of a newer format or schema, or of another
   /// program, is refused before it is opened for writing.
-  init(path: String, schemaVersion: Int, options: StoreOptions) throws(StoreError) {
+  init(path: String, schemaVersion: Int, options: StoreOptions) throws(BothyError) {
     do {
       self = try Self.waiting(for: path, atMost: options.busyTimeout) {
         try Connections(opening: path, schemaVersion: schemaVersion, options: options)
       }
-    } catch { throw StoreError(error, path: path) }
+    } catch { throw BothyError(error, path: path) }
   }
 
-  private init(opening path: String, schemaVersion: Int, options: StoreOptions) throws(StoreError) {
+  private init(opening path: String, schemaVersion: Int, options: StoreOptions) throws(BothyError) {
     do {
       let isSuspect = options.damagedFile == .setAside && DamagedFile.isSuspect(path)
       try Self.inspect(path, schemaVersion: schemaVersion)
@@ -42,19 +42,19 @@ package struct Connections: Sendable {
         }
       }
     } catch {
-      let known = StoreError(error, path: path)
+      let known = BothyError(error, path: path)
       let isDamaged = known.code == .corrupt || DamagedFile.hasLostHeader(path, known)
       throw isDamaged && options.damagedFile == .setAside ? DamagedFile.setAside(path, known) : known
     }
   }
 
   /// Creates a database in memory, which is deleted with the store.
-  init(inMemory options: StoreOptions) throws(StoreError) {
+  init(inMemory options: StoreOptions) throws(BothyError) {
     do {
       writer = ClosableDatabase(try DatabaseQueue(configuration: Self.configuration(options)))
       lookups = writer
     } catch {
-      throw StoreError(error, path: ":memory:")
+      throw BothyError(error, path: ":memory:")
     }
   }
 
@@ -89,7 +89,7 @@ package struct Connections: Sendable {
     // An absent file has no attributes.
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     if attributes?[.type] as? FileAttributeType == .typeDirectory {
-      throw StoreError(.cannotOpen, "\(path) is a folder. Give the path of a file in it.")
+      throw BothyError(.cannotOpen, "\(path) is a folder. Give the path of a file in it.")
     }
     guard let size = attributes?[.size] as? Int64, size > 0 else { return }
     try reading(path, atMost: .zero) { database in
@@ -97,12 +97,12 @@ package struct Connections: Sendable {
       let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
       let tables = try Int64.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
       if application != Format.applicationID && tables > 0 {
-        throw StoreError(
+        throw BothyError(
           .notADatabase,
           "\(path) is a SQLite database of another program. Choose another path; the file was left as it is.")
       }
       if version > Format.version {
-        throw StoreError(
+        throw BothyError(
           .newerFile,
           "\(path) has format \(version); this version of Bothy knows up to \(Format.version). Update Bothy; "
             + "the file was left as it is.")
@@ -116,7 +116,7 @@ package struct Connections: Sendable {
     let stored = try Int.fetchOne(
       database, sql: "SELECT json_extract(value, '$.version') FROM bothy_meta WHERE key = 'schema'")
     if let stored, stored > version {
-      throw StoreError(
+      throw BothyError(
         .newerFile,
         "\(path) was written by a newer version of the app (schema \(stored), this app knows \(version)). "
           + "Update the app; the file was left as it is.")

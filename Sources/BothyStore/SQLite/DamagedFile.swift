@@ -31,11 +31,11 @@ package enum DamagedFile {
       .map { folder.isEmpty ? $0 : (folder as NSString).appendingPathComponent($0) }
   }
 
-  /// Checks every page. Throws `StoreError` `.corrupt` at the first that is damaged.
+  /// Checks every page. Throws `BothyError` `.corrupt` at the first that is damaged.
   static func check(_ database: some DatabaseReader, _ path: String) throws {
     let verdict = try database.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
     guard let verdict, verdict != "ok" else { return }
-    throw StoreError(
+    throw BothyError(
       .corrupt,
       "The database \(path) is damaged: \(verdict). Run `bothy doctor` on it, or restore a backup; the file was left "
         + "as it is.")
@@ -43,7 +43,7 @@ package enum DamagedFile {
 
   /// True if SQLite doesn't recognize a file of Bothy because its first page is zeroed, overwritten or cut off. A file
   /// of another program returns false and stays in its place. Reads the file until the result is certain.
-  static func hasLostHeader(_ path: String, _ error: StoreError) -> Bool {
+  static func hasLostHeader(_ path: String, _ error: BothyError) -> Bool {
     guard error.code == .notADatabase,
       (error.underlying as? DatabaseError)?.resultCode == .SQLITE_NOTADB
     else { return false }
@@ -108,7 +108,7 @@ package enum DamagedFile {
   }
 
   /// Renames the file and its log, and returns the error that reports it. Returns the cause if that fails.
-  static func setAside(_ path: String, _ cause: StoreError) -> StoreError {
+  static func setAside(_ path: String, _ cause: BothyError) -> BothyError {
     let place = "\(path)\(mark)\(Int64(Date().timeIntervalSince1970 * 1000))"
     for suffix in ["-wal", "-shm", ""] where FileManager.default.fileExists(atPath: path + suffix) {
       do { try FileManager.default.moveItem(atPath: path + suffix, toPath: place + suffix) } catch {
@@ -120,7 +120,7 @@ package enum DamagedFile {
       cause.code == .notADatabase
       ? "Its first page, which says where all else is, is gone: what was not sent yet has to come from a backup."
       : "What was not sent yet comes back with `SyncedStore.salvage` or `bothy db salvage`."
-    return StoreError(
+    return BothyError(
       .corrupt,
       "The database \(path) is damaged, and was set aside as \(place). The next opening makes a new file, and a sync "
         + "brings back what the server has. \(unsent)",

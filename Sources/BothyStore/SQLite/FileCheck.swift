@@ -89,7 +89,7 @@ final class FileCheck: Sendable {
       try DamagedFile.check(queue, path)
       try DamagedFile.trust(path)
     } catch {
-      let known = StoreError(error, path: path)
+      let known = BothyError(error, path: path)
       guard known.code == .corrupt || known.code == .notADatabase else {
         return logger.debug("The daily check of \(path) was not finished: \(known)")
       }

@@ -2,23 +2,23 @@ import Foundation
 import GRDB
 
 /// The conversion of SQLite's result codes to sentences, in one place.
-extension StoreError {
-  /// Wraps an error of the database at `path`. A `StoreError` stays unchanged.
+extension BothyError {
+  /// Wraps an error of the database at `path`. A `BothyError` stays unchanged.
   package init(_ error: any Error, path: String) {
-    if let known = error as? StoreError {
+    if let known = error as? BothyError {
       self = known
       return
     }
     if error is CancellationError {
-      self = StoreError(.cancelled, "The operation was cancelled; nothing was changed.", underlying: error)
+      self = BothyError(.cancelled, "The operation was cancelled; nothing was changed.", underlying: error)
       return
     }
     guard let failure = error as? DatabaseError else {
-      self = StoreError(.database, "The store at \(path) failed: \(error)", underlying: error)
+      self = BothyError(.database, "The store at \(path) failed: \(error)", underlying: error)
       return
     }
     let (code, message) = Self.sentence(for: failure, path: path)
-    self = StoreError(code, message, underlying: failure)
+    self = BothyError(code, message, underlying: failure)
   }
 
   private static func sentence(for failure: DatabaseError, path: String) -> (Code, String) {

@@ -33,11 +33,11 @@ package final class Catalog: Sendable {
     self.incoming = incoming
   }
 
-  /// Returns the table of a type. Throws `StoreError` `.unknownType` with the names of the types.
-  package func table(_ type: String) throws(StoreError) -> TypeTable {
+  /// Returns the table of a type. Throws `BothyError` `.unknownType` with the names of the types.
+  package func table(_ type: String) throws(BothyError) -> TypeTable {
     guard let position = positions[type] else {
       let known = tables.map(\.schema.name).sorted().joined(separator: ", ")
-      throw StoreError(.unknownType, "This store has no type '\(type)'. Known: \(known).")
+      throw BothyError(.unknownType, "This store has no type '\(type)'. Known: \(known).")
     }
     return tables[position]
   }

@@ -3,8 +3,8 @@ extension StoreSchema {
   /// "indexed", "unique", "fullText", "merge", "sensitive", "to", "onDelete", "wire", "aliases"}], "synced",
   /// "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option isn't ignored.
   ///
-  /// Throws `StoreError` with code `.invalidSchema`. The message names the type, the field and the remedy.
-  public init(json text: some ContiguousBytesSource) throws(StoreError) {
+  /// Throws `BothyError` with code `.invalidSchema`. The message names the type, the field and the remedy.
+  public init(json text: some ContiguousBytesSource) throws(BothyError) {
     let document: JSONValue
     do { document = try JSONValue(parsing: text) } catch {
       throw .invalidSchema("The schema is not JSON. \(error)")
@@ -29,7 +29,7 @@ extension StoreSchema {
 
   private static func members(
     _ value: JSONValue, of what: String, allowed: Set<String>
-  ) throws(StoreError) -> [String: JSONValue] {
+  ) throws(BothyError) -> [String: JSONValue] {
     guard let members = value.objectValue else { throw .invalidSchema("\(what) must be an object.") }
     if let unknown = members.keys.filter({ !allowed.contains($0) }).sorted().first {
       throw .invalidSchema(
@@ -38,7 +38,7 @@ extension StoreSchema {
     return members
   }
 
-  private static func type(_ value: JSONValue) throws(StoreError) -> TypeSchema {
+  private static func type(_ value: JSONValue) throws(BothyError) -> TypeSchema {
     let members = try members(
       value, of: "A type",
       allowed: ["name", "fields", "synced", "writeMode", "mergesByField", "permissions", "wire"])
@@ -60,7 +60,7 @@ extension StoreSchema {
     return type
   }
 
-  private static func field(_ value: JSONValue, of type: String) throws(StoreError) -> FieldSchema {
+  private static func field(_ value: JSONValue, of type: String) throws(BothyError) -> FieldSchema {
     let members = try members(
       value, of: "A field of \(type)",
       allowed: [
@@ -88,7 +88,7 @@ extension StoreSchema {
     return field
   }
 
-  private static func kind(_ members: [String: JSONValue], _ place: String) throws(StoreError) -> FieldKind {
+  private static func kind(_ members: [String: JSONValue], _ place: String) throws(BothyError) -> FieldKind {
     guard let name = members["type"]?.stringValue else { throw .invalidSchema("\(place) needs a 'type'.") }
     let plain: [FieldKind] = [
       .bool, .int, .double, .text, .date, .uuid, .data, .coordinate, .json, .blob,
@@ -103,14 +103,14 @@ extension StoreSchema {
       throw .invalidSchema("\(place) is a reference and needs 'to', the name of a type.")
     }
     let rule: FieldKind.DeleteRule =
-      try members["onDelete"].map { value throws(StoreError) in
+      try members["onDelete"].map { value throws(BothyError) in
         try choice(value, "onDelete", of: place)
       } ?? .nullify
     return name == "reference"
       ? .reference(to: target, onDelete: rule) : .references(to: target, onDelete: rule)
   }
 
-  private static func text(_ value: JSONValue?, _ name: String, of place: String) throws(StoreError)
+  private static func text(_ value: JSONValue?, _ name: String, of place: String) throws(BothyError)
     -> String?
   {
     guard let value else { return nil }
@@ -118,7 +118,7 @@ extension StoreSchema {
     return text
   }
 
-  private static func names(_ value: JSONValue?, of place: String) throws(StoreError) -> [String] {
+  private static func names(_ value: JSONValue?, of place: String) throws(BothyError) -> [String] {
     guard let value else { return [] }
     guard let list = value.arrayValue, case let names = list.compactMap(\.stringValue),
       names.count == list.count
@@ -126,7 +126,7 @@ extension StoreSchema {
     return names
   }
 
-  private static func flag(_ value: JSONValue?, _ name: String, of place: String) throws(StoreError) -> Bool?
+  private static func flag(_ value: JSONValue?, _ name: String, of place: String) throws(BothyError) -> Bool?
   {
     guard let value else { return nil }
     guard let flag = value.boolValue else {
@@ -137,7 +137,7 @@ extension StoreSchema {
 
   fileprivate static func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ value: JSONValue, _ name: String, of place: String
-  ) throws(StoreError) -> Choice {
+  ) throws(BothyError) -> Choice {
     guard let text = value.stringValue, let choice = Choice(rawValue: text) else {
       let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
       throw .invalidSchema("'\(name)' of \(place) must be one of: \(known).")
@@ -147,7 +147,7 @@ extension StoreSchema {
 }
 
 extension Permissions {
-  fileprivate init(json: JSONValue, of type: String) throws(StoreError) {
+  fileprivate init(json: JSONValue, of type: String) throws(BothyError) {
     self.init()
     guard let members = json.objectValue else {
       throw .invalidSchema("The 'permissions' of \(type) must be an object.")

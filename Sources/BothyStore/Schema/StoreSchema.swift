@@ -20,8 +20,8 @@ public struct StoreSchema: Sendable, Hashable {
   public subscript(_ name: String) -> TypeSchema? { types.first { $0.name == name } }
 
   /// Checks the rules that a database needs: names, duplicates, targets of references, kinds of options. Throws
-  /// `StoreError` `.invalidSchema` with the type and field.
-  public func validate() throws(StoreError) {
+  /// `BothyError` `.invalidSchema` with the type and field.
+  public func validate() throws(BothyError) {
     var names: Set<String> = []
     for type in types {
       try Self.check(name: type.name, of: "type")
@@ -34,7 +34,7 @@ public struct StoreSchema: Sendable, Hashable {
     try checkWireNames()
   }
 
-  private func validate(_ type: TypeSchema) throws(StoreError) {
+  private func validate(_ type: TypeSchema) throws(BothyError) {
     var columns: Set<String> = []
     for field in type.fields {
       try Self.check(name: field.name, of: "field of \(type.name)")
@@ -45,7 +45,7 @@ public struct StoreSchema: Sendable, Hashable {
     }
   }
 
-  private func validate(_ field: FieldSchema, of type: TypeSchema) throws(StoreError) {
+  private func validate(_ field: FieldSchema, of type: TypeSchema) throws(BothyError) {
     let place = "\(type.name).\(field.name)"
     if field.name == "id" {
       throw .invalidSchema("\(place) is reserved: every record has an id of its own. Remove the field.")
@@ -79,7 +79,7 @@ public struct StoreSchema: Sendable, Hashable {
 
   /// Checks that a name is an identifier: a letter or `_`, then letters, digits or `_`, at most 64 bytes. A leading `_`
   /// is reserved for Bothy.
-  static func check(name: String, of what: String) throws(StoreError) {
+  static func check(name: String, of what: String) throws(BothyError) {
     let isIdentifier =
       name.utf8.count <= 64
       && name.utf8.enumerated().allSatisfy { index, byte in

@@ -153,7 +153,7 @@ extension StoreSchema {
   }
 
   /// Throws `.invalidSchema` if two types, or two fields of one type, have the same name on the wire.
-  func checkWireNames() throws(StoreError) {
+  func checkWireNames() throws(BothyError) {
     var owners: [String: String] = [:]
     for type in types where type.isSynced {
       if let wire = type.wire { try Self.check(name: wire, of: "type on the wire") }
@@ -168,7 +168,7 @@ extension StoreSchema {
 }
 
 extension TypeSchema {
-  fileprivate func checkWireNames() throws(StoreError) {
+  fileprivate func checkWireNames() throws(BothyError) {
     var owners: [String: String] = [:]
     for field in fields {
       for name in [field.wireName] + field.aliases {

@@ -29,12 +29,12 @@ public struct FileSecretStore: SecretStore {
     try? manager.removeItem(atPath: part)  // Left by a crash, or absent.
     guard manager.createFile(atPath: part, contents: nil, attributes: [.posixPermissions: 0o600]),
       let handle = FileHandle(forWritingAtPath: part)
-    else { throw StoreError(.readOnly, "The folder of secrets, \(folder), can't be written.") }
+    else { throw BothyError(.readOnly, "The folder of secrets, \(folder), can't be written.") }
     try handle.write(contentsOf: Data(document.canonicalText.utf8))
     try handle.synchronize()
     try handle.close()
     guard rename(part, path(of: key)) == 0 else {
-      throw StoreError(.readOnly, "The folder of secrets, \(folder), can't be written.")
+      throw BothyError(.readOnly, "The folder of secrets, \(folder), can't be written.")
     }
   }
 

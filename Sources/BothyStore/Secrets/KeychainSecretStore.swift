@@ -66,8 +66,8 @@
       ]
     }
 
-    private static func error(_ status: OSStatus) -> StoreError {
-      StoreError(
+    private static func error(_ status: OSStatus) -> BothyError {
+      BothyError(
         .readOnly, "The keychain refused a secret (status \(status)). Unlock the device and try again.")
     }
   }

@@ -5,7 +5,7 @@ public struct Coordinate: Sendable, Hashable {
   /// East positive, -180 to 180.
   public var longitude: Double
 
-  /// Creates a coordinate from any numbers. Writing a place that isn't on earth throws `StoreError` `.invalidValue`.
+  /// Creates a coordinate from any numbers. Writing a place that isn't on earth throws `BothyError` `.invalidValue`.
   public init(latitude: Double, longitude: Double) {
     self.latitude = latitude
     self.longitude = longitude

@@ -12,7 +12,7 @@ public struct GeoBox: Sendable, Hashable {
   public var north: Double
 
   /// Creates a box, in the order of RFC 7946 section 5. Checks nothing. A query by a box that isn't on earth throws
-  /// `StoreError` `.invalidQuery`.
+  /// `BothyError` `.invalidQuery`.
   public init(west: Double, south: Double, east: Double, north: Double) {
     self.west = west
     self.south = south

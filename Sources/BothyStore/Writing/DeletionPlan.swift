@@ -12,7 +12,7 @@ struct DeletionPlan {
   private(set) var deletions: [RecordID] = []
   private(set) var clearings: [Clearing] = []
 
-  /// Computes the plan. Throws `StoreError` `.denied` if a record that remains refers to a deleted one by a field with
+  /// Computes the plan. Throws `BothyError` `.denied` if a record that remains refers to a deleted one by a field with
   /// the rule `.deny`.
   init(of root: RecordID, in transaction: WriteTransaction) throws {
     var doomed: Set<RecordID> = [root]
@@ -37,7 +37,7 @@ struct DeletionPlan {
       }
     }
     if let denial = denials.first(where: { !doomed.contains($0.referrer) }) {
-      throw StoreError(
+      throw BothyError(
         .denied,
         "\(denial.target) can't be deleted: \(denial.referrer) refers to it by '\(denial.field)'. "
           + "Delete or change that first.")

@@ -18,7 +18,7 @@ extension LocalStore {
   /// Inserts many records, or updates the given fields of those that exist, in one transaction a batch.
   ///
   /// `progress` runs after each batch, on an arbitrary thread. A failing batch is rolled back, and its error is thrown.
-  /// A cancelled task stops between batches with `StoreError` `.cancelled`. Earlier batches stay. Memory is bounded by
+  /// A cancelled task stops between batches with `BothyError` `.cancelled`. Earlier batches stay. Memory is bounded by
   /// one batch.
   @discardableResult
   public func importRecords(
@@ -54,7 +54,7 @@ extension LocalStore {
     _ batch: inout [AnyRecord], _ done: inout ImportProgress, _ progress: (ImportProgress) -> Void
   ) async throws {
     guard !Task.isCancelled else {
-      throw StoreError(.cancelled, "The import was cancelled after \(done.total) records, which are kept.")
+      throw BothyError(.cancelled, "The import was cancelled after \(done.total) records, which are kept.")
     }
     let records = batch
     let inserted = try await write { transaction in

@@ -27,8 +27,8 @@ struct SyncedFileGuard: ChangeRecorder {
     if old != new { throw refusal }
   }
 
-  private var refusal: StoreError {
-    StoreError(
+  private var refusal: BothyError {
+    BothyError(
       .readOnly,
       "The file \(path) is synced, and a plain Store changes it without the server's knowledge. Open it with "
         + "SyncedStore(at:schema:remote:) to write.")

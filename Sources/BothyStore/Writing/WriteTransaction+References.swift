@@ -24,7 +24,7 @@ extension WriteTransaction {
       select.bind(id, at: 2)
       defer { select.reset() }
       if try select.step() {
-        throw StoreError(
+        throw BothyError(
           .uniqueViolation,
           "Another \(table.schema.name) ('\(select.text(at: 0) ?? "")') has the same '\(field.name)', "
             + "which is unique. Change that one first, or choose another value.")
@@ -76,12 +76,12 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
-  package static func notFound(_ id: RecordID) -> StoreError {
-    StoreError(.notFound, "The record \(id) doesn't exist. Use `insert` or `save` to create it.")
+  package static func notFound(_ id: RecordID) -> BothyError {
+    BothyError(.notFound, "The record \(id) doesn't exist. Use `insert` or `save` to create it.")
   }
 
-  package static func alreadyExists(_ id: RecordID, _ cause: (any Error)? = nil) -> StoreError {
-    StoreError(
+  package static func alreadyExists(_ id: RecordID, _ cause: (any Error)? = nil) -> BothyError {
+    BothyError(
       .alreadyExists, "\(id.type) already has a record '\(id.id)'. Use `save` or `update` to change it.",
       underlying: cause)
   }

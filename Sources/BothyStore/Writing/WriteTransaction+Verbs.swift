@@ -6,7 +6,7 @@ extension WriteTransaction {
   }
 
   /// Changes the stored record with the id of `record` in place, and returns it; other changes that `record` holds are not
-  /// saved. Throws `StoreError` `.notFound`.
+  /// saved. Throws `BothyError` `.notFound`.
   @discardableResult
   public func update<E: Entity>(_ record: E, _ change: (inout E) throws -> Void) throws -> E {
     try update(E.self, id: record.id, change)

@@ -47,14 +47,14 @@ public final class WriteTransaction: ReadTransaction {
   /// lack of memory. Later statements are otherwise committed at once, one by one.
   package override func checkIsOpen() throws {
     guard !database.isOutsideTransaction else {
-      throw StoreError(
+      throw BothyError(
         .rolledBack,
         "An error inside this transaction (a full disk, say) made SQLite roll it back, so nothing of it was written. "
           + "Let the error out of the closure, remove its cause and write again.")
     }
   }
 
-  /// Inserts a record. Throws `StoreError` `.alreadyExists` if the id is taken. Costs one row, and one row of the
+  /// Inserts a record. Throws `BothyError` `.alreadyExists` if the id is taken. Costs one row, and one row of the
   /// outbox for synced types.
   public func insert<E: Entity>(_ entity: E, in container: String? = nil) throws {
     let table = try table(of: E.self)
@@ -67,7 +67,7 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   /// Updates a record. Of a synced type only the fields that differ from the value as it was read count; later changes
-  /// of others stay. Throws `StoreError` `.notFound` if the record doesn't exist. Costs one row, read and written, or
+  /// of others stay. Throws `BothyError` `.notFound` if the record doesn't exist. Costs one row, read and written, or
   /// no write if the type is synced and no field differs.
   public func update<E: Entity>(_ entity: E) throws {
     let table = try table(of: E.self)

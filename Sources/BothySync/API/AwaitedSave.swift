@@ -4,7 +4,7 @@ import BothyStore
 extension SyncedStore {
   /// Sends the write of a receipt and waits for the verdict, at most for `limit`. Returns the reason if none came.
   func settle<Value>(_ receipt: SaveReceipt<Value>, within limit: Duration) async throws -> (
-    SaveOutcome, SyncError?
+    SaveOutcome, BothyError?
   ) {
     guard let revision = receipt.revision, receipt.known != .draft else { return (receipt.known, nil) }
     let id = receipt.record
@@ -14,31 +14,31 @@ extension SyncedStore {
     if Task.isCancelled {
       let message =
         "Waiting for the server's verdict on \(id) was cancelled. The change is kept here. The next sync sends it."
-      return (.pending, SyncError(.cancelled, message, record: id))
+      return (.pending, BothyError(.cancelled, message, record: id))
     }
     if configuration.triggers.contains(.save) { engine.ask() }
-    let waits = SyncError(
+    let waits = BothyError(
       .pendingChanges, "\(id) waits for other changes that must be sent before it. The next sync sends it.",
       record: id)
     return (.pending, problem ?? waits)
   }
 
   /// Sends one record. Returns the reason if that is impossible.
-  private func push(_ id: RecordID) async -> SyncError? {
+  private func push(_ id: RecordID) async -> BothyError? {
     let report = await engine.push([id])
-    if let reason = report.stop { return SyncError(reason) }
+    if let reason = report.stop { return BothyError(reason) }
     guard let isLeft = try? isPending(id), isLeft, report.failures.isEmpty else { return nil }
     // It refers to something that must be sent first.
-    return await engine.push(nil).stop.map { SyncError($0) }
+    return await engine.push(nil).stop.map { BothyError($0) }
   }
 
-  private func push(_ id: RecordID, within limit: Duration) async -> SyncError? {
+  private func push(_ id: RecordID, within limit: Duration) async -> BothyError? {
     let clock = configuration.clock
     let problem = await Bounded.run(within: limit, sleep: { try await clock.sleep(for: $0) }) {
       await self.push(id)
     }
     if let problem { return problem }
-    if Task.isCancelled { return SyncError(SyncStop.cancelled) }
-    return SyncError(.unreachable, "The server did not answer in time. The next sync sends the change.")
+    if Task.isCancelled { return BothyError(SyncStop.cancelled) }
+    return BothyError(.unreachable, "The server did not answer in time. The next sync sends the change.")
   }
 }

@@ -20,7 +20,7 @@ struct OnlineSave: Sendable {
     /// The record has pending work, and the change belongs on top of it: nothing of it was done.
     case pending(LocalChange)
     /// The server was not reached, and the change is not kept.
-    case unreachable(SyncError)
+    case unreachable(BothyError)
   }
 
   init(
@@ -36,11 +36,11 @@ struct OnlineSave: Sendable {
   private var engine: SyncEngine { store.engine }
   private var sent: SentValues { engine.pass.sent }
 
-  /// Throws `CancellationError` and `SyncError` `.insideSync`, with nothing done. Throws `SyncError` for a rejection,
-  /// for a conflict that the policy did not decide and for what can't be requested from the server. Throws `StoreError`
+  /// Throws `CancellationError` and `BothyError` `.insideSync`, with nothing done. Throws `BothyError` for a rejection,
+  /// for a conflict that the policy did not decide and for what can't be requested from the server. Throws `BothyError`
   /// for a change that does not fit the schema.
   func run() async throws -> Result {
-    guard !engine.isInside else { throw SyncError.insideSync }
+    guard !engine.isInside else { throw BothyError.insideSync }
     return try await engine.pass.turns.withGate(of: change.id) {
       try Task.checkCancellation()
       return try await Task { try await attempt() }.value
@@ -89,13 +89,13 @@ struct OnlineSave: Sendable {
   }
 
   /// Sends the record. Returns why it was not decided about, if it was not.
-  private func sendHidden() async throws -> SyncError {
+  private func sendHidden() async throws -> BothyError {
     let (id, report) = (change.id, await engine.push([change.id]))
     let reason = try await store.store.read { try OutboxQueue.entry(id, in: $0)?.reason }
     // A server that fails inside may have made it.
-    if let reason, reason.leavesDoubt { return SyncError(.serverError, reason.message, record: id) }
-    return report.stop.map { SyncError($0) }
-      ?? SyncError(
+    if let reason, reason.leavesDoubt { return BothyError(.serverError, reason.message, record: id) }
+    return report.stop.map { BothyError($0) }
+      ?? BothyError(
         .pendingChanges, "\(id) waits for other changes that must be sent before it. Sync first.", record: id)
   }
 
@@ -146,7 +146,7 @@ struct OnlineSave: Sendable {
       if error.code == .unreachable { return .unreachable(error) }
       throw error
     }
-    do { _ = try await reveal(revision) } catch let error as StoreError {
+    do { _ = try await reveal(revision) } catch let error as BothyError {
       // The delete rules of what was written here meanwhile forbid it.
       _ = try await undo(revision, isInDoubt: true)
       throw error
@@ -174,7 +174,7 @@ struct OnlineSave: Sendable {
   private func ended(_ outcome: SaveOutcome, _ revision: Int64) throws -> Result {
     if case .rejected(let rejection) = outcome {
       sent.forget(change.id)
-      throw SyncError(refused: change.id, rejection, isKept: false)
+      throw BothyError(refused: change.id, rejection, isKept: false)
     }
     sent.tell(change.id)
     return .settled(SaveReceipt(record: change.id, state: outcome, store: store, revision: nil))
@@ -186,7 +186,7 @@ struct OnlineSave: Sendable {
     sent.forget(change.id)
     let outcome = try store.outcome(of: change.id, revision)
     if case .rejected(let rejection)? = outcome {
-      throw SyncError(refused: change.id, rejection, isKept: true)
+      throw BothyError(refused: change.id, rejection, isKept: true)
     }
     return .settled(
       SaveReceipt(
@@ -256,7 +256,7 @@ extension SaveOutcome {
   }
 }
 
-extension SyncError {
+extension BothyError {
   /// A refusal.
   ///
   /// - Parameter isKept: whether the change waits in the inbox, with what else is pending; else it was undone.

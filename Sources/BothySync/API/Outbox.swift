@@ -69,7 +69,7 @@ public struct Outbox: Sendable {
   /// Decides about an entry, and about the changes written together with it. One transaction.
   ///
   /// Returns the record, or nothing if it was edited since the entry was read; then nothing is changed. Throws
-  /// `SyncError` `.notPending` if the record has no pending change.
+  /// `BothyError` `.notPending` if the record has no pending change.
   @discardableResult
   public func resolve(_ entry: Entry, _ decision: Decision) async throws -> [RecordID] {
     let isDone = try await FileWork.run {
@@ -81,7 +81,7 @@ public struct Outbox: Sendable {
   /// Decides about the pending changes of a record, and about those written together with them. One transaction.
   ///
   /// Returns false, with nothing changed, if the record was edited since `revision`; `nil` decides in any case. Throws
-  /// `SyncError` `.notPending` if the record has no pending change.
+  /// `BothyError` `.notPending` if the record has no pending change.
   @discardableResult
   public func resolve(_ record: RecordID, _ decision: Decision, revision: Int64? = nil) async throws -> Bool {
     try await FileWork.run { try synced.resolve(record, decision, revision: revision) }

@@ -19,7 +19,7 @@ package struct RemoteAddress: Sendable, Hashable {
   }
 
   /// The address in the file at `path`, nil when it has none. Opens the file for reading only.
-  /// Throws `StoreError`.
+  /// Throws `BothyError`.
   package static func stored(at path: String) throws -> RemoteAddress? {
     let schema = try LocalStore.storedSchema(at: path)
     do {
@@ -28,12 +28,12 @@ package struct RemoteAddress: Sendable, Hashable {
         return try stored(in: ReadTransaction(database, Catalog(schema)))
       }
     } catch {
-      throw StoreError(error, path: path)
+      throw BothyError(error, path: path)
     }
   }
 
   /// The space that the file at `path` was synced with, nil before the first sync. Opens the file for reading only. Throws
-  /// `StoreError`.
+  /// `BothyError`.
   package static func syncedSpace(at path: String) throws -> String? {
     do {
       return try Connections.reading(path) { database in
@@ -42,7 +42,7 @@ package struct RemoteAddress: Sendable, Hashable {
         return try ServerBinding.load(in: transaction).history?.space
       }
     } catch {
-      throw StoreError(error, path: path)
+      throw BothyError(error, path: path)
     }
   }
 

@@ -39,7 +39,7 @@ public struct SaveReceipt<Value: Sendable>: Sendable {
   /// Waits for the server's verdict, and returns it with the record as it is now. Sends the write at once, ahead of a
   /// running sync.
   ///
-  /// The verdict is read from the journal, so a later call returns the same. Throws `SyncError`: `.unreachable` and the
+  /// The verdict is read from the journal, so a later call returns the same. Throws `BothyError`: `.unreachable` and the
   /// other network codes if the server can't be reached, `.pendingChanges` for a draft or a write that waits for one,
   /// `.withdrawn` if the write was undone here before the server decided, and `.expired` if the journal no longer has the
   /// verdict. The write stays pending after the first two; ask again later, also by `SyncedStore.receipt(for:)` after a
@@ -56,7 +56,7 @@ public struct SaveReceipt<Value: Sendable>: Sendable {
   public func result() async throws -> SaveResult<Value> { try await result(outcome()) }
 
   private func result(_ outcome: SaveOutcome) async throws -> SaveResult<Value> {
-    guard let verdict = Verdict(outcome) else { throw SyncError(undecided: outcome, record) }
+    guard let verdict = Verdict(outcome) else { throw BothyError(undecided: outcome, record) }
     // The write is durable: its result is read for a cancelled task too.
     let found = try await Task { [store, record, revision] in
       try await store.store.read { transaction in
@@ -100,16 +100,16 @@ extension SaveReceipt {
     try await store.settle(self, within: limit).0
   }
 
-  /// Sends pending changes and returns the outcome. Throws `SyncError` if the outcome isn't known yet.
+  /// Sends pending changes and returns the outcome. Throws `BothyError` if the outcome isn't known yet.
   package func outcome() async throws -> SaveOutcome {
     guard let revision else { return known }
     if let settled = try store.verdict(on: record, revision) { return settled }
     if try await store.store.read({ [record] in try OutboxQueue.isHeld(record, upTo: revision, in: $0) }) {
-      throw SyncError(undecided: .draft, record)
+      throw BothyError(undecided: .draft, record)
     }
     let report = await store.sync(.push, ifRunning: .join)
     if let settled = try store.outcome(of: record, revision) { return settled }
-    throw report.stop.map { SyncError($0) } ?? SyncError(undecided: .pending, record)
+    throw report.stop.map { BothyError($0) } ?? BothyError(undecided: .pending, record)
   }
 }
 

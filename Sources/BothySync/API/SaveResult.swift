@@ -22,7 +22,7 @@ public struct SaveResult<Value: Sendable>: Sendable {
   }
 }
 
-extension SyncError {
+extension BothyError {
   /// The error for a write without a verdict.
   init(undecided outcome: SaveOutcome, _ record: RecordID) {
     switch outcome {

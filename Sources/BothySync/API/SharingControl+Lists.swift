@@ -5,7 +5,7 @@ import BothyStore
 extension SharingControl {
   /// Returns one's own lists by name, by the read policy.
   ///
-  /// Scans the local lists, after one round trip under a policy that uses the server. Throws `SyncError` `.unreachable`
+  /// Scans the local lists, after one round trip under a policy that uses the server. Throws `BothyError` `.unreachable`
   /// if the policy needs the server.
   public func lists(options: RequestOptions = RequestOptions()) async throws -> [UserList] {
     switch options.readPolicy ?? synced.readPolicy {
@@ -15,7 +15,7 @@ extension SharingControl {
       return stored.isEmpty ? try await fetchLists(options) : stored
     case .remote: return try await fetchLists(options)
     case .remoteElseLocal:
-      do { return try await fetchLists(options) } catch let error as SyncError
+      do { return try await fetchLists(options) } catch let error as BothyError
         where error.code == .unreachable
       {
         return try synced.storedLists()
@@ -31,7 +31,7 @@ extension SharingControl {
 
   /// Creates a list on the server, then stores it here. One round trip.
   ///
-  /// Throws `SyncError`: `.requiresNetwork` without an answer, `.rejected` if the server rejects it. Then nothing is queued
+  /// Throws `BothyError`: `.requiresNetwork` without an answer, `.rejected` if the server rejects it. Then nothing is queued
   /// or changed here.
   @discardableResult
   public func create(_ list: UserList) async throws -> UserList {
@@ -54,7 +54,7 @@ extension SharingControl {
   private func fetchLists(_ options: RequestOptions) async throws -> [UserList] {
     let found: [ServerRecord]
     do { found = try await synced.remote.query(AnyQuery(UserList.typeName)) } catch {
-      throw SyncError(error)
+      throw BothyError(error)
     }
     let lists = try found.map(UserList.init).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     guard options.cacheResults ?? true else { return lists }
@@ -73,10 +73,10 @@ extension SharingControl {
     do {
       version = try await synced.engine.exclusively { try await accepted(operation) }
     } catch let error as RemoteError where error.errorClass == .unreachable {
-      throw SyncError(
+      throw BothyError(
         .requiresNetwork, "Lists are kept on the server, and it can't be reached. Nothing was changed.",
         record: list.recordID, underlying: error)
-    } catch let error as RemoteError { throw SyncError(error) }
+    } catch let error as RemoteError { throw BothyError(error) }
     var stored = list
     stored.version = version
     let record = ServerRecord(
@@ -96,17 +96,17 @@ extension SharingControl {
     switch response.outcomes.first?.verdict {
     case .applied(let version, _, _), .duplicate(let version, _, _): return version
     case .rejected(let rejection):
-      throw SyncError(.rejected, rejection.message, record: operation.record, rejection: rejection)
+      throw BothyError(.rejected, rejection.message, record: operation.record, rejection: rejection)
     case .conflict(let current):
       if operation.kind == .delete, current?.isDeleted ?? true { return current?.version ?? "" }
       if let current, !current.isDeleted, current.fields == FieldsDocument(operation.fields) {
         return current.version
       }
-      throw SyncError(
+      throw BothyError(
         .conflict, "The list was changed or made meanwhile. Load the lists and try again.",
         record: operation.record)
     case .waiting, nil:
-      throw SyncError(
+      throw BothyError(
         .protocolViolation, "The server did not answer the operation.", record: operation.record)
     }
   }

@@ -3,9 +3,9 @@ public import BothyStore
 /// Who can see a record: `store.sharing`.
 ///
 /// ```swift
-/// try await store.sharing.share(trip, with: .principals("ann", "ben"))
-/// try await store.sharing.unshare(trip, from: .principals("ben"))
-/// print(try await store.sharing.audience(of: trip).principals)
+/// try await store.sharing.share(trip, with: .users("ann", "ben"))
+/// try await store.sharing.unshare(trip, from: .users("ben"))
+/// print(try await store.sharing.audience(of: trip).users)
 /// ```
 public struct SharingControl: Sendable {
   let synced: SyncedStore
@@ -13,7 +13,7 @@ public struct SharingControl: Sendable {
   /// Adds users and lists to the audience of a record. The change is durable here and sent like any write, by the write
   /// policy. The type's permissions say what the audience may do.
   ///
-  /// Costs as much as `save`. Throws `StoreError` `.notFound` if the record isn't on this device, and `SyncError`
+  /// Costs as much as `save`. Throws `BothyError` `.notFound` if the record isn't on this device, and `BothyError`
   /// `.notSynced` for a type that isn't synced. Under the policies that send first, also throws the server's rejection.
   @discardableResult
   public func share(_ id: RecordID, with sharing: Audience, options: RequestOptions = RequestOptions())

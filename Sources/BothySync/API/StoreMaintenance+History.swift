@@ -3,7 +3,7 @@ public import BothyStore
 /// The server's history of changes.
 extension StoreMaintenance {
   /// Returns the changes in a container and those below it, newest first, with the user, the time and the fields of
-  /// each. Pending changes are not among them. One round trip. Throws `SyncError`.
+  /// each. Pending changes are not among them. One round trip. Throws `BothyError`.
   ///
   /// - Parameters:
   ///   - scope: the whole space by default.
@@ -22,6 +22,6 @@ extension StoreMaintenance {
   }
 
   private func history(_ query: HistoryQuery) async throws -> ChangeHistory {
-    do { return try await synced.remote.history(query) } catch { throw SyncError(error) }
+    do { return try await synced.remote.history(query) } catch { throw BothyError(error) }
   }
 }

@@ -13,7 +13,7 @@ extension StoreMaintenance {
   /// and are sent.
   ///
   /// For after `SyncObstacle.otherServer`. A sync that can't be finished now is the matter of the next one. Costs a pull of
-  /// all that is followed. Throws `StoreError`.
+  /// all that is followed. Throws `BothyError`.
   @discardableResult
   public func adoptServer() async throws -> SyncReport { try await decide(.adopt) }
 
@@ -27,7 +27,7 @@ extension StoreMaintenance {
   /// policy decides. Any number of devices may do it, and one may do it again: nothing is made twice.
   ///
   /// The decision and what it brings about are each one transaction; a sync that can't be finished now, or a process that
-  /// ends, is the matter of the next one. Costs a pull of all that is followed. Throws `StoreError`.
+  /// ends, is the matter of the next one. Costs a pull of all that is followed. Throws `BothyError`.
   ///
   /// ```swift
   /// if await store.sync().obstacle == .otherServer {
@@ -49,7 +49,7 @@ extension StoreMaintenance {
   /// again. Then they continue.
   ///
   /// For the other server open another file, or sign out with `AccountFolder`; `adoptServer` and `uploadMine` may still be
-  /// called later. Survives a relaunch. One transaction, no request. Throws `StoreError`.
+  /// called later. Survives a relaunch. One transaction, no request. Throws `BothyError`.
   public func keepApart() async throws {
     try await synced.store.write(origin: .remote) { transaction in
       try ServerBinding.setApart(true, in: transaction)

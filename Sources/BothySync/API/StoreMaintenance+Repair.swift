@@ -6,7 +6,7 @@ extension StoreMaintenance {
   ///
   /// Pulls first. Then makes one round trip if all is equal, else two more and one for each five hundred records that
   /// differ. Where much differs, or the remote cannot compare parts, it pulls the scope as a whole. This device reads the
-  /// scope up to three times. Throws `SyncError` if the server can't be reached, and `StoreError`.
+  /// scope up to three times. Throws `BothyError` if the server can't be reached, and `BothyError`.
   ///
   /// - Parameter scope: the scope to compare, as far as it is subscribed to; `nil` for all subscriptions.
   @discardableResult
@@ -27,7 +27,7 @@ extension StoreMaintenance {
     // Others may change something between the pull and the comparison.
     for attempt in 1...3 {
       let pulled = await synced.engine.sync(SyncPass.Request(scope: .pull, pulls: holding))
-      if let reason = pulled.stop { throw SyncError(reason) }
+      if let reason = pulled.stop { throw BothyError(reason) }
       requests += pulled.requests
       do {
         var found = try await synced.engine.exclusively { () -> RepairReport in
@@ -44,15 +44,15 @@ extension StoreMaintenance {
         if found.needsPull {
           try synced.resetValidator(of: scope.container)
           let anew = await synced.engine.sync(SyncPass.Request(scope: .pull, pulls: holding))
-          if let reason = anew.stop { throw SyncError(reason) }
+          if let reason = anew.stop { throw BothyError(reason) }
           found.requests += anew.requests + 1
           found.isEqual = try await isEqual(scope)
           return found
         }
         if !found.isBehind { return found }
-      } catch let error as RemoteError { throw SyncError(error) }
+      } catch let error as RemoteError { throw BothyError(error) }
     }
-    throw SyncError(.conflict, "Others keep changing '\(scope.container)'. Compare again.")
+    throw BothyError(.conflict, "Others keep changing '\(scope.container)'. Compare again.")
   }
 
   private func isEqual(_ scope: SyncScope) async throws -> Bool {

@@ -8,7 +8,7 @@ public struct StoreMaintenance: Sendable {
 
   /// Returns true if this device and the server hold the same records. One round trip, and each side reads the scope once.
   ///
-  /// Pending changes count as differences. Throws `SyncError` if the server can't be reached.
+  /// Pending changes count as differences. Throws `BothyError` if the server can't be reached.
   public func verify(_ scope: SyncScope = .everything) async throws -> Bool {
     let theirs = try await remoteDigest(scope)
     let ours = try await digest(scope)
@@ -20,9 +20,9 @@ public struct StoreMaintenance: Sendable {
     try await FileWork.run { try synced.digest(scope) }
   }
 
-  /// Returns the server's digest of a scope, which the server reads whole. One round trip. Throws `SyncError`.
+  /// Returns the server's digest of a scope, which the server reads whole. One round trip. Throws `BothyError`.
   public func remoteDigest(_ scope: SyncScope = .everything) async throws -> ScopeDigest {
-    do { return try await synced.remote.digest(scope) } catch { throw SyncError(error) }
+    do { return try await synced.remote.digest(scope) } catch { throw BothyError(error) }
   }
 
   /// Checks the file, tables, rows, indexes, the outbox and the checksums of blobs. Changes nothing.
@@ -89,12 +89,12 @@ public struct StoreMaintenance: Sendable {
 
   /// Evicts every local record, and deletes the sync history and the journal. Waits for a running sync.
   ///
-  /// Throws `SyncError` `.pendingChanges`, with nothing changed, if anything is pending, unless `discardingPending`.
+  /// Throws `BothyError` `.pendingChanges`, with nothing changed, if anything is pending, unless `discardingPending`.
   public func reset(discardingPending: Bool = false) async throws {
     try await synced.engine.exclusively {
       let count = try synced.pendingCounts().total
       guard count == 0 || discardingPending else {
-        throw SyncError(
+        throw BothyError(
           .pendingChanges,
           "\(count) changes are not on the server; a reset loses them. Sync first, or pass discardingPending: true."
         )
@@ -108,7 +108,7 @@ public struct StoreMaintenance: Sendable {
   /// Returns the syncs that the file remembers, newest first, those of other processes and earlier launches included.
   ///
   /// A sync that moved something, or ended in another way than the one before it, has a row. Failures in a row that are
-  /// alike share one. The file keeps the newest 150 successes and the newest 150 failures. Throws `StoreError`.
+  /// alike share one. The file keeps the newest 150 successes and the newest 150 failures. Throws `BothyError`.
   public func syncHistory(limit: Int = 50) async throws -> [SyncRun] {
     try await synced.store.read { try SyncLog.runs(limit: limit, in: $0) }
   }
@@ -116,7 +116,7 @@ public struct StoreMaintenance: Sendable {
   /// Returns the server's records that can't be read here, by type and id.
   ///
   /// Each keeps its earlier local version, if it has one. It leaves the list when the server has a readable version, or
-  /// when a newer version of the app reads it. Throws `StoreError`.
+  /// when a newer version of the app reads it. Throws `BothyError`.
   public func unreadableRecords() async throws -> [UnreadableRecord] {
     try await synced.store.read { try UnreadableTable.all(in: $0) }
   }

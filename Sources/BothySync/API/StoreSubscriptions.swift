@@ -29,7 +29,7 @@ public struct StoreSubscriptions: Sendable {
   ///
   /// Local records outside of all scopes are deleted at once, and those with pending changes once these are sent. New
   /// scopes come with the next sync. Records outside of all scopes can still be written and sent. Waits for a running
-  /// sync. One transaction with a scan of the tables, and no request. Throws `StoreError`. Returns the number of deleted
+  /// sync. One transaction with a scan of the tables, and no request. Throws `BothyError`. Returns the number of deleted
   /// local records.
   @discardableResult
   public func set(_ scopes: [SyncScope]) async throws -> Int { try await synced.follow(scopes) }

@@ -34,7 +34,7 @@ extension SyncedStore {
   /// Queries the server alone, and keeps nothing of the answer here unless told to: for what only the server can find,
   /// such as people to befriend. Pending changes show in the answer as everywhere.
   ///
-  /// Cost: one round trip for each thousand records. Throws `SyncError` `.requiresNetwork` without an answer.
+  /// Cost: one round trip for each thousand records. Throws `BothyError` `.requiresNetwork` without an answer.
   public func search<E: Entity>(_ query: RecordQuery<E>, keepsResults: Bool = false) async throws
     -> FetchResult<E>
   {
@@ -53,8 +53,8 @@ extension SyncedStore {
   }
 
   private func searching<Value>(_ fetch: () async throws -> Value) async throws -> Value {
-    do { return try await fetch() } catch let error as SyncError where error.code == .unreachable {
-      throw SyncError(
+    do { return try await fetch() } catch let error as BothyError where error.code == .unreachable {
+      throw BothyError(
         .requiresNetwork, "Only the server can answer this, and it can't be reached.", underlying: error)
     }
   }

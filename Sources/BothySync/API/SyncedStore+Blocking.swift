@@ -69,7 +69,7 @@ extension SyncedStore {
   }
 
   /// Decides about a pending entry, and about what was written together with it. One transaction. False, with
-  /// nothing changed, when the record was edited since `revision`. Throws `SyncError` `.notPending` when nothing is
+  /// nothing changed, when the record was edited since `revision`. Throws `BothyError` `.notPending` when nothing is
   /// pending.
   @discardableResult
   package func resolve(_ id: RecordID, _ resolution: Outbox.Decision, revision: Int64? = nil) throws -> Bool {

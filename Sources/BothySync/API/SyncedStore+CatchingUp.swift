@@ -5,7 +5,7 @@ import BothyStore
 /// An answer is of one moment, and the file of an earlier one. Of what the file follows, all changes up to the answer are
 /// pulled and shown at once before a record of it is, so that no read shows a part of a transaction.
 extension SyncedStore {
-  /// Pulls where an answer has news of what the file follows; else it costs one read. Throws `SyncError` where the pull
+  /// Pulls where an answer has news of what the file follows; else it costs one read. Throws `BothyError` where the pull
   /// does not get through: then nothing of the answer is shown.
   ///
   /// - Parameter window: the query, with the part of it that the answer covers: a local record in that part that the
@@ -19,7 +19,7 @@ extension SyncedStore {
       guard !pulls.isEmpty else { return }
       let report = await engine.sync(
         SyncPass.Request(scope: .pull, pulls: pulls, ignoresRetryTimes: true))
-      if let reason = report.stop { throw SyncError(reason) }
+      if let reason = report.stop { throw BothyError(reason) }
     }
   }
 

@@ -10,7 +10,7 @@ extension SyncedStore {
   /// Records that are no longer in any of them are evicted at once; those with changes that the server does not have,
   /// as soon as it has them. Records new in them come with the next sync. Records outside of all scopes may still be
   /// written: they are sent, and stay as they were last known here. Waits for a sync that is running. One transaction,
-  /// with a scan of the tables; no request. Throws `StoreError`. Returns the number of records removed.
+  /// with a scan of the tables; no request. Throws `BothyError`. Returns the number of records removed.
   @discardableResult
   package func follow(_ scopes: [SyncScope]) async throws -> Int {
     let removed = try await engine.exclusively { () -> Int in
@@ -87,7 +87,7 @@ extension SyncedStore {
   /// `SyncOptions.maxWait` whatever writers do. Syncs wait for it, for at most `SyncOptions.lockTimeout`.
   ///
   /// `body` may sync, save and take locks of the container again: what it holds itself never holds it up. Throws
-  /// `CancellationError` when cancelled while it waits, `SyncError` `.locked` when another body of such a lock does not end
+  /// `CancellationError` when cancelled while it waits, `BothyError` `.locked` when another body of such a lock does not end
   /// in time, else what `body` throws.
   public func withSyncLock<Result>(_ container: String, _ body: () async throws -> Result) async throws
     -> Result
@@ -96,7 +96,7 @@ extension SyncedStore {
     do {
       return try await engine.locks.withSync(
         scopes, limits: ContainerLocks.Limits(configuration), isOfApp: true, body)
-    } catch let held as ContainerLocks.Held { throw SyncError(.locked, "\(held)") }
+    } catch let held as ContainerLocks.Held { throw BothyError(.locked, "\(held)") }
   }
 
   // MARK: progress

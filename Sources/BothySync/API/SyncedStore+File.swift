@@ -10,7 +10,7 @@ extension SyncedStore {
   /// The types that the store holds.
   public var schema: StoreSchema { store.schema }
 
-  /// Closes the file, after transactions that are running. Later calls throw `StoreError`.
+  /// Closes the file, after transactions that are running. Later calls throw `BothyError`.
   public func close() throws { try store.close() }
 
   /// The changed records of each commit of this process from now on, with their origin: an array for each commit. Commits of

@@ -5,7 +5,7 @@ extension SyncedStore {
   /// sent like others.
   ///
   /// A failing batch is rolled back, and its error is thrown. Earlier batches stay. A cancelled task stops between
-  /// batches with `StoreError` `.cancelled`. Memory is bounded by one batch.
+  /// batches with `BothyError` `.cancelled`. Memory is bounded by one batch.
   ///
   /// - Parameters:
   ///   - size: the number of records in a batch.

@@ -13,7 +13,7 @@ extension SyncedStore {
       isCut || !isStored
       ? try await store.read { try OutboxQueue.ids(of: query.type, in: $0) } : Set<String>()
     let found: NetworkAnswer
-    do { found = try await ask(query, without: pending) } catch { throw SyncError(error) }
+    do { found = try await ask(query, without: pending) } catch { throw BothyError(error) }
     var shown = query
     shown.offset = query.offset - found.offset
     guard isStored else {
@@ -99,7 +99,7 @@ extension SyncedStore {
     guard !ids.isEmpty else { return }
     let now = clock.now()
     let found: [ServerRecord]
-    do { found = try await ask(type, ids: ids.sorted()) } catch { throw SyncError(error) }
+    do { found = try await ask(type, ids: ids.sorted()) } catch { throw BothyError(error) }
     try await catchUp(with: found)
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
@@ -129,7 +129,7 @@ extension SyncedStore {
       // What another server does not have was not deleted.
       try await remote.verify()
       there = try await ask(query.type, ids: suspects.map(\.id))
-    } catch { throw SyncError(error) }
+    } catch { throw BothyError(error) }
     let present = Set(there.map(\.id.id))
     try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
@@ -150,8 +150,8 @@ extension SyncedStore {
   // MARK: conditions that only the server can evaluate
 
   /// What keeps the query from being evaluated here: it names a field that this schema does not declare. The server
-  /// may know it: it has a newer schema, or none. Throws `StoreError` for a query that is wrong in another way.
-  func reasonForServerOnly(_ query: AnyQuery) throws -> StoreError? {
+  /// may know it: it has a newer schema, or none. Throws `BothyError` for a query that is wrong in another way.
+  func reasonForServerOnly(_ query: AnyQuery) throws -> BothyError? {
     do {
       _ = try query.checked(for: store.catalog.table(query.type).schema)
       return nil
@@ -164,19 +164,19 @@ extension SyncedStore {
   /// The server's own answer, in its order. What it brings is stored, and nothing removed for it. Without the server
   /// the read has no answer.
   func fromServerAlone<Value: Identifiable<String> & Sendable>(
-    _ query: AnyQuery, because reason: StoreError, _ policy: ReadPolicy, _ options: RequestOptions,
+    _ query: AnyQuery, because reason: BothyError, _ policy: ReadPolicy, _ options: RequestOptions,
     _ convert: @Sendable (AnyRecord) throws -> Value
   ) async throws -> FetchResult<Value> {
     do {
       guard policy != .local && policy != .localThenRemote else {
-        throw SyncError.notLocallyEvaluable(reason)
+        throw BothyError.notLocallyEvaluable(reason)
       }
       let found: NetworkAnswer
       do { found = try await ask(query) } catch {
         if error.errorClass == .unreachable && policy != .remote {
-          throw SyncError.notLocallyEvaluable(reason)
+          throw BothyError.notLocallyEvaluable(reason)
         }
-        throw SyncError(error)
+        throw BothyError(error)
       }
       if options.cacheResults ?? true && configuration.cache == .enabled {
         try await catchUp(with: found.records)
@@ -184,7 +184,7 @@ extension SyncedStore {
       }
       let values = try await unmerged(query, found.records).map(convert)
       return FetchResult(records: values, origin: .remote, isComplete: true, age: .zero)
-    } catch let error as SyncError where error.code == .notLocallyEvaluable {
+    } catch let error as BothyError where error.code == .notLocallyEvaluable {
       guard configuration.unevaluable == .empty else { throw error }
       return FetchResult(records: [], origin: .local, isComplete: false, age: nil)
     }

@@ -11,7 +11,7 @@ extension SyncedStore {
   ///   remote: BothyRemote(url: "https://todo.example.org", space: "home") { try await token() })
   /// ```
   ///
-  /// Throws `StoreError` for a file that can't be opened or brought to the schema; it stays as it was.
+  /// Throws `BothyError` for a file that can't be opened or brought to the schema; it stays as it was.
   public convenience init(
     at file: URL, schema: StoreSchema, remote: any RemoteStorage, migrations: [Migration] = [],
     configuration: SyncOptions = SyncOptions()
@@ -23,7 +23,7 @@ extension SyncedStore {
   /// Opens or creates `name.bothy` in the app's Application Support folder; on Linux in `$XDG_DATA_HOME/bothy`, else in
   /// `~/.local/share/bothy`. The folder is created for its owner alone. Makes no request.
   ///
-  /// Throws `StoreError` as for a file, and `.cannotOpen` for a name that is empty or holds a slash.
+  /// Throws `BothyError` as for a file, and `.cannotOpen` for a name that is empty or holds a slash.
   public convenience init(
     named name: String, schema: StoreSchema, remote: any RemoteStorage, migrations: [Migration] = [],
     configuration: SyncOptions = SyncOptions()
@@ -44,7 +44,7 @@ extension SyncedStore {
   /// The file of a store with a name. Creates the folder.
   package static func file(named name: String) throws -> URL {
     guard !name.isEmpty, !name.contains("/"), !name.hasPrefix(".") else {
-      throw StoreError(
+      throw BothyError(
         .cannotOpen, "'\(name)' can't name a store. Use letters and digits, such as \"todos\".")
     }
     let folder = dataFolder()
@@ -52,7 +52,7 @@ extension SyncedStore {
       try FileManager.default.createDirectory(
         at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
-      throw StoreError(
+      throw BothyError(
         .cannotOpen,
         "The folder \(folder.path) can't be created. Free the path, or open the store at another file.",
         underlying: error)

@@ -6,7 +6,7 @@ extension SyncedStore {
   ///
   /// Costs one local query. A network policy adds one round trip before it for each thousand records, and one
   /// transaction to merge them. An answer with news of what the file follows costs a pull more, so that no part of a
-  /// transaction is shown. Throws `SyncError` `.unreachable` where the policy needs the server.
+  /// transaction is shown. Throws `BothyError` `.unreachable` where the policy needs the server.
   public func fetchResult<E: Entity>(
     _ query: RecordQuery<E>, options: RequestOptions = RequestOptions()
   ) async throws -> FetchResult<E> {
@@ -42,14 +42,14 @@ extension SyncedStore {
       let cached = try await local(query, read)
       let isKnownEmpty = configuration.trustsCompleteness && cached.isComplete
       guard cached.stale.isEmpty && (!cached.records.isEmpty || isKnownEmpty) else {
-        do { return try await fromNetwork(query, options, read, convert) } catch let error as SyncError
+        do { return try await fromNetwork(query, options, read, convert) } catch let error as BothyError
           where error.leavesTheFile && !cached.records.isEmpty
         { return cached }
       }
       return cached
     case .remote: return try await fromNetwork(query, options, read, convert)
     case .remoteElseLocal:
-      do { return try await fromNetwork(query, options, read, convert) } catch let error as SyncError
+      do { return try await fromNetwork(query, options, read, convert) } catch let error as BothyError
         where error.leavesTheFile && configuration.cache == .enabled
       { return try await local(query, read) }
     case .syncThenLocal:
@@ -72,7 +72,7 @@ extension SyncedStore {
     let policy = options.readPolicy ?? readPolicy
     if store.schema[type]?.isSynced == false { return .local }
     guard configuration.cache == .disabled else { return policy }
-    if policy == .local { throw SyncError.cacheDisabled }
+    if policy == .local { throw BothyError.cacheDisabled }
     return .remote
   }
 
@@ -104,7 +104,7 @@ extension SyncedStore {
     }
     switch policy {
     case .remote, .remoteElseLocal:
-      do { return try await networkCount(query, options) } catch let error as SyncError
+      do { return try await networkCount(query, options) } catch let error as BothyError
         where policy == .remoteElseLocal && error.leavesTheFile && configuration.cache == .enabled
       { return try await store.read { try $0.count(query) } }
     case .localElseRemote:
@@ -126,7 +126,7 @@ extension SyncedStore {
       try !OutboxQueue.entries(where: "type = ?", [.text(query.type)], limit: 1, in: transaction).isEmpty
     }
     guard isPending else {
-      do { return try await remote.count(query) } catch { throw SyncError(error) }
+      do { return try await remote.count(query) } catch { throw BothyError(error) }
     }
     var options = options
     options.readPolicy = .remote

@@ -4,7 +4,7 @@ public import BothyStore
 extension SyncedStore {
   /// The record that a reference names, by the fetch policy of `options`, else the configured one.
   ///
-  /// Throws `SyncError` `.relatedRecordUnavailable`, naming it, when it is not here and could not be had; the record
+  /// Throws `BothyError` `.relatedRecordUnavailable`, naming it, when it is not here and could not be had; the record
   /// that refers to it stays readable.
   public func resolve<Target: Entity>(
     _ reference: Reference<Target>, options: RequestOptions = RequestOptions()
@@ -24,12 +24,12 @@ extension SyncedStore {
   }
 
   /// The records with these ids, of any types, in the order given. One round trip for each type and thousand. Throws
-  /// `SyncError` `.relatedRecordUnavailable` for the first that can't be had.
+  /// `BothyError` `.relatedRecordUnavailable` for the first that can't be had.
   public func resolve(_ ids: [RecordID], options: RequestOptions = RequestOptions()) async throws
     -> [AnyRecord]
   {
-    var cause: SyncError?
-    do { try await bring(ids, options) } catch let error as SyncError where error.code == .unreachable {
+    var cause: BothyError?
+    do { try await bring(ids, options) } catch let error as BothyError where error.code == .unreachable {
       if (options.readPolicy ?? readPolicy) == .remote { throw error }
       cause = error
     }
@@ -42,9 +42,9 @@ extension SyncedStore {
     }
   }
 
-  private static func unavailable(_ id: RecordID, _ cause: SyncError?) -> SyncError {
+  private static func unavailable(_ id: RecordID, _ cause: BothyError?) -> BothyError {
     let why = cause.map { " \($0.message)" } ?? " It may have been deleted, or may not be yours to see."
-    return SyncError(
+    return BothyError(
       .relatedRecordUnavailable, "\(id) is not on this device and could not be fetched.\(why)", record: id,
       underlying: cause)
   }
@@ -68,7 +68,7 @@ extension SyncedStore {
       guard !missing.isEmpty else { continue }
       let query = AnyQuery(type, where: .oneOf(field: "id", missing.sorted().map { .text($0) }))
       let found: NetworkAnswer
-      do { found = try await ask(query) } catch { throw SyncError(error) }
+      do { found = try await ask(query) } catch { throw BothyError(error) }
       try await catchUp(with: found.records)
       try await take(found.records)
     }
@@ -100,7 +100,7 @@ extension SyncedStore {
   ///   - paths: the references to follow; none means every reference field of whatever is reached.
   ///   - depth: how many steps of them, at most `prefetchDepthLimit`.
   /// - Returns: how much was reached, and what could not be had: under `.local`, all that isn't here.
-  /// - Throws: `StoreError` `.invalidQuery` for a path that isn't valid or is too long, `SyncError`.
+  /// - Throws: `BothyError` `.invalidQuery` for a path that isn't valid or is too long, `BothyError`.
   @discardableResult
   public func prefetch(
     _ query: AnyQuery, including paths: [ReferencePath] = [], depth: Int = SyncedStore.prefetchDepthLimit,
@@ -108,7 +108,7 @@ extension SyncedStore {
   ) async throws -> Prefetch {
     let limit = Self.prefetchDepthLimit
     guard (0...limit).contains(depth), paths.allSatisfy({ $0.steps.count <= limit }) else {
-      throw StoreError(.invalidQuery, "A prefetch follows at most \(limit) steps of references.")
+      throw BothyError(.invalidQuery, "A prefetch follows at most \(limit) steps of references.")
     }
     var options = options
     let policy = options.readPolicy ?? readPolicy
@@ -160,7 +160,7 @@ extension SyncedStore {
         var targets: [RecordID] = []
         for record in reached {
           guard let field = store.schema[record.type]?[name], field.kind.target != nil else {
-            throw StoreError(.invalidQuery, "\(record.type).\(name) isn't a reference and can't be followed.")
+            throw BothyError(.invalidQuery, "\(record.type).\(name) isn't a reference and can't be followed.")
           }
           targets += Self.targets(of: record, field)
         }
@@ -202,7 +202,7 @@ extension SyncedStore {
     var own = options
     // Local records need not be requested again, unless the call says so.
     if own.readPolicy == nil || own.readPolicy == .remoteElseLocal { own.readPolicy = .localElseRemote }
-    do { try await bring(Array(wanted), own) } catch let error as SyncError where error.code == .unreachable {
+    do { try await bring(Array(wanted), own) } catch let error as BothyError where error.code == .unreachable {
       if options.readPolicy == .remote { throw error }
     }
     let found = try await store.read { transaction in try wanted.compactMap { try transaction.record($0) } }

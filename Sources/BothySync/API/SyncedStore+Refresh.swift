@@ -8,7 +8,7 @@ extension SyncedStore {
   /// missed, deletions included. Pending changes are not touched and nothing is sent. One round trip and one
   /// transaction for each page.
   ///
-  /// Throws `SyncError`: `.cancelled` when the task is cancelled, before the next page, and `.serverError` when the server's
+  /// Throws `BothyError`: `.cancelled` when the task is cancelled, before the next page, and `.serverError` when the server's
   /// answers bring it no further. The pages that were taken in stay; the next refresh from `token` brings them again.
   ///
   /// - Parameter container: only this container and those below it; nil refreshes the whole space.
@@ -20,8 +20,8 @@ extension SyncedStore {
     while true {
       let page = try await page(of: scope, at: cursor, limit: limit)
       if page.reset && cursor != nil { refresh.startedOver = true }
-      do { try await take(page) } catch let error as StoreError where error.code == .cancelled {
-        throw SyncError(SyncStop.cancelled)
+      do { try await take(page) } catch let error as BothyError where error.code == .cancelled {
+        throw BothyError(SyncStop.cancelled)
       }
       refresh.changed += page.changes.filter { !$0.isDeleted }.map(\.id)
       refresh.removed += page.changes.filter(\.isDeleted).map(\.id) + page.outOfScope
@@ -29,23 +29,23 @@ extension SyncedStore {
       cursor = page.cursor
       refresh.token = ServerToken(text: page.cursor)
       guard page.more else { return refresh }
-      if fruitless > SyncPass.fruitlessLimit { throw SyncError(SyncPass.noProgress) }
+      if fruitless > SyncPass.fruitlessLimit { throw BothyError(SyncPass.noProgress) }
     }
   }
 
   private func page(
     of scope: SyncScope, at cursor: String?, limit: Int
-  ) async throws(SyncError) -> SyncResponse.Page {
-    if Task.isCancelled { throw SyncError(SyncStop.cancelled) }
+  ) async throws(BothyError) -> SyncResponse.Page {
+    if Task.isCancelled { throw BothyError(SyncStop.cancelled) }
     let request = SyncRequest(
       device: device, schemaVersion: store.schema.version, pulls: [.init(scope, cursor: cursor)], limit: limit
     )
     let response: SyncResponse
     do { response = try await remote.exchange(request) } catch {
-      throw Task.isCancelled ? SyncError(SyncStop.cancelled) : SyncError(error)
+      throw Task.isCancelled ? BothyError(SyncStop.cancelled) : BothyError(error)
     }
     guard let page = response.pages.first(where: { $0.scope == scope }) else {
-      throw SyncError(.protocolViolation, "The server gave no page of '\(scope.container)'.")
+      throw BothyError(.protocolViolation, "The server gave no page of '\(scope.container)'.")
     }
     return page
   }

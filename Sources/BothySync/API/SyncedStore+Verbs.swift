@@ -13,7 +13,7 @@ extension SyncedStore: ReadableStore {
   /// Fetches the records that a query selects, by a read policy; `nil` means the one of the configuration.
   ///
   /// Costs one local query. A policy that uses the server adds a round trip for each thousand records. Throws
-  /// `SyncError` `.unreachable` where the policy needs the server.
+  /// `BothyError` `.unreachable` where the policy needs the server.
   public func fetch<E: Entity>(_ query: RecordQuery<E>, policy: ReadPolicy? = nil) async throws -> [E] {
     try await fetchResult(query, options: RequestOptions(readPolicy: policy)).records
   }
@@ -50,7 +50,7 @@ extension SyncedStore {
   /// `.remoteThenLocal` and `.remote` it returns when the server has answered: one round trip and four transactions.
   /// A rejection is thrown then, and changes nothing here.
   ///
-  /// Throws `StoreError` for what does not fit the schema, `SyncError` `.rejected` for a rejection, `.unreachable` under
+  /// Throws `BothyError` for what does not fit the schema, `BothyError` `.rejected` for a rejection, `.unreachable` under
   /// `.remote`, and `.requiresNetwork` for a type that is written on the server only.
   @discardableResult
   public func save<E: Entity>(
@@ -81,7 +81,7 @@ extension SyncedStore {
     return receipts
   }
 
-  /// Inserts a record. Throws `StoreError` `.alreadyExists` if its id is taken on this device; `save` updates it then.
+  /// Inserts a record. Throws `BothyError` `.alreadyExists` if its id is taken on this device; `save` updates it then.
   /// Costs as `save`.
   @discardableResult
   public func insert<E: Entity>(
@@ -92,7 +92,7 @@ extension SyncedStore {
     }
   }
 
-  /// Updates a record. Throws `StoreError` `.notFound` if it is not on this device; `save` inserts it then. Costs as
+  /// Updates a record. Throws `BothyError` `.notFound` if it is not on this device; `save` inserts it then. Costs as
   /// `save`.
   @discardableResult
   public func update<E: Entity>(_ record: E, policy: WritePolicy? = nil) async throws -> SaveReceipt<E> {
@@ -101,7 +101,7 @@ extension SyncedStore {
     }
   }
 
-  /// Changes a record in place. Only changed fields are sent. Throws `StoreError` `.notFound` if it is not on this device.
+  /// Changes a record in place. Only changed fields are sent. Throws `BothyError` `.notFound` if it is not on this device.
   ///
   /// A server-first write reads the record before. Changes that others make meanwhile stay. Costs as
   /// `save`.
@@ -126,7 +126,7 @@ extension SyncedStore {
   }
 
   /// Changes the stored record with the id of `record` in place: other changes that `record` holds are not saved. Throws
-  /// `StoreError` `.notFound` if it is not on this device.
+  /// `BothyError` `.notFound` if it is not on this device.
   @discardableResult
   public func update<E: Entity>(
     _ record: E, policy: WritePolicy? = nil, _ change: @escaping @Sendable (inout E) throws -> Void
@@ -134,13 +134,13 @@ extension SyncedStore {
     try await update(E.self, id: record.id, policy: policy, change)
   }
 
-  /// Deletes a record. Throws `StoreError` `.notFound` if it is not on this device.
+  /// Deletes a record. Throws `BothyError` `.notFound` if it is not on this device.
   @discardableResult
   public func delete<E: Entity>(_ record: E, policy: WritePolicy? = nil) async throws -> SaveReceipt<E> {
     try await delete(E.self, id: record.id, policy: policy)
   }
 
-  /// Deletes a record by its id. Throws `StoreError` `.notFound` if it is not on this device; a policy that uses the
+  /// Deletes a record by its id. Throws `BothyError` `.notFound` if it is not on this device; a policy that uses the
   /// server deletes it there all the same.
   @discardableResult
   public func delete<E: Entity>(

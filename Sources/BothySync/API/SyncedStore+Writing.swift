@@ -65,7 +65,7 @@ extension SyncedStore {
 
   /// Moves a record to another container, by the save policy. A device that follows only the container it was in
   /// loses it with its next pull; so does this one once the server has acknowledged the move, if it follows
-  /// containers and not that one. Throws `StoreError` `.notFound`.
+  /// containers and not that one. Throws `BothyError` `.notFound`.
   @discardableResult
   public func move(
     _ id: RecordID, to container: String, options: RequestOptions = RequestOptions()
@@ -74,7 +74,7 @@ extension SyncedStore {
   }
 
   /// Deletes a record. Of one that is not on this device only the server can know: network policies ask it, the others
-  /// throw `StoreError` `.notFound`, unless `options.assumesRemote` has the deletion sent by the next sync. Costs and
+  /// throw `BothyError` `.notFound`, unless `options.assumesRemote` has the deletion sent by the next sync. Costs and
   /// throws as `save` beside that.
   @discardableResult
   public func delete(_ id: RecordID, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt<
@@ -109,7 +109,7 @@ extension SyncedStore {
     try OutboxQueue.revealMissing(change.id, in: transaction)
     if change.isDeletion, try !OutboxQueue.knows(change.id, in: transaction) {
       guard options.assumesRemote else {
-        throw StoreError(
+        throw BothyError(
           .notFound,
           "This device has no \(change.id) to delete. If the server has it, use a network policy or "
             + "assumesRemote.")
@@ -132,7 +132,7 @@ extension SyncedStore {
       }
       askAfterSave(options)
       return receipt
-    } catch let error as StoreError
+    } catch let error as BothyError
       where error.isLocalFailure && configuration.localFailure == .tryRemote && options.writePolicy != .draft
     {
       configuration.logger.warning(
@@ -185,7 +185,7 @@ extension SyncedStore {
   func policy(_ options: RequestOptions, _ type: String) throws -> WritePolicy {
     let table = try store.catalog.table(type)
     if configuration.cache == .disabled && table.schema.isSynced {
-      if [.local, .draft].contains(options.writePolicy) { throw SyncError.cacheDisabled }
+      if [.local, .draft].contains(options.writePolicy) { throw BothyError.cacheDisabled }
       return .remote
     }
     if table.schema.writeMode == .remoteOnly { return .remoteThenLocal }
@@ -225,11 +225,11 @@ extension SyncedStore {
       if receipt.known == .pending { askAfterSave(options) }
       return receipt
     case .pending(let change):
-      guard keepsLocally else { throw SyncError.pendingChanges(change.id) }
+      guard keepsLocally else { throw BothyError.pendingChanges(change.id) }
       return try await overPending(change, options)
     case .unreachable(let error):
       guard isRemoteOnly else { throw error }
-      throw SyncError(
+      throw BothyError(
         .requiresNetwork, "\(change.id.type) is written on the server only, and it can't be reached.",
         record: change.id, underlying: error)
     }
@@ -248,7 +248,7 @@ extension SyncedStore {
       SyncPass.Request(scope: .push, pulls: [], records: [change.id], ignoresRetryTimes: true))
     guard let outcome = try outcome(of: change.id, revision) else { return receipt }
     if case .rejected(let rejection) = outcome {
-      throw SyncError(
+      throw BothyError(
         rejection.code == Rejection.mergeFailed ? .conflict : .rejected,
         rejection.message + " The change waits in the inbox.", record: change.id, rejection: rejection)
     }
@@ -256,9 +256,9 @@ extension SyncedStore {
   }
 }
 
-extension SyncError {
-  static func pendingChanges(_ id: RecordID) -> SyncError {
-    SyncError(
+extension BothyError {
+  static func pendingChanges(_ id: RecordID) -> BothyError {
+    BothyError(
       .pendingChanges, "\(id) has changes that the server does not have yet. Sync first.", record: id)
   }
 }
@@ -289,7 +289,7 @@ extension SyncedStore {
   ///
   /// Does not run on the caller's executor. Under the policies that send first it returns when the server was asked for the
   /// changes, which are durable here before; the outbox has those that were rejected or not answered. Throws what `body`
-  /// throws, `StoreError`, and `SyncError` `.tooManyTogether` for more records than `SyncOptions.groupLimit` under
+  /// throws, and `BothyError`, such as `.tooManyTogether` for more records than `SyncOptions.groupLimit` under
   /// `.atomic`; then nothing is changed.
   @discardableResult
   public func write<Result: Sendable>(
@@ -330,7 +330,7 @@ extension SyncedStore {
     let count = try OutboxQueue.memberCount(of: group, in: transaction)
     let limit = configuration.groupLimit
     guard count <= limit else {
-      throw SyncError(
+      throw BothyError(
         .tooManyTogether,
         "\(count) records must be sent together, and the limit is \(limit). Write fewer at a time.")
     }

@@ -9,8 +9,8 @@ import Synchronization
 /// happen when asked for by `sync()`, and by themselves while `run()` is running.
 ///
 /// Every call may be made from any task or thread. One that is not `async` reads or writes the file on the calling
-/// thread and makes no request. All throw `StoreError` for what the file or the schema refuses; those that ask the
-/// server throw `SyncError` too.
+/// thread and makes no request. All throw `BothyError` for what the file or the schema refuses; those that ask the
+/// server throw `BothyError` too.
 public final class SyncedStore: Sendable {
   /// The local file. Writes through it are recorded and sent like others, under `run()` a second later.
   package let store: LocalStore
@@ -31,7 +31,7 @@ public final class SyncedStore: Sendable {
   public let setAside: String?
 
   /// Opens or creates the file at `path` (nil: in memory), as `LocalStore` does, with what sync keeps beside it.
-  /// Makes no request. Throws `StoreError`, and `SyncError` `.wrongAccount` if the file belongs to another user.
+  /// Makes no request. Throws `BothyError`, such as `.wrongAccount` if the file belongs to another user.
   ///
   /// - Parameter owner: whose file it is. A file belongs to the first owner it is opened for, and the
   ///   server takes its work from no other user.
@@ -100,7 +100,7 @@ public final class SyncedStore: Sendable {
       try store.close()
       try DatabaseFiles.remove(path)
       return (try open(), nil)
-    } catch let error as StoreError {
+    } catch let error as BothyError {
       guard error.code == .schemaMismatch, configuration.schemaMismatch == .resetCache, let path else {
         throw error
       }
@@ -112,7 +112,7 @@ public final class SyncedStore: Sendable {
   }
 
   /// Opens an existing file with the schema it carries; it continues to follow what it follows, unless
-  /// `configuration` names scopes. Throws `StoreError` `.cannotOpen` if the file doesn't exist.
+  /// `configuration` names scopes. Throws `BothyError` `.cannotOpen` if the file doesn't exist.
   public convenience init(
     existing path: String, remote: any RemoteStorage, configuration: SyncOptions = SyncOptions(),
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
@@ -171,14 +171,14 @@ public final class SyncedStore: Sendable {
   }
 
   /// Syncs both ways and returns when nothing is pending and nothing newer is known on the server.
-  /// Throws `SyncError` when that could not be reached.
+  /// Throws `BothyError` when that could not be reached.
   @discardableResult
   public func caughtUp() async throws -> SyncReport {
     let report = await sync(.both, ifRunning: .join)
-    if let reason = report.stop { throw SyncError(reason) }
+    if let reason = report.stop { throw BothyError(reason) }
     let waiting = try pendingCounts()
     guard waiting.total == waiting.held else {
-      throw SyncError(
+      throw BothyError(
         .pendingChanges,
         "\(waiting.total - waiting.held) changes are still pending; `inbox` says why the server refuses them."
       )
@@ -247,11 +247,11 @@ public final class SyncedStore: Sendable {
   }
 }
 
-extension SyncError {
+extension BothyError {
   package init(_ reason: SyncStop) {
     switch reason {
     case .unreachable(let message): self.init(.unreachable, message)
-    case .authenticationRequired(let message): self.init(.authenticationRequired, message)
+    case .signInRequired(let message): self.init(.signInRequired, message)
     case .throttled(let message): self.init(.throttled, message)
     case .serverError(let message): self.init(.serverError, message)
     case .refused(_, let message): self.init(.rejected, message)

@@ -15,14 +15,14 @@ public final class Account: Sendable {
 
   /// The treatment of the file when the user signs out.
   public enum SignOut: Sendable, Hashable {
-    /// The file is deleted if it has no pending changes. Otherwise signing out throws `SyncError` `.pendingChanges` with
+    /// The file is deleted if it has no pending changes. Otherwise signing out throws `BothyError` `.pendingChanges` with
     /// their number, and the user stays signed in.
     case refuseIfPending
     /// The file stays, with its pending changes, until the user signs in again.
     case park
     /// All pending changes are written to a document at this path, readable by this user of the machine alone. The
     /// bytes of blobs are written to a folder beside it. Both are read back, then the file is deleted. Throws
-    /// `SyncError` `.pendingSecrets` if values of the secret store are pending, because documents don't contain them.
+    /// `BothyError` `.pendingSecrets` if values of the secret store are pending, because documents don't contain them.
     case export(to: String)
     /// Exports although values of the secret store are pending. Those are deleted, and their records are drafts when
     /// the document is opened.
@@ -34,7 +34,7 @@ public final class Account: Sendable {
   /// Signs out: ends syncing, closes the file and treats it as `form` says. A running sync ends after its present
   /// request, and its completed work stays done. `run()` returns. Afterwards the store throws.
   ///
-  /// Returns the number of changes that were pending and are now parked, exported or discarded. Throws `SyncError`
+  /// Returns the number of changes that were pending and are now parked, exported or discarded. Throws `BothyError`
   /// `.pendingChanges`, or `.signedOut` for the second of two calls. After any error but `.signedOut` the user is still
   /// signed in.
   @discardableResult
@@ -72,7 +72,7 @@ extension SyncedStore {
       return try store.write(origin: .remote) { transaction in
         let count = try OutboxQueue.counts(in: transaction).total
         switch form {
-        case .refuseIfPending: if count > 0 { throw SyncError(pendingAtSignOut: count) }
+        case .refuseIfPending: if count > 0 { throw BothyError(pendingAtSignOut: count) }
         case .export(let path):
           document = try export(to: path, withoutSecrets: false, in: transaction)
         case .exportWithoutSecrets(let path):
@@ -94,14 +94,14 @@ extension SyncedStore {
   private func export(to path: String, withoutSecrets: Bool, in transaction: ReadTransaction) throws -> String
   {
     guard !DatabaseFiles.owns(path, store.path) else {
-      throw SyncError(
+      throw BothyError(
         .badDocument, "\(path) is one of the database's own files. Give the path of another file.")
     }
     var document = try PendingDocument(in: transaction)
     let waiting = try Set(store.secrets.keys().map(\.record))
     let secret = document.entries.indices.filter { waiting.contains(document.entries[$0].record) }
     guard secret.isEmpty || withoutSecrets else {
-      var error = SyncError(
+      var error = BothyError(
         .pendingSecrets,
         "\(secret.count) pending changes have sensitive values, which no document holds. Sync first, or export without "
           + "them: the records are drafts then, to be completed.")
@@ -115,7 +115,7 @@ extension SyncedStore {
     do {
       try DatabaseFiles.copyBlobs(of: store.path, beside: path)
       guard try PendingDocument(contentsOf: path).isSame(as: document) else {
-        throw SyncError(.badDocument, "\(path) is not what was written to it. Export to another place.")
+        throw BothyError(.badDocument, "\(path) is not what was written to it. Export to another place.")
       }
     } catch {
       try? FileManager.default.removeItem(atPath: path)  // the first error is thrown
@@ -125,7 +125,7 @@ extension SyncedStore {
   }
 }
 
-extension SyncError {
+extension BothyError {
   fileprivate init(pendingAtSignOut count: Int) {
     self.init(
       .pendingChanges,
@@ -137,7 +137,7 @@ extension SyncError {
 
 extension SyncedStore {
   /// Makes the changes in a document of `signOut(.export)` pending again in the file at `path`. The file is created if
-  /// it doesn't exist, and must not be open. Throws the `SyncError`s of `AccountFolder.open`.
+  /// it doesn't exist, and must not be open. Throws the `BothyError`s of `AccountFolder.open`.
   public static func restorePending(
     from document: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
     owner: AccountID? = nil, options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()

@@ -29,12 +29,12 @@ public struct AccountFolder: Sendable {
   }
 
   /// Opens an account's file, and creates it the first time. Changes that were pending when the file was parked are
-  /// pending again, and the next sync sends them. Makes no request. Throws `StoreError`.
+  /// pending again, and the next sync sends them. Makes no request. Throws `BothyError`.
   ///
   /// - Parameters:
   ///   - remote: The server, with the token of this user.
   ///   - document: A document that `signOut(.export)` wrote for this account. Its changes become pending again. Throws
-  ///     `SyncError` `.wrongAccount`, `.badDocument`, or `.pendingChanges` if the file has pending changes of its own
+  ///     `BothyError` `.wrongAccount`, `.badDocument`, or `.pendingChanges` if the file has pending changes of its own
   ///     to the document's records.
   public func open(
     _ id: AccountID, remote: any RemoteStorage, importing document: String? = nil

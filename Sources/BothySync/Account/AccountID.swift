@@ -29,12 +29,12 @@ public struct AccountID: Sendable, Hashable, CustomStringConvertible {
 /// The owner that is stored in a file.
 enum FileOwner {
   /// Makes the account the file's owner, or checks that it is. Returns the owner, or `nil` if none was ever set. Throws
-  /// `SyncError` `.wrongAccount`.
+  /// `BothyError` `.wrongAccount`.
   static func bind(_ owner: AccountID?, in transaction: WriteTransaction) throws -> AccountID? {
     let stored = try stored(in: transaction)
     guard let owner, owner != stored else { return stored }
     if let stored {
-      throw SyncError(
+      throw BothyError(
         .wrongAccount,
         "The file belongs to \(stored), not to \(owner). Open the file of that account, or another one.")
     }

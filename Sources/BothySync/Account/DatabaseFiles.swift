@@ -24,7 +24,7 @@ enum DatabaseFiles {
     let source = BlobFolder.path(besideDatabase: database)
     try copy(source, to: document + blobs)
     for name in try names(in: source) where size("\(document)\(blobs)/\(name)") != size("\(source)/\(name)") {
-      throw SyncError(
+      throw BothyError(
         .badDocument,
         "The blob \(name) could not be written beside \(document). Free some space, or export to another place."
       )

@@ -59,16 +59,16 @@ struct PendingDocument {
   // MARK: the document
 
   /// Writes the document so that after a crash it is complete or doesn't exist. This user of the machine alone can read
-  /// it. Throws `SyncError` `.badDocument` if the file exists already.
+  /// it. Throws `BothyError` `.badDocument` if the file exists already.
   func write(to path: String) throws {
     let manager = FileManager.default
     guard !manager.fileExists(atPath: path) else {
-      throw SyncError(.badDocument, "\(path) is there already. Give the path of a new file.")
+      throw BothyError(.badDocument, "\(path) is there already. Give the path of a new file.")
     }
     let part = path + ".part"
     guard manager.createFile(atPath: part, contents: nil, attributes: [.posixPermissions: 0o600]),
       let handle = FileHandle(forWritingAtPath: part)
-    else { throw SyncError(.badDocument, "\(part) can't be written.") }
+    else { throw BothyError(.badDocument, "\(part) can't be written.") }
     try handle.write(contentsOf: Data(json.canonicalText.utf8))
     try handle.synchronize()
     try handle.close()
@@ -87,17 +87,17 @@ struct PendingDocument {
     return .object(members)
   }
 
-  /// Reads a document. Throws `SyncError` `.badDocument`.
+  /// Reads a document. Throws `BothyError` `.badDocument`.
   init(contentsOf path: String) throws {
     let document: JSONValue
     do { document = try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: path)))) } catch {
-      throw SyncError(.badDocument, "\(path) isn't a document of pending work: \(error)")
+      throw BothyError(.badDocument, "\(path) isn't a document of pending work: \(error)")
     }
     guard document["format"]?.stringValue == Self.format, document["version"]?.intValue == Self.formatVersion,
       let device = document["device"]?.stringValue, let schema = document["schema"],
       let entries = document["entries"]?.arrayValue
     else {
-      throw SyncError(.badDocument, "\(path) isn't a document of pending work that this version can read.")
+      throw BothyError(.badDocument, "\(path) isn't a document of pending work that this version can read.")
     }
     self.device = device
     self.schema = try StoreSchema(json: schema.canonicalText)
@@ -106,7 +106,7 @@ struct PendingDocument {
     }
     for entry in entries {
       guard let read = Entry(json: entry) else {
-        throw SyncError(.badDocument, "\(path) has an entry that can't be read.")
+        throw BothyError(.badDocument, "\(path) has an entry that can't be read.")
       }
       self.entries.append(read)
     }
@@ -117,10 +117,10 @@ struct PendingDocument {
   /// Throws if the document belongs to another user or to a newer version of the app.
   func check(_ owner: AccountID?, _ target: StoreSchema) throws {
     if let mine = self.owner, let owner, mine != owner {
-      throw SyncError(.wrongAccount, "The document holds the work of \(mine), not of \(owner).")
+      throw BothyError(.wrongAccount, "The document holds the work of \(mine), not of \(owner).")
     }
     guard schema.version <= target.version else {
-      throw SyncError(
+      throw BothyError(
         .badDocument,
         "The document was written by a newer version of the app (schema \(schema.version)). Update the app.")
     }
@@ -176,14 +176,14 @@ struct PendingDocument {
 
   private func check(in transaction: ReadTransaction) throws {
     if let twice = try entries.first(where: { try OutboxQueue.mark($0.record, in: transaction) != nil }) {
-      throw SyncError(
+      throw BothyError(
         .pendingChanges,
         "\(twice.record) has pending changes here too. Sync first, then open the document again.",
         record: twice.record)
     }
     let here = try SyncValues.value("device", in: transaction)
     if isInDoubt, let here, here != device, try OutboxQueue.oldestOperation(in: transaction) != nil {
-      throw SyncError(
+      throw BothyError(
         .pendingChanges,
         "The file has operations whose outcome is unknown. Sync first, then open the document again.")
     }
@@ -194,7 +194,7 @@ struct PendingDocument {
     for entry in entries {
       let columns = entry.columns.sorted { $0.key < $1.key }
       if let stray = columns.first(where: { !known.contains($0.key) }) {
-        throw SyncError(
+        throw BothyError(
           .badDocument,
           "The document has '\(stray.key)', which this version of Bothy does not know. Update it.")
       }
@@ -261,11 +261,11 @@ extension PendingDocument.Entry {
       case .string(let text): columns[name] = .string(text)
       case .null: break
       case .double, .blob:
-        throw SyncError(.badDocument, "The outbox column \(name) holds what no document of pending work can.")
+        throw BothyError(.badDocument, "The outbox column \(name) holds what no document of pending work can.")
       }
     }
     guard let type = columns["type"]?.stringValue, let id = columns["id"]?.stringValue else {
-      throw SyncError(.badDocument, "An entry of the outbox has no name.")
+      throw BothyError(.badDocument, "An entry of the outbox has no name.")
     }
     self.init(record: RecordID(type: type, id: id), columns: columns)
   }

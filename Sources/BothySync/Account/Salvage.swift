@@ -22,10 +22,10 @@ extension SyncedStore {
   /// open. The next sync downloads the server's records again.
   ///
   /// Afterwards the old file is called `….salvaged-…` and is no longer reported. Call it again if it fails. It doesn't
-  /// salvage anything twice. Throws `SyncError` `.pendingChanges` if operations of both files are in doubt (sync
+  /// salvage anything twice. Throws `BothyError` `.pendingChanges` if operations of both files are in doubt (sync
   /// first), and `.wrongAccount` for a file of another user. Throws `.otherServer` if the files were synced with
   /// different servers or spaces, and `.signedOut` for a file that was exported or discarded by signing out. Throws
-  /// `StoreError` if no part of the file can be read.
+  /// `BothyError` if no part of the file can be read.
   @discardableResult
   public static func salvage(
     _ file: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
@@ -70,17 +70,17 @@ private struct Wreck {
 
   init(_ file: String, otherwise schema: StoreSchema) throws {
     guard FileManager.default.fileExists(atPath: file) else {
-      throw StoreError(
+      throw BothyError(
         .cannotOpen, "The file \(file) doesn't exist. `Store.damagedFiles` names those that were set aside.")
     }
     do {
       self = try DamagedFile.readable(file) { readable in
         try Connections.inspecting(readable) { try Wreck(in: $0, otherwise: schema) }
       }
-    } catch let error as SyncError { throw error } catch {
-      let error = StoreError(error, path: file)
+    } catch {
+      let error = BothyError(error, path: file)
       guard error.code == .notADatabase else { throw error }
-      throw StoreError(
+      throw BothyError(
         .corrupt,
         "Nothing can be read of \(file): its first page, which says where all else is, is gone. Restore a backup, or "
           + "dismiss the file.",
@@ -93,7 +93,7 @@ private struct Wreck {
     let schema = (try? LocalStore.storedSchema(in: database)) ?? fallback
     let transaction = ReadTransaction(database, Catalog(schema))
     guard (try? ServerBinding.isSignedOut(in: transaction)) != true else {
-      throw SyncError(
+      throw BothyError(
         .signedOut, "The work in this file was exported or given up by signing out. Dismiss the file.")
     }
     history = (try? ServerBinding.load(in: transaction))?.history
@@ -208,7 +208,7 @@ private struct Wreck {
     }
   }
 
-  /// Leaves out the changes of records that have pending changes in the file at `path`. Throws `SyncError`
+  /// Leaves out the changes of records that have pending changes in the file at `path`. Throws `BothyError`
   /// `.otherServer` for a file that was synced with another server or space.
   mutating func leaveOut(pendingIn path: String, _ schema: StoreSchema) throws {
     guard FileManager.default.fileExists(atPath: path) else { return }
@@ -219,7 +219,7 @@ private struct Wreck {
       if let history, let here = try ServerBinding.load(in: transaction).history,
         (here.server, here.space) != (history.server, history.space)
       {
-        throw SyncError(otherServer: history.refusal(here))
+        throw BothyError(otherServer: history.refusal(here))
       }
       return try Set(entries.map(\.record).filter { try OutboxQueue.mark($0, in: transaction) != nil })
     }

@@ -9,16 +9,16 @@ final class BlobDownloads: Sendable {
   /// KB.
   private let lateness = Mutex(0)
 
-  /// Returns when the bytes are on this device and have the checksum that names them. Throws `SyncError` or
-  /// `StoreError`.
+  /// Returns when the bytes are on this device and have the checksum that names them. Throws `BothyError` or
+  /// `BothyError`.
   func run(_ blob: Blob, in store: SyncedStore) async throws {
     let name = blob.sha256
     guard Blob.isName(name) else {
-      throw SyncError(.blobMissing, "'\(name)' names no blob: it is not a SHA-256 in lower-case hexadecimal.")
+      throw BothyError(.blobMissing, "'\(name)' names no blob: it is not a SHA-256 in lower-case hexadecimal.")
     }
     try await lines.withGate(of: name) {
       guard store.blobFolder.size(of: name) == nil else { return }
-      do { try await fetch(blob, store) } catch let error as RemoteError { throw SyncError(error) }
+      do { try await fetch(blob, store) } catch let error as RemoteError { throw BothyError(error) }
     }
     if let budget = store.configuration.blobs.budget {
       try await BlobEviction(store.engine.pass).run(budget: budget, keeping: name)
@@ -46,7 +46,7 @@ final class BlobDownloads: Sendable {
     }
     // The server then requests the blob from devices that have it. The blob is damaged even if this request fails.
     _ = try? await remote.verifiedHolding(of: name)
-    throw SyncError(
+    throw BothyError(
       .blobDamaged,
       "What the server gives as the blob \(name) has another checksum. It was told so, and takes it from the next "
         + "device that holds it: try again later."
@@ -75,7 +75,7 @@ final class BlobDownloads: Sendable {
     lateness.withLock { $0 = 0 }
   }
 
-  private func missing(_ blob: Blob) -> SyncError {
-    SyncError(.blobMissing, "The bytes of the blob \(blob.sha256) are neither here nor on the server.")
+  private func missing(_ blob: Blob) -> BothyError {
+    BothyError(.blobMissing, "The bytes of the blob \(blob.sha256) are neither here nor on the server.")
   }
 }

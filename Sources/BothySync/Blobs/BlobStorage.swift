@@ -4,7 +4,7 @@ public import Foundation
 /// The bytes that records name with `Blob` fields. They are stored outside of the rows, in files named by their content
 /// in the folder `<database>-blobs`. They are sent to the server before the records that name them.
 ///
-///     let photo = try await store.blobs.put(data, type: "image/jpeg")
+///     let photo = try await store.blobs.add(data, contentType: "image/jpeg")
 ///     try await store.save(Note(title: "Milk", photo: photo))
 ///     let bytes = try await store.blobs.data(for: photo)
 ///
@@ -14,11 +14,11 @@ public struct BlobStorage: Sendable {
 
   private var folder: BlobFolder { store.blobFolder }
 
-  // MARK: putting
+  // MARK: adding
 
   /// Stores bytes on this device and returns the name for a record. Uses one file and one transaction, and stores equal
-  /// content once. Throws `StoreError`, such as `.diskFull`; then nothing is stored.
-  public func put(_ data: Data, type: String? = nil) async throws -> Blob {
+  /// content once. Throws `BothyError`, such as `.diskFull`; then nothing is stored.
+  public func add(_ data: Data, contentType: String? = nil) async throws -> Blob {
     let folder = folder
     let stored = try await FileWork.run {
       var rest = data[...]
@@ -27,12 +27,12 @@ public struct BlobStorage: Sendable {
         return [UInt8](rest.prefix(ContentFile.pieceSize))
       }
     }
-    return try await note(stored, type)
+    return try await note(stored, contentType)
   }
 
-  /// Stores a copy of a file, with little memory for any size. Throws `StoreError` `.notFound` if the file doesn't
+  /// Stores a copy of a file, with little memory for any size. Throws `BothyError` `.notFound` if the file doesn't
   /// exist.
-  public func put(contentsOf file: URL, type: String? = nil) async throws -> Blob {
+  public func add(contentsOf file: URL, contentType: String? = nil) async throws -> Blob {
     let (folder, path) = (folder, file.path)
     let stored = try await FileWork.run {
       let source = try OpenFile(path, O_RDONLY)
@@ -43,7 +43,7 @@ public struct BlobStorage: Sendable {
         return piece
       }
     }
-    return try await note(stored, type)
+    return try await note(stored, contentType)
   }
 
   private func note(_ stored: (sha256: String, size: Int64), _ type: String?) async throws -> Blob {
@@ -59,8 +59,8 @@ public struct BlobStorage: Sendable {
   /// Returns all bytes of a blob, checked against its name. Reads the local file, or downloads it in parts and
   /// continues an interrupted download.
   ///
-  /// Throws `SyncError` `.blobMissing` if neither this device nor the server has it, and `.blobDamaged` if the server's
-  /// bytes have another checksum. Throws `.unreachable` and the other network codes, and `StoreError` for the disk.
+  /// Throws `BothyError` `.blobMissing` if neither this device nor the server has it, and `.blobDamaged` if the server's
+  /// bytes have another checksum. Throws `.unreachable` and the other network codes, and `BothyError` for the disk.
   public func data(for blob: Blob) async throws -> Data {
     let (folder, now) = (folder, store.clock.now())
     for _ in 0..<2 {
@@ -115,8 +115,8 @@ public struct BlobStorage: Sendable {
     try await store.downloads.run(blob, in: store)
   }
 
-  private func damaged(_ blob: Blob) -> SyncError {
-    SyncError(
+  private func damaged(_ blob: Blob) -> BothyError {
+    BothyError(
       .blobDamaged,
       "The file of the blob \(blob.sha256) does not have the checksum that names it. Put it again.")
   }

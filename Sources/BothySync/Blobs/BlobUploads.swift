@@ -123,6 +123,6 @@ struct BlobUploads {
 
 extension Rejection {
   static let blobsUnsupported = Rejection(
-    code: SyncError.Code.blobsUnsupported.description,
+    code: BothyError.Code.blobsUnsupported.description,
     message: "This server keeps no blobs. Clear the field, or sync with a server that keeps them.")
 }

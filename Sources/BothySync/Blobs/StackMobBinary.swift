@@ -35,7 +35,7 @@ public enum StackMobBinary: Sendable, Hashable {
     }
   }
 
-  /// Reads an attribute's text. Returns `nil` for `nil`. Throws `StoreError` `.invalidValue`, with the problem, for
+  /// Reads an attribute's text. Returns `nil` for `nil`. Throws `BothyError` `.invalidValue`, with the problem, for
   /// text that is neither an `http` or `https` address nor raw data.
   public init?(_ text: String?) throws {
     guard let text else { return nil }
@@ -59,7 +59,7 @@ public enum StackMobBinary: Sendable, Hashable {
 }
 
 extension StackMobBinary.RawData {
-  /// Returns the text that the SDK makes of the bytes. Throws `StoreError` `.invalidValue` if the type or the name is
+  /// Returns the text that the SDK makes of the bytes. Throws `BothyError` `.invalidValue` if the type or the name is
   /// empty or has a line break, which a header can't contain.
   public func text() throws -> String {
     for value in [contentType, fileName] {
@@ -72,7 +72,7 @@ extension StackMobBinary.RawData {
   }
 
   /// Reads the three headers, each once and in any order, a blank line and base64 (RFC 4648, with padding). Line breaks
-  /// are skipped. Throws `StoreError` `.invalidValue`.
+  /// are skipped. Throws `BothyError` `.invalidValue`.
   public init(parsing text: String) throws {
     let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
     guard let blank = lines.firstIndex(where: \.isEmpty) else {
@@ -112,7 +112,7 @@ extension StackMobBinary.RawData {
     return String(name.dropFirst().dropLast())
   }
 
-  private static func malformed(_ reason: String) -> StoreError {
-    StoreError(.invalidValue, "The text is not raw data of a binary field: \(reason).")
+  private static func malformed(_ reason: String) -> BothyError {
+    BothyError(.invalidValue, "The text is not raw data of a binary field: \(reason).")
   }
 }

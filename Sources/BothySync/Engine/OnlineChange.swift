@@ -20,7 +20,7 @@ struct OnlineChange: Error, Sendable {
 
   /// Computes the effect of a change by making it on the local store and rolling back. The change is checked exactly
   /// like a local write. Returns `nil` if the server need not receive anything. Throws `HasPendingWork`, and
-  /// `StoreError` if the change doesn't fit the schema.
+  /// `BothyError` if the change doesn't fit the schema.
   static func rehearsed(
     _ change: LocalChange, _ keeping: Outbox.Entry.Awaited.Keeping, _ pass: SyncPass
   ) async throws -> OnlineChange? {

@@ -95,7 +95,7 @@ extension SyncStop {
   /// True if the same sync probably ends the same way when it is tried again at once.
   fileprivate var isFailure: Bool {
     switch self {
-    case .unreachable, .throttled, .serverError, .authenticationRequired, .refused, .otherServer: true
+    case .unreachable, .throttled, .serverError, .signInRequired, .refused, .otherServer: true
     case .alreadyRunning, .paused, .cancelled, .expensiveNetwork, .constrainedNetwork, .lowPower,
       .updateRequired, .signedOut:
       false

@@ -8,7 +8,7 @@ struct StorelessWrite: Sendable {
   let pass: SyncPass
   let change: LocalChange
 
-  /// Sends the change with at most three round trips. Throws `CancellationError`, with nothing done, and `SyncError` if
+  /// Sends the change with at most three round trips. Throws `CancellationError`, with nothing done, and `BothyError` if
   /// the server can't be reached, rejects the change, or has other changes of the same fields.
   func run() async throws -> SaveOutcome {
     try Task.checkCancellation()
@@ -19,7 +19,7 @@ struct StorelessWrite: Sendable {
     let table = try pass.store.catalog.table(change.id.type)
     let (given, secrets) = try change.given(table.schema)
     if (try? await pass.store.read({ try OutboxQueue.mark(change.id, in: $0) != nil })) == true {
-      throw SyncError.pendingChanges(change.id)
+      throw BothyError.pendingChanges(change.id)
     }
     // If the row can't be read, the server's version is used.
     let row = (try? await pass.store.read { try $0.row(table, id: change.id.id) }) ?? nil
@@ -34,27 +34,27 @@ struct StorelessWrite: Sendable {
       case .conflict(let current)?:
         guard let current, !current.isDeleted else {
           if change.isDeletion { return .accepted(version: "") }
-          throw SyncError(
+          throw BothyError(
             .conflict, "Others have deleted \(change.id). Nothing was changed; try again.", record: change.id)
         }
         let there = try current.fields.members()
         if let known, fields.keys.contains(where: { there[$0] != known[$0] }) {
-          throw SyncError(
+          throw BothyError(
             .conflict,
             "Others have changed \(change.id) where this change does. Nothing was changed; try again.",
             record: change.id)
         }
         version = current.version
       case .rejected(let rejection)?:
-        throw SyncError(.rejected, rejection.message, record: change.id, rejection: rejection)
+        throw BothyError(.rejected, rejection.message, record: change.id, rejection: rejection)
       case .waiting(let other)?:
-        throw SyncError(.rejected, "The change waits for the operation \(other).", record: change.id)
+        throw BothyError(.rejected, "The change waits for the operation \(other).", record: change.id)
       case nil:
-        throw SyncError(
+        throw BothyError(
           .protocolViolation, "The server did not answer the operation.", record: change.id)
       }
     }
-    throw SyncError(.conflict, "\(change.id) keeps being changed by others. Try again.", record: change.id)
+    throw BothyError(.conflict, "\(change.id) keeps being changed by others. Try again.", record: change.id)
   }
 
   private func operation(_ fields: [String: JSONValue], over version: String?) throws -> SyncOperation {
@@ -79,7 +79,7 @@ struct StorelessWrite: Sendable {
           device: pass.device, schemaVersion: pass.store.schema.version, operations: sent,
           principal: pass.owner?.principal))
       return response.outcomes.first?.verdict
-    } catch let error as RemoteError { throw SyncError(error) }
+    } catch let error as RemoteError { throw BothyError(error) }
   }
 }
 
@@ -104,9 +104,9 @@ extension LocalChange {
   }
 }
 
-extension StoreError {
+extension BothyError {
   /// True if the store itself failed, and not the change that it was given.
-  var isLocalFailure: Bool {
+  package var isLocalFailure: Bool {
     [.diskFull, .readOnly, .busy, .corrupt, .cannotOpen, .database].contains(code)
   }
 }

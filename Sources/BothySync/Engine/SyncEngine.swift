@@ -141,7 +141,7 @@ final class SyncEngine: Sendable {
       }
     } catch {
       let reason: SyncStop =
-        error is ContainerLocks.Held ? .refused(code: "\(SyncError.Code.locked)", "\(error)") : .cancelled
+        error is ContainerLocks.Held ? .refused(code: "\(BothyError.Code.locked)", "\(error)") : .cancelled
       let report = SyncReport(stop: reason)
       guard isJoined else { return report }
       let joined = state.withLock { $0.passes.removeValue(forKey: request) } ?? []
@@ -150,10 +150,10 @@ final class SyncEngine: Sendable {
     }
   }
 
-  /// Runs `body` while no sync runs. Throws `SyncError` `.insideSync` if a sync waits for the caller, and
+  /// Runs `body` while no sync runs. Throws `BothyError` `.insideSync` if a sync waits for the caller, and
   /// `CancellationError`.
   func exclusively<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
-    guard !isInside else { throw SyncError.insideSync }
+    guard !isInside else { throw BothyError.insideSync }
     return try await gate.withGate(places: .max, body)
   }
 
@@ -257,9 +257,9 @@ final class SyncEngine: Sendable {
   /// Ends syncing for good. A running sync ends after its present exchange, and waiting ones do nothing. Then `body`
   /// runs alone. If it throws, syncing may continue.
   func shut<Result: Sendable>(_ body: () throws -> Result) async throws -> Result {
-    guard !isInside else { throw SyncError.insideSync }
+    guard !isInside else { throw BothyError.insideSync }
     guard governor.shut() else {
-      throw SyncError(.signedOut, "The account is being signed out already, or was.")
+      throw BothyError(.signedOut, "The account is being signed out already, or was.")
     }
     do {
       let result = try await gate.withGate(places: .max) {

@@ -128,7 +128,7 @@ public enum Startup: Sendable, Hashable {
 
 /// The treatment of a file that doesn't fit the app's schema.
 public enum SchemaMismatch: Sendable, Hashable {
-  /// Opening the file throws `StoreError` `.schemaMismatch`, and the file stays unchanged. The default.
+  /// Opening the file throws `BothyError` `.schemaMismatch`, and the file stays unchanged. The default.
   case throwError
   /// All pending changes are written to a document beside the file, then the file is recreated. Meant for development.
   /// `SyncedStore.setAside` names the document.

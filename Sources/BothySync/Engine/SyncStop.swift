@@ -5,7 +5,7 @@ package enum SyncStop: Sendable, Hashable, Codable {
   /// The server did not answer: no network, or no server at its end. The text is for people, as in the other cases.
   case unreachable(String)
   /// The server no longer accepts the token. Sign in again, then sync; pending changes stay pending.
-  case authenticationRequired(String)
+  case signInRequired(String)
   /// The server is too busy. `SyncReport.retryAfter` has the time to wait, if the server named one.
   case throttled(String)
   /// The server failed. It may have carried out the request or not. Sending it again does nothing twice.
@@ -48,7 +48,7 @@ package enum SyncStop: Sendable, Hashable, Codable {
     }
     switch error.errorClass {
     case .unreachable: self = .unreachable(error.message)
-    case .unauthenticated: self = .authenticationRequired(error.message)
+    case .unauthenticated: self = .signInRequired(error.message)
     case .throttled: self = .throttled(error.message)
     case .serverError: self = .serverError(error.message)
     case .forbidden, .notFound, .conflict, .rejected:
@@ -60,7 +60,7 @@ package enum SyncStop: Sendable, Hashable, Codable {
   package var name: String {
     switch self {
     case .unreachable: "unreachable"
-    case .authenticationRequired: "authenticationRequired"
+    case .signInRequired: "signInRequired"
     case .throttled: "throttled"
     case .serverError: "serverError"
     case .refused(let code, _): code
@@ -80,7 +80,7 @@ package enum SyncStop: Sendable, Hashable, Codable {
   var isTransient: Bool {
     switch self {
     case .unreachable, .throttled, .serverError: true
-    case .authenticationRequired, .refused, .alreadyRunning, .paused, .cancelled, .expensiveNetwork,
+    case .signInRequired, .refused, .alreadyRunning, .paused, .cancelled, .expensiveNetwork,
       .constrainedNetwork, .lowPower, .updateRequired, .otherServer, .signedOut:
       false
     }
@@ -92,7 +92,7 @@ extension SyncStop {
   package var obstacle: SyncObstacle {
     switch self {
     case .unreachable: .unreachable
-    case .authenticationRequired: .signInRequired
+    case .signInRequired: .signInRequired
     case .throttled: .busyServer
     case .serverError: .serverError
     case .refused: .rejected

@@ -5,9 +5,9 @@ extension DecisionJournal {
   /// fields alone, on top of its present state. A missing record is created again, and a deletion that was undone is
   /// made again. Sensitive fields aren't kept, so they stay as they are.
   ///
-  /// One transaction. The next sync sends the write, which may be overwritten again. Throws `SyncError` `.expired` if
+  /// One transaction. The next sync sends the write, which may be overwritten again. Throws `BothyError` `.expired` if
   /// the entry is no longer kept, `.alreadyRestored` the second time, and `.notRestorable` if nothing was lost or the
-  /// content no longer fits the schema. Throws `StoreError` as a save does. Nothing is changed then.
+  /// content no longer fits the schema. Throws `BothyError` as a save does. Nothing is changed then.
   ///
   /// ```swift
   /// for entry in try store.journal.entries(of: todo.recordID, losing: true) where entry.isRestorable {
@@ -42,19 +42,19 @@ extension DecisionJournal {
 
   private static func apply(_ entry: JournalEntry, at now: Int64, in transaction: WriteTransaction) throws {
     if entry.restored != nil {
-      throw SyncError(
+      throw BothyError(
         .alreadyRestored,
         "Entry \(entry.number) of the journal was restored before. Look at \(entry.record) as it is now.",
         record: entry.record)
     }
     guard entry.isRestorable else {
-      throw SyncError(
+      throw BothyError(
         .notRestorable,
         "Entry \(entry.number) of the journal took nothing of \(entry.record), or keeps it no longer. Restore one "
           + "that lists what was lost.", record: entry.record)
     }
     guard let table = transaction.catalog.tableIfKnown(entry.record.type) else {
-      throw SyncError(
+      throw BothyError(
         .notRestorable,
         "The app's schema no longer has the type '\(entry.record.type)', so entry \(entry.number) of the journal has "
           + "no place. Declare the type again, or take the content from `JournalEntry.lost`.",
@@ -109,8 +109,8 @@ extension DecisionJournal {
     try transaction.replace(table, id: id.id, row)
   }
 
-  private static func expired(_ number: Int64) -> SyncError {
-    SyncError(
+  private static func expired(_ number: Int64) -> BothyError {
+    BothyError(
       .expired,
       "The journal no longer keeps entry \(number). Entries go by age, number and size: raise "
         + "`SyncOptions.journal` to keep them longer.")
@@ -127,7 +127,7 @@ extension SyncedStore {
       let row = try transaction.row(table, id: id.id)
     else { return }
     guard row.version == nil else {
-      throw SyncError(
+      throw BothyError(
         .notRestorable,
         "\(id) is here as the journal has it, and counts as synced. Restore it when a sync has brought the server's.",
         record: id)

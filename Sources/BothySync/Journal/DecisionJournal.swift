@@ -69,7 +69,7 @@ extension SyncedStore {
 /// Decisions as they are made, see `DecisionJournal.updates`. Ends when the task is cancelled or the store is closed.
 public struct JournalUpdates: AsyncSequence, Sendable {
   public typealias Element = JournalEntry
-  public typealias Failure = StoreError
+  public typealias Failure = BothyError
 
   let store: SyncedStore
   let start: Int64?
@@ -77,23 +77,23 @@ public struct JournalUpdates: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     private let store: SyncedStore
     private var commits: CommitStream.AsyncIterator
-    private var last: Result<Int64, StoreError>
+    private var last: Result<Int64, BothyError>
     private var found: ArraySlice<JournalEntry> = []
 
     fileprivate init(_ store: SyncedStore, after start: Int64?) {
       self.store = store
       // Before the first look, so that no commit falls between.
       commits = store.store.allCommits.makeAsyncIterator()
-      last = Result { () throws(StoreError) -> Int64 in
+      last = Result { () throws(BothyError) -> Int64 in
         if let start { return start }
-        do { return try store.journal.lastNumber() } catch { throw StoreError(error, path: store.store.path) }
+        do { return try store.journal.lastNumber() } catch { throw BothyError(error, path: store.store.path) }
       }
     }
 
     /// Waits for the next decision. Returns `nil` once the task is cancelled or the store is closed.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
-    ) async throws(StoreError) -> JournalEntry? {
+    ) async throws(BothyError) -> JournalEntry? {
       while !Task.isCancelled {
         if let entry = found.popFirst() {
           last = .success(entry.number)
@@ -106,7 +106,7 @@ public struct JournalUpdates: AsyncSequence, Sendable {
               where: "number > ? ORDER BY number", [.int(number)], limit: 100, in: transaction)
           }[...]
         } catch is CancellationError { return nil } catch {
-          throw StoreError(error, path: store.store.path)
+          throw BothyError(error, path: store.store.path)
         }
         if found.isEmpty, await commits.next(isolation: actor) == nil { return nil }
       }

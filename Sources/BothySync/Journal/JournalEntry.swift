@@ -117,12 +117,12 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
 
   /// Returns the local record that was replaced, as a value, or `nil` if nothing was lost.
   ///
-  /// Sensitive fields are empty. Throws `SyncError` `.notRestorable` if the entry is of another type or its content no
+  /// Sensitive fields are empty. Throws `BothyError` `.notRestorable` if the entry is of another type or its content no
   /// longer fits the type.
   public func lost<E: Entity>(as type: E.Type) throws -> E? {
     guard let lost else { return nil }
     guard record.type == E.typeName else {
-      throw SyncError(
+      throw BothyError(
         .notRestorable,
         "Entry \(number) of the journal is about a \(record.type) and no \(E.typeName). Read it as its own type.",
         record: record)
@@ -167,8 +167,8 @@ struct JournalContent {
     return record
   }
 
-  private func misfit(_ reason: String) -> SyncError {
-    SyncError(
+  private func misfit(_ reason: String) -> BothyError {
+    BothyError(
       .notRestorable,
       "The content of entry \(entry.number) of the journal does not fit the app's schema: \(reason) Take the "
         + "content needed from `JournalEntry.lost`, and save that.", record: entry.record)

@@ -121,7 +121,7 @@ extension SyncStop {
     self =
       switch word {
       case "unreachable": .unreachable(message)
-      case "authenticationRequired": .authenticationRequired(message)
+      case "signInRequired", "authenticationRequired": .signInRequired(message)
       case "throttled": .throttled(message)
       case "serverError": .serverError(message)
       case "alreadyRunning": .alreadyRunning
@@ -146,7 +146,7 @@ extension SyncStop {
   /// The text of the reason.
   private var detail: String? {
     switch self {
-    case .unreachable(let text), .authenticationRequired(let text), .throttled(let text),
+    case .unreachable(let text), .signInRequired(let text), .throttled(let text),
       .serverError(let text), .refused(_, let text), .updateRequired(let text),
       .otherServer(let text):
       text

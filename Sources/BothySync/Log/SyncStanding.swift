@@ -45,11 +45,11 @@ extension SyncStop {
     case .expensiveNetwork: "The network may cost money, and the app's sync policy does not allow such."
     case .constrainedNetwork: "The app's sync policy spares a constrained network."
     case .lowPower: "The device saves power, as the app's sync policy respects."
-    case .unreachable(let text), .authenticationRequired(let text), .throttled(let text),
+    case .unreachable(let text), .signInRequired(let text), .throttled(let text),
       .serverError(let text), .refused(_, let text), .updateRequired(let text),
       .otherServer(let text):
       text.isEmpty ? "The sync ended with \(name)." : text
-    case .alreadyRunning, .signedOut, .cancelled: SyncError(self).message
+    case .alreadyRunning, .signedOut, .cancelled: BothyError(self).message
     }
   }
 
@@ -58,7 +58,7 @@ extension SyncStop {
     switch self {
     case .unreachable:
       "See that the server runs and that this device can reach it; an app that runs tries again by itself."
-    case .authenticationRequired: "Sign in again in the app, or give it a token that the server takes."
+    case .signInRequired: "Sign in again in the app, or give it a token that the server takes."
     case .throttled: "Wait until the server has room; an app that runs tries again by itself."
     case .serverError: "Look at the server's log; an app that runs tries again by itself."
     case .refused(code: "local", _): "Run `bothy doctor` on the file, and see that the disk has room."

@@ -29,7 +29,7 @@ enum InboxDecision {
     let unit =
       try resolution.isWhole
       ? OutboxQueue.closure(of: id, in: transaction) : OutboxQueue.unit(of: id, in: transaction)
-    guard let entry = unit.first else { throw SyncError(.notPending, "\(id) has no pending change.") }
+    guard let entry = unit.first else { throw BothyError(.notPending, "\(id) has no pending change.") }
     if let revision, revision != entry.revision { return false }
     let reason = unit.lazy.compactMap(\.reason).first
     // `.keepLocal` keeps what was written, hidden or not.

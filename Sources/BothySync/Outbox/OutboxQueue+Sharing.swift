@@ -3,21 +3,21 @@ import BothyStore
 /// Sharing as a part of a record's one entry. It joins the pending changes, is sent with them, and outlives a conflict
 /// over the fields.
 extension OutboxQueue {
-  /// Notes a pending change of a record's audience. Throws `StoreError` `.notFound` if the record doesn't exist, and
-  /// `SyncError` `.notSynced` for a type that stays on this device.
+  /// Notes a pending change of a record's audience. Throws `BothyError` `.notFound` if the record doesn't exist, and
+  /// `BothyError` `.notSynced` for a type that stays on this device.
   static func share(
     _ id: RecordID, _ change: SharingChange, edited: Int64, in transaction: WriteTransaction
   ) throws {
     try transaction.flush()
     let table = try transaction.catalog.table(id.type)
     guard table.schema.isSynced else {
-      throw SyncError(
+      throw BothyError(
         .notSynced, "Records of \(id.type) stay on this device and can't be shared.", record: id)
     }
     // Sharing joins the changes that the row shows.
     if let entry = try entry(id, in: transaction) { try reveal(entry, in: transaction) }
     guard let row = try transaction.row(table, id: id.id) else {
-      throw StoreError(.notFound, "The record \(id) doesn't exist. Save it before you share it.")
+      throw BothyError(.notFound, "The record \(id) doesn't exist. Save it before you share it.")
     }
     if change.isEmpty { return }
     transaction.touch(table, id.id)

@@ -56,8 +56,8 @@ struct OutboxQueue: ChangeRecorder {
     }
   }
 
-  private static func remoteOnly(_ table: TypeTable) -> SyncError {
-    SyncError(
+  private static func remoteOnly(_ table: TypeTable) -> BothyError {
+    BothyError(
       .requiresNetwork,
       "Records of \(table.schema.name) are written on the server only. Use `save` and `delete` of the synced store."
     )

@@ -41,7 +41,7 @@ public enum LocalFailurePolicy: String, Sendable, Hashable, CaseIterable {
 
 /// The answer of a read that doesn't use the server, if its condition has fields that only the server knows.
 public enum UnevaluablePolicy: String, Sendable, Hashable, CaseIterable {
-  /// The read throws `SyncError` `.notLocallyEvaluable`. The default.
+  /// The read throws `BothyError` `.notLocallyEvaluable`. The default.
   case throwError
   /// The answer is empty, from the cache and not complete.
   case empty

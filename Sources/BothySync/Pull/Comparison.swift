@@ -23,7 +23,7 @@ struct Comparison: Sendable {
     var versions: [RecordID: String] = [:]
   }
 
-  /// Throws `RemoteError`, `StoreError`.
+  /// Throws `RemoteError`, `BothyError`.
   func repair() async throws -> RepairReport {
     let theirs = try await remote.digest(scope, parts: Self.parts)
     var report = RepairReport(scope: scope, requests: 1)

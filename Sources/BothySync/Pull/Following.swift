@@ -39,7 +39,7 @@ enum Following {
         return try stored(in: ReadTransaction(database, Catalog(schema)))
       }
     } catch {
-      throw StoreError(error, path: path)
+      throw BothyError(error, path: path)
     }
   }
 

@@ -35,7 +35,7 @@ extension SyncedStore {
   /// Duplicates, changes out of order and echoes of own work do no harm. A change that isn't newer than what the server
   /// last reported is ignored, and a record with pending work isn't touched. Waits for a running sync of the container.
   /// Costs one transaction and no request. Validators stay as they are, so the next pull brings the change again, and
-  /// those that a stream has lost. Throws `StoreError`, `CancellationError`.
+  /// those that a stream has lost. Throws `BothyError`, `CancellationError`.
   @discardableResult
   public func apply(_ change: LiveChange) async throws -> LiveChangeOutcome {
     let now = clock.now()

@@ -22,7 +22,7 @@ struct Refetching: Sendable {
     var needsPull = false
   }
 
-  /// Throws `RemoteError`, `StoreError`, `CancellationError`.
+  /// Throws `RemoteError`, `BothyError`, `CancellationError`.
   func run() async throws -> Done {
     var done = Done()
     while true {

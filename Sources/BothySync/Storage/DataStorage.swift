@@ -71,12 +71,12 @@ extension UserList {
       AnyRecord(Self.typeName, id: id, ["name": .text(name), "members": .json(members)], version: version))
   }
 
-  /// Reads the list in a record. Throws `StoreError` for a record of another type or shape.
+  /// Reads the list in a record. Throws `BothyError` for a record of another type or shape.
   public init(_ record: AnyRecord) throws {
     guard record.type == Self.typeName, case .text(let name) = record["name"],
       case .json(let text) = record["members"]
     else {
-      throw StoreError(.invalidValue, "\(record.recordID) is not a list of principals.")
+      throw BothyError(.invalidValue, "\(record.recordID) is not a list of principals.")
     }
     let members = try JSONValue(parsing: text).arrayValue?.compactMap(\.stringValue) ?? []
     self.init(id: record.id, name: name, members: members, version: record.version)

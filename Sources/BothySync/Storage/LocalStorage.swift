@@ -6,7 +6,7 @@ public struct LocalStorage: DataStorage {
   private let store: LocalStore
   private let clock: SyncClock
 
-  /// Opens or creates the file at `path`, or a database in memory for `nil`. Throws `StoreError`.
+  /// Opens or creates the file at `path`, or a database in memory for `nil`. Throws `BothyError`.
   public init(
     at path: String?, schema: StoreSchema, options: StoreOptions = StoreOptions(),
     clock: SyncClock = SyncClock()
@@ -20,7 +20,7 @@ public struct LocalStorage: DataStorage {
   public func close() throws { try store.close() }
 
   /// Creates the record or changes it, in one transaction with its entry for a later sync. Lists are stored without a
-  /// pending change. Throws `StoreError`.
+  /// pending change. Throws `BothyError`.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let record = item.record
@@ -69,7 +69,7 @@ public struct LocalStorage: DataStorage {
 
   static func item(_ id: RecordID, _ transaction: ReadTransaction) throws -> StoredItem {
     guard let record = try transaction.record(id) else {
-      throw StoreError(.notFound, "The record \(id) doesn't exist.")
+      throw BothyError(.notFound, "The record \(id) doesn't exist.")
     }
     return StoredItem(record, sharing: try SyncedStore.audience(of: id, in: transaction))
   }

@@ -1,7 +1,7 @@
 public import BothyStore
 
 /// A server as a storage. Every operation is one or two round trips, and nothing is stored on the device. Throws
-/// `RemoteError` without an answer, and `SyncError` if the server rejects a change.
+/// `RemoteError` without an answer, and `BothyError` if the server rejects a change.
 public struct ServerStorage: DataStorage {
   private let remote: any RemoteStorage
   private let schema: StoreSchema
@@ -20,7 +20,7 @@ public struct ServerStorage: DataStorage {
   /// Reads the record and changes the fields that differ. Repeats this when others changed the record meanwhile, five
   /// times at most.
   ///
-  /// Makes two round trips and one to read the result. Throws `SyncError` `.rejected`, or `.conflict` if others changed
+  /// Makes two round trips and one to read the result. Throws `BothyError` `.rejected`, or `.conflict` if others changed
   /// the record each time.
   @discardableResult
   public func persist(_ item: StoredItem) async throws -> StoredItem {
@@ -34,11 +34,11 @@ public struct ServerStorage: DataStorage {
         return try self.item(now)
       case .conflict: continue
       case .rejected(let rejection):
-        throw SyncError(.rejected, rejection.message, record: id, rejection: rejection)
-      case .waiting(let other): throw SyncError(.rejected, "The change waits for \(other).", record: id)
+        throw BothyError(.rejected, rejection.message, record: id, rejection: rejection)
+      case .waiting(let other): throw BothyError(.rejected, "The change waits for \(other).", record: id)
       }
     }
-    throw SyncError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
+    throw BothyError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
   }
 
   /// Deletes a record. Makes two round trips, and two more each time others changed it meanwhile. Makes one if the
@@ -51,11 +51,11 @@ public struct ServerStorage: DataStorage {
       case .applied, .duplicate: return
       case .conflict: continue
       case .rejected(let rejection):
-        throw SyncError(.rejected, rejection.message, record: id, rejection: rejection)
-      case .waiting(let other): throw SyncError(.rejected, "The change waits for \(other).", record: id)
+        throw BothyError(.rejected, rejection.message, record: id, rejection: rejection)
+      case .waiting(let other): throw BothyError(.rejected, "The change waits for \(other).", record: id)
       }
     }
-    throw SyncError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
+    throw BothyError(.conflict, "\(id) keeps being changed by others. Try again.", record: id)
   }
 
   /// Returns the records of a container and of those below it. Pulls from the start, with one round trip for each page.
@@ -118,7 +118,7 @@ public struct ServerStorage: DataStorage {
   private func item(_ record: ServerRecord) throws -> StoredItem {
     let type = record.id.type
     guard let declared = type == UserList.typeName ? UserList.schema : schema[type] else {
-      throw StoreError(.unknownType, "The schema has no type '\(type)'.")
+      throw BothyError(.unknownType, "The schema has no type '\(type)'.")
     }
     var result = AnyRecord(type, id: record.id.id, container: record.container, version: record.version)
     result.origin.metadata = record.metadata
@@ -129,9 +129,9 @@ public struct ServerStorage: DataStorage {
     return StoredItem(result, sharing: record.sharing)
   }
 
-  private static func gone(_ id: RecordID) -> SyncError {
-    SyncError(.rejected, "\(id) was deleted by another device or user.", record: id)
+  private static func gone(_ id: RecordID) -> BothyError {
+    BothyError(.rejected, "\(id) was deleted by another device or user.", record: id)
   }
 
-  private static let noAnswer = SyncError(.protocolViolation, "The server did not answer what it was asked.")
+  private static let noAnswer = BothyError(.protocolViolation, "The server did not answer what it was asked.")
 }

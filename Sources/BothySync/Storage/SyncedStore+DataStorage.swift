@@ -22,7 +22,7 @@ extension SyncedStore: DataStorage {
       if let list = try storedLists().first(where: { $0.id == id.id }) { try await sharing.delete(list) }
       return
     }
-    do { try await delete(id, options: RequestOptions()) } catch let error as StoreError
+    do { try await delete(id, options: RequestOptions()) } catch let error as BothyError
       where error.code == .notFound
     {}  // it doesn't exist, as requested
   }
@@ -67,7 +67,7 @@ extension SyncedStore: DataStorage {
     let policy = readPolicy
     let report = await sync(policy == .syncThenLocal ? .both : .pull, container: container, ifRunning: .join)
     guard let reason = report.stop, policy != .syncThenLocal else { return }
-    let error = SyncError(reason)
+    let error = BothyError(reason)
     if policy == .remoteElseLocal && error.code == .unreachable { return }
     throw error
   }

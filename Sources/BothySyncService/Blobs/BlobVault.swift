@@ -1,7 +1,7 @@
 /// A storage of the bytes of blobs, by space and by content.
 ///
 /// Only users who may enter a space may have its blobs. Equal content in two spaces is stored twice, so that a space
-/// reveals nothing about another. Every method may be called from any task and throws `BlobProblem` or `StoreError`.
+/// reveals nothing about another. Every method may be called from any task and throws `BlobProblem` or `BothyError`.
 public protocol BlobVault: Sendable {
   /// Returns how much of a blob is stored. This call postpones the sweep of the blob.
   func holding(of sha256: String, in space: String) async throws -> BlobHolding

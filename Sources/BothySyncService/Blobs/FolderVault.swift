@@ -125,7 +125,7 @@ public final class FolderVault: BlobVault {
         do {
           return try OpenFile(path, O_RDONLY).read(
             at: range.lowerBound, count: Int(end - range.lowerBound))
-        } catch let error as StoreError where error.code == .notFound { continue }
+        } catch let error as BothyError where error.code == .notFound { continue }
       }
       throw BlobProblem(.notFound, "The space has no such blob.")
     }
@@ -141,7 +141,7 @@ public final class FolderVault: BlobVault {
     try await FileWork.run {
       for name in sha256s where ContentFile.size(of: place.fresh(name)) != nil {
         try PrivateFolder.make(place.keptFolder(name))
-        do { try ContentFile.publish(place.fresh(name), as: place.kept(name)) } catch let error as StoreError
+        do { try ContentFile.publish(place.fresh(name), as: place.kept(name)) } catch let error as BothyError
           where error.code == .notFound
         {}  // another process was faster
       }
@@ -247,7 +247,7 @@ public final class FolderVault: BlobVault {
 
     private func isDamaged(_ name: String) throws -> Bool {
       guard let (path, _) = whole(name) else { return false }
-      do { return try ContentFile.digest(of: path).sha256 != name } catch let error as StoreError
+      do { return try ContentFile.digest(of: path).sha256 != name } catch let error as BothyError
         where error.code == .notFound
       { return false }  // it has moved, which only whole blobs do
     }

@@ -68,7 +68,7 @@ struct Viewer: Sendable {
   /// Returns true if this sharing includes the user.
   func isIncluded(in sharing: Audience) -> Bool {
     guard !sharing.isEmpty else { return false }
-    return principal.names.contains(where: sharing.principals.contains)
+    return principal.names.contains(where: sharing.users.contains)
       || !sharing.lists.isDisjoint(with: lists)
   }
 }

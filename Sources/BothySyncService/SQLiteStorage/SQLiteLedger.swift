@@ -8,7 +8,7 @@ import GRDB
 /// Records are clustered by position, so a pull reads consecutive rows, and an update moves its row to the end. SQLite
 /// has one writer, which is the lock on every space. Writes that arrive during a commit share the next one.
 ///
-/// A write on a full disk throws `StoreError` `.diskFull` and leaves the file unchanged.
+/// A write on a full disk throws `BothyError` `.diskFull` and leaves the file unchanged.
 public final class SQLiteLedger: Ledger {
   public let identity: String
   private let path: String
@@ -24,7 +24,7 @@ public final class SQLiteLedger: Ledger {
   /// The number of searches that run at a time.
   private static let searchWidth = 4
 
-  /// Opens or creates the file. Throws `StoreError`.
+  /// Opens or creates the file. Throws `BothyError`.
   public convenience init(at path: String) throws { try self.init(at: path, lanes: WriteLanes()) }
 
   /// Opens or creates the file with queues of another width, to measure their benefit.
@@ -56,7 +56,7 @@ public final class SQLiteLedger: Ledger {
       configuration.maximumReaderCount = Self.searchWidth
       searches = try DatabasePool(path: path, configuration: configuration)
     } catch {
-      throw StoreError(error, path: path)
+      throw BothyError(error, path: path)
     }
   }
 
@@ -104,9 +104,9 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// Returns a full disk as `StoreError`, and other errors as the database reports them, for a log.
+  /// Returns a full disk as `BothyError`, and other errors as the database reports them, for a log.
   private func named(_ error: any Error) -> any Error {
-    let named = StoreError(error, path: path)
+    let named = BothyError(error, path: path)
     return named.code == .diskFull ? named : error
   }
 
@@ -172,11 +172,11 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  /// Writes a copy of the present content to a new file, while other writes continue. Throws `StoreError`.
+  /// Writes a copy of the present content to a new file, while other writes continue. Throws `BothyError`.
   public func backup(to path: String) async throws {
     do {
       try await database.vacuum(into: path)
-    } catch { throw StoreError(error, path: path) }
+    } catch { throw BothyError(error, path: path) }
   }
 
   /// Closes the file after the running transactions. Later calls throw. The file is the whole database then, unless

@@ -35,7 +35,7 @@ extension Authority {
 
   /// Returns the live records that a query selects and the user may see. They are at most a thousand, or the page limit
   /// if that is larger, and limited to the bytes of one answer. If each record has its own readers, all selected
-  /// records are read, so that limit and offset count visible ones. Throws `StoreError` for a query that doesn't fit
+  /// records are read, so that limit and offset count visible ones. Throws `BothyError` for a query that doesn't fit
   /// the schema.
   public func query(space: String, principal: Principal, _ query: AnyQuery) async throws -> [ServerRecord] {
     try await queryAnswer(space: space, principal: principal, query).records

@@ -11,7 +11,7 @@ extension StoreSchema {
   /// rules.schema = try StoreSchema.fleet(StoreSchema(json: new), besides: [StoreSchema(json: old)])
   /// ```
   ///
-  /// Throws `StoreError` `.schemaMismatch` with a sentence and a remedy for each difference that older devices can't
+  /// Throws `BothyError` `.schemaMismatch` with a sentence and a remedy for each difference that older devices can't
   /// handle.
   ///
   /// - Parameters:
@@ -21,11 +21,11 @@ extension StoreSchema {
   ///     renamed one.
   public static func fleet(
     _ newest: StoreSchema, besides older: [StoreSchema], removed: Set<String> = []
-  ) throws(StoreError) -> StoreSchema {
+  ) throws(BothyError) -> StoreSchema {
     var fleet = FleetSchema(newest: newest.asOnTheWire, removed: removed)
     for schema in older.sorted(by: { $0.version > $1.version }) { fleet.join(schema.asOnTheWire) }
     guard fleet.problems.isEmpty else {
-      throw StoreError(
+      throw BothyError(
         .schemaMismatch,
         "Schema \(newest.version) can't be served beside older ones. " + fleet.problems.joined(separator: " ")
       )

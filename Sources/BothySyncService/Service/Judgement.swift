@@ -186,9 +186,9 @@ package struct Judgement {
   {
     guard let change = operation.sharing, operation.kind != .delete else { return nil }
     let type = operation.record.type
-    let leaves = SharingChange(remove: Audience(principals: Set([viewer.principal.name].compactMap { $0 })))
+    let leaves = SharingChange(remove: Audience(users: Set([viewer.principal.name].compactMap { $0 })))
     if change == leaves || change.isEmpty { return nil }
-    let names = change.add.principals.union(change.add.lists)
+    let names = change.add.users.union(change.add.lists)
     guard names.allSatisfy({ (1...512).contains($0.utf8.count) && !$0.utf8.contains(0) }),
       change.applied(to: sharing).count <= Self.sharingLimit
     else {

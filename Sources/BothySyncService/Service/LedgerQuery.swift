@@ -7,7 +7,7 @@ enum LedgerQuery {
   /// Parameter 1 is the space. The returned arguments begin at parameter 2.
   static func select(
     _ query: AnyQuery, schema: StoreSchema?, columns: String
-  ) throws(StoreError) -> (sql: String, arguments: [FieldValue]) {
+  ) throws(BothyError) -> (sql: String, arguments: [FieldValue]) {
     let (compiler, query) = try compiler(query, schema)
     var select = try rows(query, compiler, columns)
     select += try compiler.order(query)
@@ -18,7 +18,7 @@ enum LedgerQuery {
   /// Returns the SQL that counts the records, without the limit.
   static func count(
     _ query: AnyQuery, schema: StoreSchema?
-  ) throws(StoreError) -> (sql: String, arguments: [FieldValue]) {
+  ) throws(BothyError) -> (sql: String, arguments: [FieldValue]) {
     let (compiler, query) = try compiler(query, schema)
     let count = try rows(query, compiler, "count(*)")
     return (count.sql, count.arguments)
@@ -26,7 +26,7 @@ enum LedgerQuery {
 
   private static func rows(
     _ query: AnyQuery, _ compiler: QueryCompiler<DocumentColumns>, _ columns: String
-  ) throws(StoreError) -> SQLFragment {
+  ) throws(BothyError) -> SQLFragment {
     let filter = try compiler.filter(query)
     return SQLFragment(
       "SELECT \(columns) FROM record WHERE space = ?1 AND type = ? AND deleted = 0 AND (\(filter.sql))",
@@ -35,7 +35,7 @@ enum LedgerQuery {
 
   private static func compiler(
     _ query: AnyQuery, _ schema: StoreSchema?
-  ) throws(StoreError) -> (QueryCompiler<DocumentColumns>, AnyQuery) {
+  ) throws(BothyError) -> (QueryCompiler<DocumentColumns>, AnyQuery) {
     let (type, query) = try query.resolved(in: schema)
     return (QueryCompiler(type, DocumentColumns(version: "CAST(position AS TEXT)")), query)
   }

@@ -5,17 +5,17 @@ extension AnyQuery {
   static let mostConditions = 100
   static let mostKeys = 8
 
-  /// Throws `StoreError` `.invalidQuery`, with another way to make the query.
-  func checkSize() throws(StoreError) {
+  /// Throws `BothyError` `.invalidQuery`, with another way to make the query.
+  func checkSize() throws(BothyError) {
     let conditions = filter.conditions
     guard conditions <= Self.mostConditions else {
-      throw StoreError(
+      throw BothyError(
         .invalidQuery,
         "The condition has \(conditions) parts; a server takes \(Self.mostConditions). Use 'in' for one of many values, or "
           + "split the query.")
     }
     guard order.count <= Self.mostKeys else {
-      throw StoreError(
+      throw BothyError(
         .invalidQuery,
         "The query is sorted by \(order.count) keys; a server takes \(Self.mostKeys). Leave some out.")
     }

@@ -85,7 +85,7 @@ struct SightChange {
     if old.lists != after.sharing.lists { try ledger.setLists(after.sharing.lists, of: after.id) }
     guard rules.hidesUnshared(after.id.type) else { return }
     let gone = old.subtracting(after.sharing)
-    var principals = gone.principals
+    var principals = gone.users
     for list in gone.lists { principals.formUnion(try ledger.members(of: list)) }
     for principal in principals { notices.insert(Pair(principal: principal, record: after.id)) }
   }

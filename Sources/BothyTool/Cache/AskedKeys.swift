@@ -13,7 +13,7 @@ struct AskedKeys {
     web = try SourceRecord.ofAddresses()
   }
 
-  /// Returns the keys that the words name, in their order. Throws `ToolError` or `CacheError` for invalid words.
+  /// Returns the keys that the words name, in their order. Throws `ToolError` or `BothyError` for invalid words.
   func keys(_ words: [String]) throws -> [AskedKey] {
     guard let first = words.first else { return [] }
     if first.contains("://") { return try words.map { try address($0) } }

@@ -9,7 +9,7 @@ struct GetResult: Sendable {
   let resource: CachedResource?
   let size: Int
   let shown: Shown?
-  let error: CacheError?
+  let error: BothyError?
 
   /// The printed properties of a resource.
   struct Shown: Sendable {
@@ -29,10 +29,10 @@ struct GetResult: Sendable {
     -> GetResult
   {
     var last: CachedResource?
-    var problem: CacheError?
-    let (stream, continuation) = AsyncStream.makeStream(of: Result<CachedResource, CacheError>.self)
+    var problem: BothyError?
+    let (stream, continuation) = AsyncStream.makeStream(of: Result<CachedResource, BothyError>.self)
     let work = Task {
-      do throws(CacheError) {
+      do throws(BothyError) {
         for try await reading in cache.values(asked.key, options) { continuation.yield(.success(reading)) }
       } catch {
         continuation.yield(.failure(error))

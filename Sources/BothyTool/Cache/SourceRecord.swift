@@ -58,7 +58,7 @@ struct SourceRecord: Codable {
       SourceID("web"), address: .anywhere, userAgent: defaultUserAgent, content: ContentExpectation())
   }
 
-  /// Returns the source for the cache. Throws `CacheError` or `ToolError` if the record isn't valid.
+  /// Returns the source for the cache. Throws `BothyError` or `ToolError` if the record isn't valid.
   func source() throws -> ResourceSource {
     guard id != "web" else {
       throw ToolError("The id web is taken: it means addresses without a source. Choose another.")

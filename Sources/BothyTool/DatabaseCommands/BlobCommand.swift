@@ -32,7 +32,7 @@ struct BlobFieldOptions: ParsableArguments {
     let schema = try session.type(type)
     guard let declared = schema[field] else {
       let known = schema.fields.map(\.name).joined(separator: ", ")
-      throw StoreError(.unknownField, "\(type) has no field '\(field)'. Known: \(known).")
+      throw BothyError(.unknownField, "\(type) has no field '\(field)'. Known: \(known).")
     }
     guard declared.kind == .blob else {
       throw ToolError("\(type).\(field) isn't a blob field. Set it with: bothy db put.")
@@ -62,7 +62,7 @@ struct BlobPutCommand: AsyncParsableCommand {
       guard try session.store.store.record(target.record) != nil else {
         throw ToolError("\(target.record) does not exist. Make it first: bothy db put.")
       }
-      let blob = try await session.store.blobs.put(contentsOf: URL(fileURLWithPath: file), type: contentType)
+      let blob = try await session.store.blobs.add(contentsOf: URL(fileURLWithPath: file), contentType: contentType)
       let field = target.field
       var record = AnyRecord(target.type, id: target.id, [:])
       record[field] = FieldValue(blob)

@@ -56,7 +56,7 @@ extension Session {
   /// Without a network the write stays pending, which isn't an error.
   func problem(with receipt: SaveReceipt<AnyRecord>, waits: Bool) async throws -> ToolError? {
     guard waits && address != nil else { return try problem(receipt.known, receipt.record) }
-    do { return try problem(try await receipt.outcome(), receipt.record) } catch let error as SyncError
+    do { return try problem(try await receipt.outcome(), receipt.record) } catch let error as BothyError
       where error.code == .unreachable
     {
       Standard.note("The server can't be reached; the change is kept here and sent by the next sync.")

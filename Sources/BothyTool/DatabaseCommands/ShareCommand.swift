@@ -42,7 +42,7 @@ struct ShareCommand: AsyncParsableCommand {
       guard try session.store.store.record(record) != nil else {
         throw ToolError("The \(type) '\(id)' does not exist. List those there are: bothy db query.")
       }
-      let named = Audience(principals: Set(with), lists: Set(try await session.listIDs(list)))
+      let named = Audience(users: Set(with), lists: Set(try await session.listIDs(list)))
       if !named.isEmpty {
         let options = RequestOptions(writePolicy: save)
         let receipt =
@@ -55,14 +55,14 @@ struct ShareCommand: AsyncParsableCommand {
       let sharing = try session.store.audience(of: record)
       let state = try session.store.state(of: record).name
       try output.print {
-        let names = sharing.principals.sorted() + sharing.lists.sorted().map { "list \($0)" }
+        let names = sharing.users.sorted() + sharing.lists.sorted().map { "list \($0)" }
         return
           "\(record) is shared with \(names.isEmpty ? "nobody" : names.joined(separator: ", ")) (\(state))."
       } json: { writer in
         writer.members(record)
         writer.member("state", state)
         writer.object("sharing") { writer in
-          writer.member("principals", .array(sharing.principals.sorted().map { .string($0) }))
+          writer.member("principals", .array(sharing.users.sorted().map { .string($0) }))
           writer.member("lists", .array(sharing.lists.sorted().map { .string($0) }))
         }
       }

@@ -33,7 +33,7 @@ final class CSVRecordReader {
     if let first = names.first, first.hasPrefix("\u{FEFF}") { names[0] = String(first.dropFirst()) }
     for name in names where name != "id" && name != "container" && reader.type[name] == nil {
       let known = reader.type.fields.map(\.name).joined(separator: ", ")
-      throw StoreError(
+      throw BothyError(
         .unknownField, "\(reader.type.name) has no field '\(name)'. Known: id, container, \(known).")
     }
     header = names

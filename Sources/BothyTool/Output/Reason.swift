@@ -13,11 +13,7 @@ struct Reason {
     sentence =
       switch error {
       case let error as ToolError: error.message
-      case let error as StoreError: error.message
-      case let error as SettingsError: error.message
-      case let error as GeoError: error.message
-      case let error as PackError: error.message
-      case let error as SyncError: Self.sentence(of: error)
+      case let error as BothyError: Self.sentence(of: error)
       case let error as RemoteError: error.message
       case let error as CocoaError: Self.sentence(of: error)
       default: "\(error)"
@@ -25,12 +21,12 @@ struct Reason {
   }
 
   /// Returns the error's message. Adds a remedy for a missing token or network.
-  private static func sentence(of error: SyncError) -> String {
+  private static func sentence(of error: BothyError) -> String {
     let fields = error.rejection?.fields.map(\.message).joined(separator: " ")
     let message = [error.message, fields].compactMap { $0 }.joined(separator: " ")
     switch error.code {
-    case .authenticationRequired: return message + " " + authentication
-    case .unreachable: return message + " " + network
+    case .signInRequired: return message + " " + authentication
+    case .unreachable where error.underlying is RemoteError: return message + " " + network
     default: return message
     }
   }

@@ -13,15 +13,15 @@ enum PrivateFile {
     switch errno {
     case EEXIST: return false
     case EACCES, EPERM, EROFS:
-      throw StoreError(
+      throw BothyError(
         .readOnly, "\(path) can't be made: its folder may not be written. Choose another folder.")
     case ENOENT, ENOTDIR:
-      throw StoreError(
+      throw BothyError(
         .cannotOpen, "\(path) can't be made: its folder does not exist. Make the folder first.")
     case ENOSPC:
-      throw StoreError(.diskFull, "The disk is full, so \(path) was not made. Free some space and try again.")
+      throw BothyError(.diskFull, "The disk is full, so \(path) was not made. Free some space and try again.")
     case let code:
-      throw StoreError(
+      throw BothyError(
         .cannotOpen, "\(path) can't be made: \(String(cString: strerror(code))). Choose another path.")
     }
   }

@@ -32,14 +32,14 @@ struct RecordReader {
     return try record(json)
   }
 
-  /// Returns the value of one field. Throws `StoreError` `.unknownField` or `.invalidValue`, which names the field.
+  /// Returns the value of one field. Throws `BothyError` `.unknownField` or `.invalidValue`, which names the field.
   func value(_ json: JSONValue, of name: String) throws -> FieldValue {
     guard let field = type[name] else {
       let known = type.fields.map(\.name).joined(separator: ", ")
-      throw StoreError(.unknownField, "\(type.name) has no field '\(name)'. Known: \(known).")
+      throw BothyError(.unknownField, "\(type.name) has no field '\(name)'. Known: \(known).")
     }
     do { return try FieldValue(json: json, kind: field.kind) } catch {
-      throw StoreError(.invalidValue, "\(type.name).\(name) does not fit. \(error)")
+      throw BothyError(.invalidValue, "\(type.name).\(name) does not fit. \(error)")
     }
   }
 

@@ -47,11 +47,11 @@ struct Session {
 
   var remote: any RemoteStorage { connection.remote }
 
-  /// Returns the declared type. Throws `StoreError` `.unknownType`, which names the existing types.
+  /// Returns the declared type. Throws `BothyError` `.unknownType`, which names the existing types.
   func type(_ name: String) throws -> TypeSchema {
     guard let type = store.store.schema[name] else {
       let known = store.store.schema.types.map(\.name).joined(separator: ", ")
-      throw StoreError(.unknownType, "\(store.store.path) has no type '\(name)'. Known: \(known).")
+      throw BothyError(.unknownType, "\(store.store.path) has no type '\(name)'. Known: \(known).")
     }
     return type
   }

@@ -10,7 +10,7 @@ struct SettingsCommand: AsyncParsableCommand {
     discussion: """
       A group is made by the app that declares it; here its values are read and set
       by name. Apps that have it open hear of a change at once. What an app checks
-      before it stores a change (preCommit) is not checked here, only the kind of the
+      before it stores a change (willUpdate) is not checked here, only the kind of the
       value.
 
       Example:  bothy settings get app.bothy
@@ -24,7 +24,7 @@ struct SettingsCommand: AsyncParsableCommand {
   static func open(_ path: String) throws -> LocalStore {
     var options = StoreOptions(readers: 1, cacheSize: 1 << 20)
     options.damagedFile = .leave
-    do { return try LocalStore(existing: path, options: options) } catch let error as StoreError
+    do { return try LocalStore(existing: path, options: options) } catch let error as BothyError
       where error.code == .cannotOpen
     {
       throw ToolError(

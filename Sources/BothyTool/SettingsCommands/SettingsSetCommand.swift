@@ -50,7 +50,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
   /// Returns a closure that parses the typed text as a value of the field.
   private static func read(_ field: FieldSchema) -> (String) throws -> FieldValue {
     { text in
-      let refused = SettingsError(
+      let refused = BothyError(
         .invalidValue, "'\(text)' does not fit: \(field.name) must be \(field.kind.phrase).")
       do {
         switch field.kind {

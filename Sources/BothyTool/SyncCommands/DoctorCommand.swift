@@ -47,7 +47,7 @@ struct DoctorCommand: AsyncParsableCommand {
         try session.store.store.repair(found)
         return try session.store.diagnose().findings
       }
-    } catch let error as StoreError where error.code == .corrupt || error.code == .database {
+    } catch let error as BothyError where error.code == .corrupt || error.code == .database {
       let found = try LocalStore.diagnose(fileAt: database.path).findings
       guard found.isEmpty else { return found }
       let remedy = "Restore a backup, or sync into a new file."

@@ -109,8 +109,8 @@ extension Session {
   fileprivate func lists() async throws -> [UserList] {
     do {
       return try await store.sharing.lists(options: RequestOptions(readPolicy: .remote))
-    } catch let error as SyncError where error.code == .unreachable {
-      throw SyncError(
+    } catch let error as BothyError where error.code == .unreachable {
+      throw BothyError(
         .requiresNetwork,
         "Lists are written on the server only, and it can't be reached. Nothing was changed.",
         underlying: error)

@@ -66,7 +66,7 @@ struct ResetCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       let pending = try session.store.pendingCounts().total
       do { try await session.store.maintenance.reset(discardingPending: discardPending) } catch let error
-        as SyncError
+        as BothyError
         where error.code == .pendingChanges
       { throw ToolError("\(error.message) `bothy sync` sends them; --discard-pending loses them.") }
       try output.print {

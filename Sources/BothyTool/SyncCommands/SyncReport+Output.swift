@@ -45,12 +45,12 @@ extension SyncStop {
   var message: String {
     switch self {
     case .unreachable(let message): "\(message) \(Reason.network)"
-    case .authenticationRequired(let message): "\(message) \(Reason.authentication)"
+    case .signInRequired(let message): "\(message) \(Reason.authentication)"
     case .throttled(let message): "\(message) Try again later."
     case .serverError(let message): "\(message) Look at the server's log."
     case .refused(_, let message): message
     case .alreadyRunning: "A sync is running already."
-    case .paused, .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut: SyncError(self).message
+    case .paused, .expensiveNetwork, .constrainedNetwork, .lowPower, .signedOut: BothyError(self).message
     case .updateRequired(let message): message
     case .otherServer(let message): "\(message) \(remedy)"
     case .cancelled: "It was cancelled."

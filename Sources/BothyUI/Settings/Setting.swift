@@ -22,7 +22,7 @@
     /// The value as the view shows it.
     public var wrappedValue: Value {
       get { model.value[keyPath: property] }
-      nonmutating set { model.commit { $0[keyPath: property] = newValue } }
+      nonmutating set { model.update { $0[keyPath: property] = newValue } }
     }
 
     /// A binding for a control: `Toggle("24 hours", isOn: $uses24Hours)`.
@@ -42,7 +42,7 @@
       Binding { @MainActor in
         self.value[keyPath: property]
       } set: { @MainActor value in
-        self.commit { $0[keyPath: property] = value }
+        self.update { $0[keyPath: property] = value }
       }
     }
   }

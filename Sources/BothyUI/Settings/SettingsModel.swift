@@ -44,9 +44,9 @@ public final class SettingsModel<Group: SettingsGroup> {
   }
 
   /// Commits a change on the main thread. If it is rejected, the value stays as it is and `error` has the reason.
-  public func commit(_ change: (inout Group) throws -> Void) {
+  public func update(_ change: (inout Group) throws -> Void) {
     do {
-      value = try settings.commit(change)
+      value = try settings.update(change)
       error = nil
     } catch {
       self.error = error

@@ -87,7 +87,7 @@ struct AskingTests {
     }
     #expect(error.status == status || status == 302 || status == 206)
     #expect(rig.store[tile] == stored)
-    await #expect(throws: CacheError.self) { try await rig.cache.value(tile, .reload) }
+    await #expect(throws: BothyError.self) { try await rig.cache.value(tile, .reload) }
     #expect(rig.store[tile] == stored)
   }
 
@@ -142,7 +142,7 @@ struct AskingTests {
       calls.wrappingAdd(1, ordering: .relaxed).newValue == 1 ? .init(500, "broken") : .init(200, "tile")
     }
     let tile = try rig.tile()
-    await #expect { try await rig.cache.value(tile) } throws: { ($0 as? CacheError)?.status == 500 }
+    await #expect { try await rig.cache.value(tile) } throws: { ($0 as? BothyError)?.status == 500 }
     #expect(rig.cache.peek(tile) == nil && rig.store.keys.isEmpty)
     #expect(text(try await rig.cache.value(tile)) == "tile")
   }
@@ -155,7 +155,7 @@ struct AskingTests {
     let rig = try CacheRig()
     let tile = try rig.tile()
     rig.store.change { state in
-      if isFull { state.refusal = .diskFull } else { state.failure = StoreError(.database, "disk I/O error") }
+      if isFull { state.refusal = .diskFull } else { state.failure = BothyError(.database, "disk I/O error") }
     }
     let listener = rig.listen()
     let loaded = try await rig.cache.value(tile)
@@ -229,7 +229,7 @@ struct AskingTests {
     seen = []
     await #expect {
       for try await resource in rig.cache.values(tile) { seen.append(text(resource) ?? "-") }
-    } throws: { ($0 as? CacheError)?.status == 500 }
+    } throws: { ($0 as? BothyError)?.status == 500 }
     #expect(seen == ["v2"])
   }
 

@@ -50,7 +50,7 @@ struct PortalTests {
         #expect(entry?.body == body)
         time.advance(by: Duration.days(8).wholeMilliseconds)
         loader.set(.answers(page))
-        let error = await #expect(throws: CacheError.self) { try await cache.value(key, .reload) }
+        let error = await #expect(throws: BothyError.self) { try await cache.value(key, .reload) }
         #expect(error?.code == .unexpectedContent)
         let kept = try await cache.value(key, policy: .remoteElseLocal)
         #expect(kept.bytes == body && !kept.isFresh)
@@ -65,7 +65,7 @@ struct PortalTests {
     for ending in ["{y}.png", "{y}.json", "{y}.mvt", "{y}"] {
       for page in Self.pages {
         let (_, source, cache, store, _) = try rig("https://t.example/{z}/{x}/\(ending)", page)
-        let error = await #expect(throws: CacheError.self) {
+        let error = await #expect(throws: BothyError.self) {
           try await cache.value(source.key(zoom: 1, x: 0, y: 0))
         }
         #expect(error?.code == .unexpectedContent && store.keys.isEmpty)
@@ -78,7 +78,7 @@ struct PortalTests {
   func plain() async throws {
     let named = try rig("https://t.example/files", Self.pages[0])
     for path in ["a.json", "a.PNG?x=1", "b/c.css", "d.geojson", "e.pbf"] {
-      await #expect(throws: CacheError.self) { try await named.2.value(named.1.key(path: path)) }
+      await #expect(throws: BothyError.self) { try await named.2.value(named.1.key(path: path)) }
     }
     for path in ["a.html", "a", "x/", "d.php"] {
       #expect(try await named.2.value(named.1.key(path: path)).bytes?.isEmpty == false)
@@ -94,7 +94,7 @@ struct PortalTests {
       let entry = store[key]
       time.advance(by: Duration.days(8).wholeMilliseconds)
       loader.set(.answers(Self.pages[0]))
-      await #expect(throws: CacheError.self) { try await cache.value(key, policy: .remote) }
+      await #expect(throws: BothyError.self) { try await cache.value(key, policy: .remote) }
       #expect(store[key] == entry)
       try await cache.close()
     }
@@ -107,7 +107,7 @@ struct PortalTests {
     _ = try await cache.value(key)
     time.advance(by: Duration.days(8).wholeMilliseconds)
     loader.set(.answers(.init(200, "{\"error\": \"log in\"}")))
-    await #expect(throws: CacheError.self) { try await cache.value(key, policy: .remote) }
+    await #expect(throws: BothyError.self) { try await cache.value(key, policy: .remote) }
     #expect(store[key]?.body == Self.png)
     loader.set(.answers(tile(Data([0xFF, 0xD8, 0xFF, 0xE0]))))
     #expect(try await cache.value(key, policy: .remote).bytes?.first == 0xFF)

@@ -152,7 +152,7 @@ struct ReadingTests {
     let loading = Task { try await rig.cache.value(theirs) }
     await gate.reached()
     loading.cancel()
-    await #expect(throws: CacheError.self) { try await loading.value }
+    await #expect(throws: BothyError.self) { try await loading.value }
     gate.open()
     #expect(rig.cache.peek(mine) != nil)
     await until { rig.cache.counters["other"]?.failed ?? 0 == 0 }
@@ -167,7 +167,7 @@ struct ReadingTests {
     let rig = try CacheRig()
     let key = ResourceKey("nobody", path: "x")
     #expect(rig.cache.peek(key) == nil)
-    await #expect { try await rig.cache.value(key) } throws: { ($0 as? CacheError)?.code == .unknownSource }
+    await #expect { try await rig.cache.value(key) } throws: { ($0 as? BothyError)?.code == .unknownSource }
   }
 
   /// Promises: R-13
@@ -203,7 +203,7 @@ struct ReadingTests {
     try await rig.cache.close()
     #expect(rig.store.change { $0.uses } == [a: rig.time.now])
     #expect(rig.store.change { $0.isClosed })
-    await #expect { try await rig.cache.value(a) } throws: { ($0 as? CacheError)?.code == .closed }
+    await #expect { try await rig.cache.value(a) } throws: { ($0 as? BothyError)?.code == .closed }
   }
 
   @Test("Inspecting does not count as use")

@@ -119,7 +119,7 @@ struct RemovalTests {
     #expect(rig.cache.isNetworkSuspended)
     let served = try await rig.cache.value(known)
     #expect(served.freshness == .stale(.noNetwork))
-    await #expect { try await rig.cache.value(unknown) } throws: { ($0 as? CacheError)?.code == .offline }
+    await #expect { try await rig.cache.value(unknown) } throws: { ($0 as? BothyError)?.code == .offline }
     #expect(rig.cache.peek(unknown) == nil && rig.store.keys == [known])
     var states: [String] = []
     for await state in rig.cache.states(unknown) { states.append("\(state)") }
@@ -202,7 +202,7 @@ struct RemovalTests {
     )
     await until { rig.cache.counters["tiles"]?.coalesced == 1 }
     leaving.cancel()
-    await #expect { try await leaving.value } throws: { ($0 as? CacheError)?.code == .cancelled }
+    await #expect { try await leaving.value } throws: { ($0 as? BothyError)?.code == .cancelled }
     gate.open()
     #expect(text(try await staying.value) == "https://tiles.example/16/1/2.json")
     #expect(rig.loader.requests.count == 1)

@@ -132,7 +132,7 @@ struct ReplacementTests {
     rig.loader.set(.answers(portal.answer))
     let other = try rig.source.key(zoom: 4, x: 9, y: 6)
     if portal.answer.pieces.isEmpty { return }
-    let error = await #expect(throws: CacheError.self) { try await rig.cache.value(other) }
+    let error = await #expect(throws: BothyError.self) { try await rig.cache.value(other) }
     #expect(error?.code == .unexpectedContent && rig.store[other] == nil)
   }
 
@@ -209,7 +209,7 @@ struct ReplacementTests {
       var answer = ScriptedLoader.Answer(200)
       answer.pieces = [body]
       #expect(try await rig.askInEveryWay(answer) == Self.png("v1"))
-      let error = await #expect(throws: CacheError.self) {
+      let error = await #expect(throws: BothyError.self) {
         try await rig.cache.value(rig.key, .reload)
       }
       #expect(error?.code == .unexpectedContent)

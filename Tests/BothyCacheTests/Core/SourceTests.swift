@@ -33,14 +33,14 @@ struct SourceTests {
       "https://t/{z}/{x}", "https://t/{w}", "https://t/{z", "t.example/{z}/{x}/{y}", "ftp://t/{q}", "{q}",
     ])
   func badTemplates(template: String) {
-    #expect { try source(template) } throws: { ($0 as? CacheError)?.code == .invalidSource }
+    #expect { try source(template) } throws: { ($0 as? BothyError)?.code == .invalidSource }
   }
 
   @Test("Invalid ids and hosts are rejected")
   func badSources() {
-    #expect(throws: CacheError.self) { try ResourceSource("", template: "https://t.example") }
-    #expect(throws: CacheError.self) { try ResourceSource("a\nb", template: "https://t.example") }
-    #expect(throws: CacheError.self) { try ResourceSource("a", template: "https://{s}.t.example/{q}") }
+    #expect(throws: BothyError.self) { try ResourceSource("", template: "https://t.example") }
+    #expect(throws: BothyError.self) { try ResourceSource("a\nb", template: "https://t.example") }
+    #expect(throws: BothyError.self) { try ResourceSource("a", template: "https://{s}.t.example/{q}") }
   }
 
   /// Promises: E-22
@@ -117,7 +117,7 @@ struct SourceTests {
     #expect(try tiles.key(zoom: 4, x: 19, y: 3) == tiles.key(zoom: 4, x: 3, y: 3))
     #expect(try tiles.key(zoom: 4, x: -1, y: 3) == tiles.key(zoom: 4, x: 15, y: 3))
     for row in [-1, 16] {
-      #expect { try tiles.key(zoom: 4, x: 0, y: row) } throws: { ($0 as? CacheError)?.code == .invalidKey }
+      #expect { try tiles.key(zoom: 4, x: 0, y: row) } throws: { ($0 as? BothyError)?.code == .invalidKey }
     }
   }
 
@@ -128,7 +128,7 @@ struct SourceTests {
     tiles.zooms = 3...5
     for zoom in [2, 6, -1, 99] {
       #expect { try tiles.key(zoom: zoom, x: 0, y: 0) } throws: {
-        ($0 as? CacheError)?.code == .zoomOutOfRange
+        ($0 as? BothyError)?.code == .zoomOutOfRange
       }
     }
   }
@@ -138,7 +138,7 @@ struct SourceTests {
     let web = try ResourceSource("web", address: .anywhere)
     let key = try web.key(url: "HTTPS://User@Example.com:443/a b?x=1#frag")
     #expect(web.publicURL(for: key) == "https://example.com/a%20b?x=1")
-    #expect { try web.key(url: "file:///etc/passwd") } throws: { ($0 as? CacheError)?.code == .invalidKey }
+    #expect { try web.key(url: "file:///etc/passwd") } throws: { ($0 as? BothyError)?.code == .invalidKey }
   }
 
   /// Promises: R-11, B-31
@@ -146,7 +146,7 @@ struct SourceTests {
   func conflicts() throws {
     let cache = try ResourceCache(sources: [try source("https://a.example/{q}")])
     #expect { try cache.register(try source("https://b.example/{q}")) } throws: {
-      ($0 as? CacheError)?.code == .sourceConflict
+      ($0 as? BothyError)?.code == .sourceConflict
     }
     var again = try source("https://a.example/{q}")
     again.limits.attempts = 7

@@ -11,7 +11,7 @@ final class StoreDouble: BlobStore {
     var reads = 0
     var writes = 0
     var refusal: StoreRefusal?
-    var failure: StoreError?
+    var failure: BothyError?
     var limits = BlobStoreLimits()
     var isClosed = false
   }

@@ -49,7 +49,7 @@ struct TypedResourceTests {
     let rig = try CacheRig { _ in .init(200, fields: [.cacheControl: "max-age=60"], Self.json("soup")) }
     let key = try api(rig).key(path: "menu")
     #expect { try Resource<Menu>(key, in: rig.cache, expirationInterval: .seconds(-1)) } throws: {
-      ($0 as? CacheError)?.code == .invalidConfiguration
+      ($0 as? BothyError)?.code == .invalidConfiguration
     }
     let menu = try Resource<Menu>(key, in: rig.cache)
     _ = try await menu.updateIfNeeded()
@@ -67,7 +67,7 @@ struct TypedResourceTests {
     _ = try await Resource<Menu>(key, in: rig.cache).updateIfNeeded()
     let price = try Resource<Price>(key, in: rig.cache)
     await #expect { try await price.value(policy: .local) } throws: {
-      ($0 as? CacheError)?.code == .notCached
+      ($0 as? BothyError)?.code == .notCached
     }
     #expect(try await price.value().value == Price(cents: 350))
     #expect(rig.lastSent(.ifNoneMatch) == nil)
@@ -113,10 +113,10 @@ struct TypedResourceTests {
       try api(rig).key(path: "menu"), in: rig.cache, expirationInterval: .hours(1))
     _ = try await menu.updateIfNeeded()
     let stored = rig.store[menu.key]
-    for (status, body, code) in [(500, "", CacheError.Code.refused), (200, #"{"dish": 7"#, .undecodable)] {
+    for (status, body, code) in [(500, "", BothyError.Code.refused), (200, #"{"dish": 7"#, .undecodable)] {
       answer.change { $0 = (status, body) }
       rig.pass(.hours(2))
-      await #expect { try await menu.updateIfNeeded() } throws: { ($0 as? CacheError)?.code == code }
+      await #expect { try await menu.updateIfNeeded() } throws: { ($0 as? BothyError)?.code == code }
       #expect(rig.store[menu.key] == stored)
       let served = try await menu.value()
       #expect(served.value == Menu(dish: "soup") && !served.isFresh)
@@ -207,7 +207,7 @@ struct TypedResourceTests {
     _ = try await menu.value()
     try await menu.remove()
     #expect(rig.store.keys.isEmpty)
-    await #expect(throws: CacheError.self) { try await menu.value(policy: .local) }
+    await #expect(throws: BothyError.self) { try await menu.value(policy: .local) }
   }
 
   @Test("The old value comes at once, and a confirmation adds no value")
@@ -232,7 +232,7 @@ struct TypedResourceTests {
     let rig = try CacheRig { _ in .init(404, "") }
     let menu = try Resource<Menu>(try api(rig).key(path: "menu"), in: rig.cache)
     await #expect { try await menu.value() } throws: {
-      ($0 as? CacheError)?.code == .absent && ($0 as? CacheError)?.status == 404
+      ($0 as? BothyError)?.code == .absent && ($0 as? BothyError)?.status == 404
     }
   }
 }

@@ -78,7 +78,7 @@ struct UpsetTests {
     cache.relieve(.warning)
     #expect(try await cache.value(tiles[0]).origin == .disk)
     cache.suspendNetwork()
-    await #expect { try await cache.value(tiles[1]) } throws: { ($0 as? CacheError)?.code == .offline }
+    await #expect { try await cache.value(tiles[1]) } throws: { ($0 as? BothyError)?.code == .offline }
     #expect(cache.counters["tiles"]?.corrupt == 2)
     let events = try await listener.events(of: cache)
     #expect(events.filter { if case .corrupt = $0 { true } else { false } } == tiles.map { .corrupt($0) })

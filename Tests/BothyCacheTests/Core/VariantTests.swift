@@ -63,9 +63,9 @@ struct VariantTests {
     for language in ["de", "fr", "it", "no"] {
       #expect(try await read(rig, language, .local) == language)
     }
-    await #expect(throws: CacheError.self) { try await read(rig, "en", .local) }
+    await #expect(throws: BothyError.self) { try await read(rig, "en", .local) }
     rig.cache.relieve(.warning)
-    await #expect(throws: CacheError.self) { try await read(rig, "en", .local) }
+    await #expect(throws: BothyError.self) { try await read(rig, "en", .local) }
   }
 
   @Test("A 304 confirms the response of its request, and leaves the others")
@@ -110,7 +110,7 @@ struct VariantTests {
     #expect(try await rig.cache.removeExpired() == 1)
     for _ in 0..<2 {
       #expect(try await read(rig, "en", .local) == "en")
-      await #expect(throws: CacheError.self) { try await read(rig, "de", .local) }
+      await #expect(throws: BothyError.self) { try await read(rig, "de", .local) }
       rig.cache.relieve(.warning)
     }
   }

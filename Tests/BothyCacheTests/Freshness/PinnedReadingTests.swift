@@ -16,7 +16,7 @@ struct PinnedReadingTests {
     rig.cache.suspendNetwork()
     let read = try await rig.cache.value(pinned)
     #expect(text(read) == "map" && read.freshness == .stale(.noNetwork))
-    await #expect(throws: CacheError.self) { try await rig.cache.value(other) }
+    await #expect(throws: BothyError.self) { try await rig.cache.value(other) }
     rig.cache.resumeNetwork()
     let asked = rig.loader.requests.count
     #expect(try await rig.cache.value(pinned).freshness == .stale(.refreshing), "the answer waits for nobody")
@@ -33,13 +33,13 @@ struct PinnedReadingTests {
     let key = try rig.tile()
     _ = try await rig.cache.value(key)
     answering.value = 503
-    await #expect(throws: CacheError.self) { try await rig.cache.value(key) }
+    await #expect(throws: BothyError.self) { try await rig.cache.value(key) }
     try await rig.cache.pin([key], by: "region")
     #expect(text(try await rig.cache.value(key)) == "map")
     var options = ReadOptions()
     options.fields = [.cacheControl: "no-cache"]
     let wanting = options
-    await #expect(throws: CacheError.self) { try await rig.cache.value(key, wanting) }
+    await #expect(throws: BothyError.self) { try await rig.cache.value(key, wanting) }
   }
 
   @Test("A store knows if any holder has pinned a key, stored or not", arguments: StoreKind.allCases)

@@ -22,6 +22,6 @@ struct ServiceCheckTests {
   func failing(status: Int) async throws {
     let rig = try CacheRig { _ in .init(status, "no") }
     let tile = try rig.tile()
-    await #expect(throws: CacheError.self) { try await rig.cache.value(tile, policy: .remote) }
+    await #expect(throws: BothyError.self) { try await rig.cache.value(tile, policy: .remote) }
   }
 }

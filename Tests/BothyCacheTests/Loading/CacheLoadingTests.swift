@@ -59,7 +59,7 @@ struct CacheLoadingTests {
     for number in 0..<20 {
       let key = try source.key(path: "\(number)")
       await #expect { try await cache.value(key, options) } throws: {
-        ($0 as? CacheError)?.code == .unreachable
+        ($0 as? BothyError)?.code == .unreachable
       }
     }
     #expect(loader.requests.count == 5 && clock.now.offset == .zero)
@@ -87,7 +87,7 @@ struct CacheLoadingTests {
     var source = try source()
     source.limits.attempts = 1
     let key = try source.key(path: "large")
-    await #expect(throws: CacheError.self) { try await cache(loader, source, downloads: folder).value(key) }
+    await #expect(throws: BothyError.self) { try await cache(loader, source, downloads: folder).value(key) }
     #expect(try await cache(loader, source, downloads: folder).value(key).bytes == whole)
     #expect(loader.requests.count == 2)
   }
@@ -132,9 +132,9 @@ struct CacheLoadingTests {
       "tiles", template: "https://tiles.example/", userAgent: "Tests/1", secrets: ["token": "s3cret"])
     source.limits.attempts = 1
     let cache = try cache(loader, source, downloads: folder)
-    var told: [CacheError] = []
+    var told: [BothyError] = []
     for _ in 0..<4 {
-      do throws(CacheError) { _ = try await cache.value(try source.key(path: "1")) } catch {
+      do throws(BothyError) { _ = try await cache.value(try source.key(path: "1")) } catch {
         told.append(error)
       }
     }

@@ -31,7 +31,7 @@ struct HostileArchiveTests {
     let whole = try good(341, leafSize: 20)
     _ = try await open(whole)
     for length in [127, 140, whole.count / 2, whole.count - 1] {
-      let error = await #expect(throws: GeoError.self) { try await open(whole.prefix(length)) }
+      let error = await #expect(throws: BothyError.self) { try await open(whole.prefix(length)) }
       #expect(error?.code == .damagedArchive, "\(length)")
     }
   }
@@ -53,7 +53,7 @@ struct HostileArchiveTests {
     #expect(try MBTiles(path: path).info.tileCount == 2)
     for length in [100, 600, whole.count / 2, whole.count - 1] {
       try whole.prefix(length).write(to: URL(filePath: path))
-      let error = #expect(throws: GeoError.self) { try MBTiles(path: path) }
+      let error = #expect(throws: BothyError.self) { try MBTiles(path: path) }
       #expect(error?.code == .damagedArchive, "\(length)")
     }
   }
@@ -91,7 +91,7 @@ struct HostileArchiveTests {
     ] as [(UInt64, UInt64, UInt8, UInt8)])
   func bombs(run: UInt64, addressed: UInt64, low: UInt8, high: UInt8) async throws {
     var visited = 0
-    let error = await #expect(throws: GeoError.self) {
+    let error = await #expect(throws: BothyError.self) {
       let archive = try await open(bomb(run: run, addressed: addressed, zooms: (low, high)))
       try await archive.forEachTile { _, _ in
         visited += 1
@@ -120,7 +120,7 @@ struct HostileArchiveTests {
           """)
     }
     try queue.close()
-    let error = #expect(throws: GeoError.self) { try MBTiles(path: scratch.file("a.mbtiles")) }
+    let error = #expect(throws: BothyError.self) { try MBTiles(path: scratch.file("a.mbtiles")) }
     #expect(error?.code == .notAnArchive)
   }
 
@@ -140,7 +140,7 @@ struct HostileArchiveTests {
       try database.execute(sql: "CREATE VIEW tiles AS \(view)")
     }
     try queue.close()
-    let error = await #expect(throws: GeoError.self) {
+    let error = await #expect(throws: BothyError.self) {
       try await MBTiles(path: path, longestStep: .milliseconds(200)).forEachTile { _, _ in }
     }
     #expect(error?.code == .damagedArchive && error?.message.contains("maker") == true)
@@ -153,7 +153,7 @@ struct HostileArchiveTests {
     var broken = whole
     for place in (whole.count - 20)..<whole.count { broken[place] = 0 }
     let archive = try await open(broken)
-    let error = await #expect(throws: GeoError.self) { try await archive.check() }
+    let error = await #expect(throws: BothyError.self) { try await archive.check() }
     #expect(error?.code == .damagedArchive && error?.message.contains("tile") == true)
   }
 }

@@ -60,11 +60,11 @@ struct KeyedTilesTests {
   func damaged() async throws {
     for name in ["map.minZoom", "map.maxZoom", "map.tileSideLength"] {
       let path = try make(name, preferences.filter { $0.key != name }, [:])
-      let error = #expect(throws: GeoError.self) { try KeyedTiles(path: path) }
+      let error = #expect(throws: BothyError.self) { try KeyedTiles(path: path) }
       #expect(error?.code == .notAnArchive)
     }
     let odd = try KeyedTiles(path: make("odd", preferences, [-1: Data([1])]))
-    let key = await #expect(throws: GeoError.self) { try await odd.forEachTile { _, _ in } }
+    let key = await #expect(throws: BothyError.self) { try await odd.forEachTile { _, _ in } }
     #expect(key?.code == .damagedArchive)
     let holes = try KeyedTiles(path: make("holes", preferences, [3 << 56: nil]))
     try await holes.forEachTile { tile, _ in Issue.record("\(tile) has no data, so it is none") }

@@ -39,7 +39,7 @@ struct MBTilesTests {
     #expect(try await archive.data(of: Tile(x: 1, y: 1, zoom: 2)) == nil)
     defer {
       #expect(throws: Never.self) { try archive.close() }
-      #expect(throws: GeoError.self) { try archive.blockingData(of: Tile(x: 1, y: 0, zoom: 2)) }
+      #expect(throws: BothyError.self) { try archive.blockingData(of: Tile(x: 1, y: 0, zoom: 2)) }
     }
     #expect(try archive.info.zooms == ZoomRange(2, 5))
     #expect(archive.info.name == "Hills")
@@ -75,21 +75,21 @@ struct MBTilesTests {
   @Test("Errors distinguish rows of no tile from files that aren't archives")
   func damaged() async throws {
     let odd = try MBTiles(path: make("odd", Self.plain + "INSERT INTO tiles VALUES (1, 0, 9, x'01');"))
-    let noTile = await #expect(throws: GeoError.self) { try await odd.forEachTile { _, _ in } }
+    let noTile = await #expect(throws: BothyError.self) { try await odd.forEachTile { _, _ in } }
     #expect(noTile?.code == .damagedArchive && noTile?.message.contains("1/0/9") == true)
-    let other = #expect(throws: GeoError.self) { try MBTiles(path: make("other", "CREATE TABLE t (x)")) }
+    let other = #expect(throws: BothyError.self) { try MBTiles(path: make("other", "CREATE TABLE t (x)")) }
     #expect(other?.code == .notAnArchive)
     try Data("hello, this is a text that is no database".utf8).write(
       to: URL(fileURLWithPath: scratch.file("text")))
-    let text = #expect(throws: GeoError.self) { try MBTiles(path: scratch.file("text")) }
+    let text = #expect(throws: BothyError.self) { try MBTiles(path: scratch.file("text")) }
     #expect(text?.code == .notAnArchive)
-    let missing = #expect(throws: GeoError.self) { try MBTiles(path: scratch.file("missing")) }
+    let missing = #expect(throws: BothyError.self) { try MBTiles(path: scratch.file("missing")) }
     #expect(missing?.code == .unavailable)
     let path = try make("broken", Self.plain + "INSERT INTO tiles VALUES (1, 0, 0, randomblob(100000));")
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     for place in 4096..<bytes.count { bytes[place] = 0xA5 }
     try bytes.write(to: URL(fileURLWithPath: path))
-    let broken = #expect(throws: GeoError.self) { try MBTiles(path: path) }
+    let broken = #expect(throws: BothyError.self) { try MBTiles(path: path) }
     #expect(broken?.code == .damagedArchive)
   }
 
@@ -121,7 +121,7 @@ struct MBTilesTests {
     // 114 distinct contents, the sea, and the one that was replaced.
     #expect(
       archive.info.contentCount == 116 && archive.info.metadata["a"] == "b" && archive.info.name == "Sea")
-    let taken = #expect(throws: GeoError.self) { try MBTilesWriter(path: path) }
+    let taken = #expect(throws: BothyError.self) { try MBTilesWriter(path: path) }
     #expect(taken?.code == .unavailable)
     let half = try MBTilesWriter(path: scratch.file("half"))
     try half.add(first, sea)
@@ -132,7 +132,7 @@ struct MBTilesTests {
   @Test("A failed copy of a damaged archive leaves no file")
   func failedCopy() async throws {
     let odd = try MBTiles(path: make("odd", Self.plain + "INSERT INTO tiles VALUES (1, 0, 9, x'01');"))
-    await #expect(throws: GeoError.self) { try await MBTilesWriter.copy(odd, to: scratch.file("copy")) }
+    await #expect(throws: BothyError.self) { try await MBTilesWriter.copy(odd, to: scratch.file("copy")) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["odd"])
   }
 
@@ -153,7 +153,7 @@ struct MBTilesTests {
     #expect(
       try await MBTilesWriter.copy(
         MBTiles(path: "\(folder)/mbtiles/some-empty-tiles.mbtiles"), to: scratch.file("e")) == 11)
-    let corrupt = #expect(throws: GeoError.self) { try MBTiles(path: "\(folder)/mbtiles/corrupt.mbtiles") }
+    let corrupt = #expect(throws: BothyError.self) { try MBTiles(path: "\(folder)/mbtiles/corrupt.mbtiles") }
     #expect(corrupt?.code == .damagedArchive)
     let holes = try MBTiles(path: "\(folder)/mbtiles/corrupt_null_tile.mbtiles")
     var count = 0

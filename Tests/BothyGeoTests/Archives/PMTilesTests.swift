@@ -57,12 +57,12 @@ struct PMTilesTests {
   @Test("Errors distinguish other formats, other versions and truncated archives")
   func damaged() async throws {
     let good = ArchiveBuilder(tiles: try Self.tiles(341), leafSize: 20).build()
-    func failure(_ data: Data) async -> GeoError.Code? {
+    func failure(_ data: Data) async -> BothyError.Code? {
       do {
         let archive = try await PMTiles(MemorySource(data))
         try await archive.forEachTile { _, _ in }
         return nil
-      } catch { return (error as? GeoError)?.code }
+      } catch { return (error as? BothyError)?.code }
     }
     #expect(await failure(good) == nil)
     #expect(await failure(Data()) == .notAnArchive)
@@ -84,7 +84,7 @@ struct PMTilesTests {
         for id in stride(from: UInt64(0), to: 341, by: 20) {
           _ = try await archive.data(of: Tile(hilbertID: id))
         }
-      } catch { #expect(error is GeoError, "\(error)") }
+      } catch { #expect(error is BothyError, "\(error)") }
     }
   }
 
@@ -110,7 +110,7 @@ struct PMTilesTests {
   func badServers() async throws {
     for status in [200, 404, 500] {
       let server = RangeServer(Data(repeating: 1, count: 100), etag: "\"1\"", status: status)
-      let error = await #expect(throws: GeoError.self) {
+      let error = await #expect(throws: BothyError.self) {
         try await PMTiles(HTTPRangeSource(url: "http://tiles.test/a.pmtiles", loader: server))
       }
       #expect(error?.code == .unavailable)
@@ -135,12 +135,12 @@ struct PMTilesTests {
     let unknown = try #require(others.keys.filter { tiles[$0] == nil }.min())
     #expect(try await archive.data(of: unknown) == others[unknown], "the old one lacks it")
     for tile in others.keys { #expect(try await archive.data(of: tile) == others[tile]) }
-    let missing = await #expect(throws: GeoError.self) {
+    let missing = await #expect(throws: BothyError.self) {
       try await TileArchives.open(path: scratch.file("none"))
     }
     #expect(missing?.code == .unavailable)
     try Data("neither of both".utf8).write(to: URL(fileURLWithPath: scratch.file("text")))
-    let text = await #expect(throws: GeoError.self) {
+    let text = await #expect(throws: BothyError.self) {
       try await TileArchives.open(path: scratch.file("text"))
     }
     #expect(text?.code == .notAnArchive)
@@ -168,7 +168,7 @@ struct PMTilesTests {
       #expect(found.isEmpty)
     }
     for name in ["empty", "invalid", "invalid_v4"] {
-      let error = await #expect(throws: GeoError.self) {
+      let error = await #expect(throws: BothyError.self) {
         try await TileArchives.open(path: "\(folder)/pmtiles/\(name).pmtiles")
       }
       #expect(error?.code == .notAnArchive)

@@ -128,21 +128,21 @@ struct PMTilesWriterTests {
   func failures() async throws {
     let taken = scratch.file("taken")
     try Data("mine".utf8).write(to: URL(fileURLWithPath: taken))
-    #expect(#expect(throws: GeoError.self) { try PMTilesWriter(path: taken) }?.code == .unavailable)
-    let nowhere = #expect(throws: GeoError.self) { try PMTilesWriter(path: scratch.file("no/where")) }
+    #expect(#expect(throws: BothyError.self) { try PMTilesWriter(path: taken) }?.code == .unavailable)
+    let nowhere = #expect(throws: BothyError.self) { try PMTilesWriter(path: scratch.file("no/where")) }
     #expect(nowhere?.code == .unavailable)
     let half = try PMTilesWriter(path: scratch.file("half"))
     try half.add(Tile(x: 0, y: 0, zoom: 0), Data("x".utf8))
     try half.cancel()
     let empty = try PMTilesWriter(path: scratch.file("empty"))
-    #expect(throws: GeoError.self) { try empty.finish(TileArchiveInfo(container: .pmtiles)) }
+    #expect(throws: BothyError.self) { try empty.finish(TileArchiveInfo(container: .pmtiles)) }
     try empty.cancel()
     var damaged = ArchiveBuilder(tiles: [try Tile(x: 0, y: 0, zoom: 0): Data("x".utf8)]).build()
     // Its zooms differ from that of its tile.
     (damaged[100], damaged[101]) = (1, 1)
     try damaged.write(to: URL(fileURLWithPath: scratch.file("damaged")))
     let source = try await archive("damaged")
-    await #expect(throws: GeoError.self) {
+    await #expect(throws: BothyError.self) {
       try await PMTilesWriter.copy(source, to: scratch.file("copy"))
     }
     #expect(

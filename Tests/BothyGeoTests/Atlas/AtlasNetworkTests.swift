@@ -81,7 +81,7 @@ struct AtlasNetworkTests {
     #expect(rig.server.requests.count == 2)
     #expect(rig.server.requests.last?.fields[.ifNoneMatch] == "\"v1\"")
     rig.server.set(isDown: true)
-    await #expect(throws: CacheError.self) { try await rig.atlas.checkServer(at: rig.start) }
+    await #expect(throws: BothyError.self) { try await rig.atlas.checkServer(at: rig.start) }
     #expect(await rig.atlas.state == .waitingForLocation)
     await rig.atlas.close()
   }

@@ -74,7 +74,7 @@ struct AtlasPlanTests {
     #expect(plan.stages == [[cover[2], cover[3]]] && plan.canShow)
     // A clock that was set back makes no tile immortal.
     #expect(try NearbyMapPlan(around: start, held: held, at: 999).stages == [cover])
-    #expect(throws: GeoError.self) {
+    #expect(throws: BothyError.self) {
       try NearbyMapPlan(around: Coordinate(latitude: .nan, longitude: 0), held: [:], at: 0)
     }
   }

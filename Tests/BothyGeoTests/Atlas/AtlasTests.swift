@@ -236,7 +236,7 @@ struct AtlasTests {
     rig.pass(.seconds(8 * 24 * 3600))
     let report = try await rig.atlas.refresh()
     #expect(Set(report.failed.keys) == rig.cover && report.fromStale == rig.cover)
-    #expect(report.failed.values.allSatisfy { ($0 as? GeoError)?.code == .notATile })
+    #expect(report.failed.values.allSatisfy { ($0 as? BothyError)?.code == .notATile })
     #expect(try rig.names() == ["Version 1"] && rig.places.held(rig.cover) == held)
     for (page, type) in [("{\"sign\": \"in\"}", "application/json"), ("Sign in", "text/plain")] {
       rig.server.set(body: page, type: type)

@@ -163,7 +163,7 @@ struct ClassificationTests {
       #"{"version": 1}"#,
       #"{"version": 1, "categories": {"place": [1]}}"#, #"{"version": 1, "categories": {"place": "cafe"}}"#,
     ] {
-      let error = #expect(throws: GeoError.self) { try CategoryTable(json: text) }
+      let error = #expect(throws: BothyError.self) { try CategoryTable(json: text) }
       #expect(error?.code == .invalidCategories)
     }
   }

@@ -101,7 +101,7 @@ struct GeoJSONTileTests {
       String(repeating: "[", count: 100_000),
     ])
   func noTiles(text: String) {
-    let error = #expect(throws: GeoError.self) { try GeoJSONTile(decoding: text) }
+    let error = #expect(throws: BothyError.self) { try GeoJSONTile(decoding: text) }
     #expect(error?.code == .notATile)
   }
 

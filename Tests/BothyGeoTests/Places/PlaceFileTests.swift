@@ -37,7 +37,7 @@ struct PlaceFileTests {
               _ = try places.tile(tile)
               await Task.yield()
             }
-          } catch { return error is GeoError }
+          } catch { return error is BothyError }
         }
       }
       for _ in 0..<round { await Task.yield() }
@@ -78,7 +78,7 @@ struct PlaceFileTests {
       #expect(try places.search("beta") == [])
       #expect(try places.in(box: .world).map(\.name) == ["Gamma"])
       #expect(try places.replace(version(cafe(1, "Alpha"), at: 4)) == .outdated)
-      #expect(throws: GeoError.self) {
+      #expect(throws: BothyError.self) {
         try places.replace(PlaceTile(tile, payload: Data("<html>".utf8), receivedAt: 7))
       }
     }
@@ -99,7 +99,7 @@ struct PlaceFileTests {
           BEGIN SELECT raise(ABORT, 'no room'); END
           """)
     }
-    #expect(throws: GeoError.self) {
+    #expect(throws: BothyError.self) {
       try places.replace(version(cafe(2, "Beta"), cafe(3, "Gamma"), at: 6))
     }
     #expect(try places.tile(tile) == old && places.in(box: .world).map(\.name) == ["Alpha"])
@@ -174,7 +174,7 @@ struct PlaceFileTests {
     try queue.write { try $0.execute(sql: "CREATE TABLE diary (day TEXT)") }
     try queue.close()
     let bytes = try Data(contentsOf: URL(fileURLWithPath: other))
-    #expect(throws: GeoError.self) { try PlaceStore(path: other) }
+    #expect(throws: BothyError.self) { try PlaceStore(path: other) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: other)) == bytes)
   }
 
@@ -186,7 +186,7 @@ struct PlaceFileTests {
     let queue = try DatabaseQueue(path: path)
     try queue.write { try $0.execute(sql: "UPDATE version SET body = x'ff'") }
     try queue.close()
-    #expect { try places.in(box: .world) } throws: { ($0 as? GeoError)?.code == .damagedPlaces }
+    #expect { try places.in(box: .world) } throws: { ($0 as? BothyError)?.code == .damagedPlaces }
     #expect(try places.counts() == (0, 0))
     #expect(try places.replace(version(cafe(1, "Alpha"), at: 5)) == .added)
     #expect(try places.in(box: .world).map(\.name) == ["Alpha"])
@@ -208,8 +208,8 @@ struct PlaceFileTests {
     #if os(Linux)
       #expect(openFiles() == 0)
     #endif
-    #expect(throws: GeoError.self) { try places.in(box: .world) }
-    #expect(throws: GeoError.self) { try places.replace(version(at: 6)) }
+    #expect(throws: BothyError.self) { try places.in(box: .world) }
+    #expect(throws: BothyError.self) { try places.replace(version(at: 6)) }
     try FileManager.default.removeItem(atPath: path)
     #expect(try PlaceStore(path: path).counts() == (0, 0))
   }

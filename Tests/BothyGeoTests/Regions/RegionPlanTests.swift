@@ -7,11 +7,11 @@ import Testing
 
 @Suite("Planning regions", .timeLimit(.minutes(5)))
 struct RegionPlanTests {
-  private func code(_ body: () async throws -> some Sendable) async -> GeoError.Code? {
+  private func code(_ body: () async throws -> some Sendable) async -> BothyError.Code? {
     do {
       _ = try await body()
       return nil
-    } catch { return (error as? GeoError)?.code }
+    } catch { return (error as? BothyError)?.code }
   }
 
   @Test(
@@ -109,7 +109,7 @@ struct RegionPlanTests {
     try Data("no list of regions, though it has its name".utf8)
       .write(to: URL(filePath: again.scratch.file("other/regions.sqlite")).creatingFolder())
     let folder = URL(filePath: again.scratch.file("other"))
-    let broken = #expect(throws: GeoError.self) { try OfflineRegions(cache: again.cache, folder: folder) }
+    let broken = #expect(throws: BothyError.self) { try OfflineRegions(cache: again.cache, folder: folder) }
     #expect(broken?.code == .unavailable)
   }
 }

@@ -25,7 +25,7 @@ struct RegionRunTests {
     _ = try await rig.regions.resume(region.id)
     #expect(rig.server.requests.count == region.tiles, "nothing is asked for twice")
     try rig.regions.close()
-    await #expect(throws: GeoError.self) { try await rig.regions.all() }
+    await #expect(throws: BothyError.self) { try await rig.regions.all() }
     let again = try await rig.reopened()
     again.cache.suspendNetwork()
     again.pass(.days(400))
@@ -74,7 +74,7 @@ struct RegionRunTests {
       rounds += 1
       let answers = Int.random(in: 1...12, using: &generator)
       rig.server.change { $0.answers = answers }
-      do { state = try await rig.regions.resume(id).state } catch let error as GeoError {
+      do { state = try await rig.regions.resume(id).state } catch let error as BothyError {
         #expect(error.code == .interrupted)
         let seen = try await rig.regions.region(id)
         #expect(seen.state == .interrupted && seen.reason != nil)
@@ -115,7 +115,7 @@ struct RegionRunTests {
     let paths = try rig.paths(plan)
     rig.server.change { state in for path in paths { state.statuses[path] = 401 } }
     let region = try await rig.regions.create(plan)
-    let error = await #expect(throws: GeoError.self) { try await rig.regions.resume(region.id) }
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.resume(region.id) }
     #expect(error?.code == .interrupted && error?.message.contains("in a row") == true)
     #expect(rig.server.requests.count < 80 && region.tiles > 100)
   }
@@ -157,7 +157,7 @@ struct RegionRunTests {
     async let run = rig.regions.resume(region.id)
     await gate.reached()
     #expect(try await rig.regions.region(region.id).state == .loading)
-    let busy = await #expect(throws: GeoError.self) { try await rig.regions.resume(region.id) }
+    let busy = await #expect(throws: BothyError.self) { try await rig.regions.resume(region.id) }
     #expect(busy?.code == .regionBusy)
     async let pause: Void = rig.regions.pause(region.id)
     while try await rig.regions.region(region.id).state != .paused { await Task.yield() }
@@ -181,7 +181,7 @@ struct RegionRunTests {
     async let run = rig.regions.resume(region.id)
     await gate.reached()
     #expect(try await other.regions.region(region.id).state == .loading)
-    let busy = await #expect(throws: GeoError.self) { try await other.regions.resume(region.id) }
+    let busy = await #expect(throws: BothyError.self) { try await other.regions.resume(region.id) }
     #expect(busy?.code == .regionBusy)
     try await other.regions.pause(region.id)
     gate.open()

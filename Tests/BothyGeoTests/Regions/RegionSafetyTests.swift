@@ -39,7 +39,7 @@ struct RegionSafetyTests {
     let rig = try RegionRig()
     let region = try await loaded(rig)
     rig.server.change { $0.page = (body, type) }
-    let error = await #expect(throws: GeoError.self) { try await rig.regions.refresh(region.id) }
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
     #expect(
       error?.code == .interrupted && error?.message.contains("sign-in") == true, "\(error?.message ?? "")")
     #expect(rig.server.requests.count < region.tiles)
@@ -58,7 +58,7 @@ struct RegionSafetyTests {
     let rig = try RegionRig()
     let region = try await rig.regions.create(rig.plan())
     rig.server.change { $0.page = ("<html>Log in", "text/html") }
-    let error = await #expect(throws: GeoError.self) { try await rig.regions.resume(region.id) }
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.resume(region.id) }
     #expect(error?.code == .interrupted && rig.server.requests.count < region.tiles)
     #expect(try await rig.regions.stored(region.id).count == 0)
   }
@@ -69,7 +69,7 @@ struct RegionSafetyTests {
     let region = try await loaded(rig)
     let paths = try rig.paths(region.plan)
     rig.server.change { state in for path in paths { state.statuses[path] = 404 } }
-    let error = await #expect(throws: GeoError.self) { try await rig.regions.refresh(region.id) }
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
     #expect(error?.code == .interrupted)
     #expect(try await bodies(rig, region) == old(region))
   }
@@ -115,7 +115,7 @@ struct RegionSafetyTests {
     rig.server.change { state in
       state.page = (String(decoding: RegionServer.tile("sign in"), as: UTF8.self), nil)
     }
-    let error = await #expect(throws: GeoError.self) { try await rig.regions.refresh(region.id) }
+    let error = await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
     #expect(error?.code == .interrupted)
     #expect(try await bodies(rig, region) == old(region))
   }

@@ -91,7 +91,7 @@ struct RegionTilesTests {
       "", "[]", #"{"type":"Point","coordinates":[1,2]}"#, #"{"type":"Polygon","coordinates":[[[1]]]}"#,
       #"{"type":"Polygon","coordinates":[[[1,99],[2,2],[3,3]]]}"#,
     ] {
-      let error = #expect(throws: GeoError.self) { try RegionArea(geoJSON: Data(wrong.utf8)) }
+      let error = #expect(throws: BothyError.self) { try RegionArea(geoJSON: Data(wrong.utf8)) }
       #expect(error?.code == .invalidRegion, "\(wrong)")
     }
   }

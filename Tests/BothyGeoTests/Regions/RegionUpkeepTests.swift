@@ -49,7 +49,7 @@ struct RegionUpkeepTests {
     rig.server.forget()
     rig.pass(.days(1))
     rig.server.change { $0.answers = 9 }
-    await #expect(throws: GeoError.self) { try await rig.regions.refresh(region.id) }
+    await #expect(throws: BothyError.self) { try await rig.regions.refresh(region.id) }
     #expect(rig.server.requests.count == 9)
     rig = try await rig.reopened()
     rig.pass(.hours(1))
@@ -74,7 +74,7 @@ struct RegionUpkeepTests {
     let region = try await rig.regions.create(rig.plan())
     rig.time.advance(by: -30 * 86_400_000)
     rig.server.change { $0.answers = 10 }
-    await #expect(throws: GeoError.self) { try await rig.regions.resume(region.id) }
+    await #expect(throws: BothyError.self) { try await rig.regions.resume(region.id) }
     rig.server.change { $0.answers = nil }
     #expect(try await rig.regions.resume(region.id).state == .complete)
     #expect(rig.server.requests.count == region.tiles)
@@ -136,7 +136,7 @@ struct RegionUpkeepTests {
     do {
       _ = try await run
       Issue.record("The region is gone.")
-    } catch { #expect((error as? GeoError)?.code == .unknownRegion) }
+    } catch { #expect((error as? BothyError)?.code == .unknownRegion) }
     let pinned = try await rig.cache.totals()["trails"]?.pinnedCount ?? 0
     #expect(pinned == 0)
     #expect(rig.server.requests.count < region.tiles)
@@ -155,7 +155,7 @@ struct RegionUpkeepTests {
     rig.server.change { $0.statuses[absent.description] = 404 }
     let region = try await rig.regions.create(plan)
     let path = rig.scratch.file("fiji")
-    let nothing = await #expect(throws: GeoError.self) {
+    let nothing = await #expect(throws: BothyError.self) {
       try await rig.regions.export(region.id, to: path, as: container)
     }
     #expect(nothing?.code == .unavailable && !FileManager.default.fileExists(atPath: path))
@@ -175,7 +175,7 @@ struct RegionUpkeepTests {
     try await rig.cache.remove([rig.source.key(tiles[4])])
     let part = try await rig.regions.export(region.id, to: path + "2", as: container)
     #expect(part.missing == 1 && part.written == tiles.count - 2)
-    let taken = await #expect(throws: GeoError.self) {
+    let taken = await #expect(throws: BothyError.self) {
       try await rig.regions.export(region.id, to: path, as: container)
     }
     #expect(taken?.code == .unavailable)

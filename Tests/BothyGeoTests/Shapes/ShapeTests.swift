@@ -140,9 +140,9 @@ struct ShapeTests {
       #expect(box.contains(place))
       #expect(try Geohash.encode(box.center, length: length) == hash)
     }
-    #expect(throws: GeoError.self) { try Geohash.encode(at(.nan, 0)) }
+    #expect(throws: BothyError.self) { try Geohash.encode(at(.nan, 0)) }
     for text in ["", "a", "dqcj!", String(repeating: "d", count: 13)] {
-      #expect(throws: GeoError.self) { try Geohash.decode(text) }
+      #expect(throws: BothyError.self) { try Geohash.decode(text) }
     }
   }
 }

@@ -58,11 +58,11 @@ struct TileLayerTests {
       night.resource.publicURL(for: second.key, host: 1)
         == "https://b.hills.example/night%20%26%20fog/4/5/6.png")
     #expect(day.resource.names.attribution == "© walkers" && day.provider.name == "hills")
-    #expect(throws: CacheError.self) { try provider.source() }
-    #expect(throws: CacheError.self) { try day.tile(Tile(x: 0, y: 0, zoom: 2)) }
+    #expect(throws: BothyError.self) { try provider.source() }
+    #expect(throws: BothyError.self) { try day.tile(Tile(x: 0, y: 0, zoom: 2)) }
     let plain = TileProvider("plain", template: "https://plain.example/{z}/{x}/{y}.png")
     #expect(try plain.source().id == "plain")
-    #expect(throws: CacheError.self) { try plain.source(style: "day") }
+    #expect(throws: BothyError.self) { try plain.source(style: "day") }
     #expect(SourceTile(ResourceKey("hills", path: "4/5/6")) == nil)
   }
 
@@ -102,7 +102,7 @@ struct TileLayerTests {
     #expect(layer.bestAvailable(absent)?.tile == absent.ancestor(atZoom: 11))
     let fine = try Tile(x: tile.x << 4, y: tile.y << 4, zoom: 17)
     #expect(layer.bestAvailable(fine)?.part == fine.part(of: tile))
-    await #expect(throws: CacheError.self) { try await layer.value(fine) }
+    await #expect(throws: BothyError.self) { try await layer.value(fine) }
     #expect(layer.bestAvailable(try Tile(x: 0, y: 0, zoom: 2)) == nil)
     try await cache.close()
 

@@ -22,7 +22,7 @@ struct TileSourceTests {
     #expect(source.publicURL(for: try source.key(tile), host: 1) == "https://b.test/t/3/1/5.png")
     #expect(source.publicURL(for: try source.key(tile), host: 0) == "https://a.test/t/3/1/5.png")
     #expect(Tile(try source.key(tile)) == tile && Tile(ResourceKey("hills", path: "3/1/2")) == nil)
-    #expect(throws: CacheError.self) { try source.key(try Tile(x: 0, y: 0, zoom: 15)) }
+    #expect(throws: BothyError.self) { try source.key(try Tile(x: 0, y: 0, zoom: 15)) }
     let plain = try TileJSON(json: #"{"tiles": ["https://c.test/{z}/{x}/{y}"]}"#).source("plain")
     #expect(plain.zooms == 0...22 && plain.hosts.isEmpty)
     #expect(plain.publicURL(for: try plain.key(tile)) == "https://c.test/3/1/2")
@@ -39,7 +39,7 @@ struct TileSourceTests {
       #"{"tiles": ["https://a.test/{z}/{x}/{y}"], "bounds": [1, 9, 2, 3]}"#,
     ])
   func badDocuments(text: String) {
-    #expect(throws: GeoError.self) { try TileJSON(json: text) }
+    #expect(throws: BothyError.self) { try TileJSON(json: text) }
   }
 
   /// Promises: R-15
@@ -85,7 +85,7 @@ struct TileSourceTests {
     let first = try Tile(x: 0, y: 35870, zoom: 16)
     #expect(union.features.count == 5 && union.features.keys.allSatisfy { union.tiles(of: $0) == [first] })
     #expect(try source.key(zoom: 16, x: 65536, y: 35870) == source.key(first))
-    #expect(throws: GeoError.self) { try Tile(x: 65536, y: 35870, zoom: 16) }
-    #expect(throws: CacheError.self) { try source.key(zoom: 16, x: 0, y: -9) }
+    #expect(throws: BothyError.self) { try Tile(x: 65536, y: 35870, zoom: 16) }
+    #expect(throws: BothyError.self) { try source.key(zoom: 16, x: 0, y: -9) }
   }
 }

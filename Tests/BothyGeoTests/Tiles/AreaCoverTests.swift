@@ -133,9 +133,9 @@ struct AreaCoverTests {
     let listed = try (0...8).reduce(0) { try $0 + cover.tiles(zoom: $1).count }
     #expect(try cover.count(zooms: 0...8) == listed)
     #expect(try cover.count(zooms: 0...20, limit: 1000) == 1001)
-    let error = #expect(throws: GeoError.self) { try cover.tiles(zoom: 20) }
+    let error = #expect(throws: BothyError.self) { try cover.tiles(zoom: 20) }
     #expect(error?.code == .tooManyTiles)
-    #expect(throws: GeoError.self) { try cover.count(zooms: 0...30) }
+    #expect(throws: BothyError.self) { try cover.count(zooms: 0...30) }
   }
 
   @Test("An area around a pole covers every column, and the antimeridian splits others")

@@ -66,9 +66,9 @@ struct MercatorTests {
     #expect(try Pixel(x: -5, y: 0, zoom: 16).tile().x == 65535)
     #expect(try Pixel(x: -300, y: 0, zoom: 16).tile().x == 65534)
     #expect(try Pixel(x: .min, y: 0, zoom: 16).tile().y == 0)
-    #expect(throws: GeoError.self) { try Pixel(x: 0, y: -5, zoom: 16).tile() }
-    #expect(throws: GeoError.self) { try Pixel(x: 0, y: 256 << 16, zoom: 16).tile() }
-    #expect(throws: GeoError.self) { try Pixel(x: 0, y: 0, zoom: 30) }
+    #expect(throws: BothyError.self) { try Pixel(x: 0, y: -5, zoom: 16).tile() }
+    #expect(throws: BothyError.self) { try Pixel(x: 0, y: 256 << 16, zoom: 16).tile() }
+    #expect(throws: BothyError.self) { try Pixel(x: 0, y: 0, zoom: 30) }
   }
 
   /// Promises: T-6
@@ -79,8 +79,8 @@ struct MercatorTests {
     #expect(
       try Mercator.groundResolution(latitude: 89, zoom: 5)
         == Mercator.groundResolution(latitude: -85.05112878, zoom: 5))
-    #expect(throws: GeoError.self) { try Mercator.groundResolution(latitude: .nan, zoom: 5) }
-    #expect(throws: GeoError.self) { try Mercator.groundResolution(latitude: 0, zoom: 99) }
+    #expect(throws: BothyError.self) { try Mercator.groundResolution(latitude: .nan, zoom: 5) }
+    #expect(throws: BothyError.self) { try Mercator.groundResolution(latitude: 0, zoom: 99) }
   }
 
   /// Promises: T-7, B-2
@@ -151,16 +151,16 @@ struct MercatorTests {
   @Test("Values that aren't numbers are rejected", arguments: [Double.nan, .infinity, -.infinity])
   func notNumbers(value: Double) {
     for place in [Coordinate(latitude: value, longitude: 0), Coordinate(latitude: 0, longitude: value)] {
-      #expect(throws: GeoError.self) { try Tile(containing: place, zoom: 16) }
-      #expect(throws: GeoError.self) { try Pixel(place, zoom: 16) }
-      #expect(throws: GeoError.self) { try TileGrid(around: place, radius: 500, zoom: 16) }
-      #expect(throws: GeoError.self) { try TileGrid(around: place, radius: 0, zoom: 16) }
+      #expect(throws: BothyError.self) { try Tile(containing: place, zoom: 16) }
+      #expect(throws: BothyError.self) { try Pixel(place, zoom: 16) }
+      #expect(throws: BothyError.self) { try TileGrid(around: place, radius: 500, zoom: 16) }
+      #expect(throws: BothyError.self) { try TileGrid(around: place, radius: 0, zoom: 16) }
       #expect(!Mercator.contains(place))
     }
-    #expect(throws: GeoError.self) {
+    #expect(throws: BothyError.self) {
       try TileGrid(covering: GeoBox(west: value, south: 0, east: 0, north: 0), zoom: 3)
     }
-    #expect(throws: GeoError.self) { try AreaCover(GeoBox(west: 0, south: 0, east: 0, north: value)) }
+    #expect(throws: BothyError.self) { try AreaCover(GeoBox(west: 0, south: 0, east: 0, north: value)) }
   }
 
   /// Promises: T-8

@@ -141,13 +141,13 @@ struct TileGridTests {
     let center = Coordinate(latitude: 51, longitude: 0)
     let huge = try TileGrid(around: center, radius: 1e9, zoom: 29)
     #expect(huge.count == 1 << 58)
-    let error = #expect(throws: GeoError.self) { try huge.tiles() }
+    let error = #expect(throws: BothyError.self) { try huge.tiles() }
     #expect(error?.code == .tooManyTiles && error?.message.contains("10000") == true)
     let pole = try TileGrid(around: Coordinate(latitude: 90, longitude: 0), radius: 10, zoom: 16)
     #expect(pole.rows == 0...0 && pole.count == 65536)
-    #expect(throws: GeoError.self) { try pole.tiles() }
+    #expect(throws: BothyError.self) { try pole.tiles() }
     #expect(try pole.tiles(limit: 65536).count == 65536, "just as many as allowed")
-    #expect(throws: GeoError.self) { try pole.tiles(limit: 65535) }
+    #expect(throws: BothyError.self) { try pole.tiles(limit: 65535) }
     #expect(try TileGrid(around: center, radius: .greatestFiniteMagnitude, zoom: 3).count == 64)
   }
 
@@ -159,9 +159,9 @@ struct TileGridTests {
       #expect(try TileGrid(around: center, radius: radius, zoom: 16).map(\.description) == ["16/10498/22889"])
     }
     for radius in [Double.nan, .infinity, -.infinity] {
-      #expect(throws: GeoError.self) { try TileGrid(around: center, radius: radius, zoom: 16) }
+      #expect(throws: BothyError.self) { try TileGrid(around: center, radius: radius, zoom: 16) }
     }
-    #expect(throws: GeoError.self) { try TileGrid(around: center, radius: 1, zoom: 30) }
+    #expect(throws: BothyError.self) { try TileGrid(around: center, radius: 1, zoom: 30) }
     #expect(
       try TileGrid(around: Coordinate(latitude: 89.99, longitude: 0), radius: 1, zoom: 16).rows == 0...0)
   }

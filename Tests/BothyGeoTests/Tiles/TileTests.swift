@@ -47,7 +47,7 @@ struct TileTests {
       (.max, .max, 29), (.min, .min, .min), (0, 0, .max),
     ])
   func refused(x: Int, y: Int, zoom: Int) {
-    let error = #expect(throws: GeoError.self) { try Tile(x: x, y: y, zoom: zoom) }
+    let error = #expect(throws: BothyError.self) { try Tile(x: x, y: y, zoom: zoom) }
     #expect(error?.code == .invalidTile)
   }
 
@@ -59,7 +59,7 @@ struct TileTests {
     for key in [
       "4", "01a", String(repeating: "0", count: 40), String(repeating: "3", count: 30), "-1", " ", "٣",
     ] {
-      let error = #expect(throws: GeoError.self) { try Tile(quadkey: key) }
+      let error = #expect(throws: BothyError.self) { try Tile(quadkey: key) }
       #expect(error?.code == .invalidKey)
     }
     #expect(try Tile(quadkey: String(repeating: "3", count: 29)).x == 1 << 29 - 1)
@@ -93,10 +93,10 @@ struct TileTests {
     #expect(tile.morton == UInt64(tile.quadkey, radix: 4).map { $0 | 1 << 32 })
     #expect(try Tile(x: 0, y: 0, zoom: 0).morton == 1)
     for key: UInt64 in [1 << 56 | 2, 29 << 56, .max, 1 << 28] {
-      #expect(throws: GeoError.self) { try Tile(packedKey: key) }
+      #expect(throws: BothyError.self) { try Tile(packedKey: key) }
     }
     for key: UInt64 in [0, 2, 3, 8, .max, 1 << 60] {
-      #expect(throws: GeoError.self) { try Tile(morton: key) }
+      #expect(throws: BothyError.self) { try Tile(morton: key) }
     }
     let last = try Tile(x: 1 << 29 - 1, y: 1 << 29 - 1, zoom: 29)
     #expect(try Tile(morton: last.morton) == last && last.packedKey == nil)
@@ -112,7 +112,7 @@ struct TileTests {
       ["X": 10473, "Y": 22982, "ZoomLevel": 16, "QuadKey": "0212300233101220"], ["X": 1, "Y": 2],
       ["X": 1.5, "Y": 0, "ZoomLevel": 2], ["X": 65536, "Y": 0, "ZoomLevel": 16], [1], .null,
       ["X": 0, "Y": 0, "ZoomLevel": 1, "QuadKey": "0", "Id": "1"],
-    ] { #expect(throws: GeoError.self) { try Tile(descriptor: bad) } }
+    ] { #expect(throws: BothyError.self) { try Tile(descriptor: bad) } }
   }
 
   /// Promises: R-34
@@ -123,8 +123,8 @@ struct TileTests {
     #expect(try Tile(wrappingX: 3 - 65536 * 7, y: 5, zoom: 16) == third)
     #expect(try Tile(wrappingX: -1, y: 0, zoom: 16).x == 65535)
     #expect(try Tile(wrappingX: .min, y: 0, zoom: 29).x == 0)
-    #expect(throws: GeoError.self) { try Tile(wrappingX: 0, y: 65536, zoom: 16) }
-    #expect(throws: GeoError.self) { try Tile(wrappingX: 0, y: -1, zoom: 16) }
+    #expect(throws: BothyError.self) { try Tile(wrappingX: 0, y: 65536, zoom: 16) }
+    #expect(throws: BothyError.self) { try Tile(wrappingX: 0, y: -1, zoom: 16) }
     #expect(Tile(normalizingX: -1, y: .max, zoom: 2).description == "2/3/3")
     #expect(Tile(normalizingX: .max, y: .min, zoom: .max).description == "29/\(1 << 29 - 1)/0")
     #expect(third.neighbor(east: -4, south: -5)?.description == "16/65535/0")
@@ -159,14 +159,14 @@ struct TileTests {
     #expect(
       [-.infinity, 1.4, 2.4, 2.5, 4.9, 5.2, .infinity, .nan].map(range.nearest) == [2, 2, 2, 3, 5, 5, 5, 2])
     let deep = try Tile(x: 97, y: 0, zoom: 7)
-    let error = #expect(throws: GeoError.self) { try range.check(deep) }
+    let error = #expect(throws: BothyError.self) { try range.check(deep) }
     #expect(error?.code == .zoomOutOfRange)
     try range.check(try Tile(x: 0, y: 0, zoom: 2))
     let stand = try #require(range.stand(in: deep))
     #expect(stand.tile.description == "5/24/0" && stand.part == TilePart(x: 0.25, y: 0, size: 0.25))
     #expect(range.stand(in: try Tile(x: 0, y: 0, zoom: 1)) == nil)
     for (low, high) in [(3, 2), (-1, 4), (0, 30)] {
-      #expect(throws: GeoError.self) { try ZoomRange(low, high) }
+      #expect(throws: BothyError.self) { try ZoomRange(low, high) }
     }
   }
 
@@ -183,7 +183,7 @@ struct TileTests {
     #expect(TileScheme.tms.path(of: world) == "0/0/0" && TileScheme.quadkey.path(of: world) == "")
     #expect(try Tile(x: 0, southernRow: 0, zoom: 3).y == 7)
     for row in [-1, 8, .max, .min] {
-      #expect(throws: GeoError.self) { try Tile(x: 0, southernRow: row, zoom: 3) }
+      #expect(throws: BothyError.self) { try Tile(x: 0, southernRow: row, zoom: 3) }
     }
     let edges = try Tile(x: 1, y: 0, zoom: 1).projectedBounds
     #expect(edges.west == 0 && edges.south == 0)
@@ -209,8 +209,8 @@ struct TileTests {
         id += 1
       }
     }
-    #expect(throws: GeoError.self) { try Tile(hilbertID: .max) }
-    #expect(throws: GeoError.self) { try Tile(hilbertID: (1 << 60 - 1) / 3) }
+    #expect(throws: BothyError.self) { try Tile(hilbertID: .max) }
+    #expect(throws: BothyError.self) { try Tile(hilbertID: (1 << 60 - 1) / 3) }
     #expect(try Tile(hilbertID: (1 << 60 - 1) / 3 - 1).zoom == 29)
   }
 }

@@ -25,7 +25,7 @@ struct Card: Entity, Equatable {
     for value in own { value.encodeField(to: &fields) }
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     title = try String(fromField: &fields)
     score = try Int(fromField: &fields)

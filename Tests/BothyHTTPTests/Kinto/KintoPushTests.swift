@@ -61,7 +61,7 @@ struct KintoPushTests {
     let kinto = ScriptedKinto { _ in .data(["title": "Milk"], at: 1001) }
     var shared = operation(.update, base: "1000", fields: ["title": "Milk"])
     shared.id = "op2"
-    shared.sharing = SharingChange(add: .principals("bob"))
+    shared.sharing = SharingChange(add: .users("bob"))
     let list = UserList(name: "friends")
     let made = SyncOperation(id: "op3", kind: .insert, record: list.recordID, fields: list.fields)
     let plain = operation(.update, base: "1000", fields: ["title": "Milk"])

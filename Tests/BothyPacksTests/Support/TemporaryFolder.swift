@@ -46,11 +46,11 @@ final class FileLog: Sendable {
 }
 
 /// Returns the code of the pack's error that `body` throws. Records any other error.
-func code(_ body: () throws -> Void) -> PackError.Code? {
+func code(_ body: () throws -> Void) -> BothyError.Code? {
   do {
     try body()
     Issue.record("Nothing was thrown.")
-  } catch let error as PackError {
+  } catch let error as BothyError {
     return error.code
   } catch {
     Issue.record("Another error was thrown: \(error)")
@@ -59,11 +59,11 @@ func code(_ body: () throws -> Void) -> PackError.Code? {
 }
 
 /// Like `code(_:)`, but for asynchronous calls.
-func asyncCode(_ body: () async throws -> Void) async -> PackError.Code? {
+func asyncCode(_ body: () async throws -> Void) async -> BothyError.Code? {
   do {
     try await body()
     Issue.record("Nothing was thrown.")
-  } catch let error as PackError {
+  } catch let error as BothyError {
     return error.code
   } catch {
     Issue.record("Another error was thrown: \(error)")

@@ -29,7 +29,7 @@ struct City: Entity, Equatable {
     place.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     name = try String(fromField: &fields)
     place = try Coordinate(fromField: &fields)
@@ -74,7 +74,7 @@ struct PrayerTime: Entity, Equatable {
     note.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     city = try String(fromField: &fields)
     day = try Int(fromField: &fields)
@@ -99,7 +99,7 @@ struct BriefTime: Entity, Equatable {
     city.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     minute = try Double(fromField: &fields)
     city = try String?(fromField: &fields)
@@ -117,7 +117,7 @@ struct OtherTime: Entity {
 
   func encode(to fields: inout FieldEncoder) {}
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) { self.id = id }
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) { self.id = id }
 }
 
 /// Packs of cities and times.

@@ -146,7 +146,7 @@ struct JWTTests {
   @Test("The server refuses keys that protect nothing")
   func keys() async throws {
     for secret in ["", "short", issuer.key.publicKey.pemRepresentation] {
-      await #expect(throws: StoreError.self) {
+      await #expect(throws: BothyError.self) {
         var keys = JWTKeys()
         try await keys.addSecret(Array(secret.utf8))
       }

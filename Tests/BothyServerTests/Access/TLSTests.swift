@@ -63,7 +63,7 @@ struct TLSTests {
       var server = try ServerUnderTest()
       server.configuration.tls = TLSFiles(
         certificate: "\(folder.path)/\(certificate)", key: "\(folder.path)/\(key)")
-      let error = #expect(throws: StoreError.self) { _ = try BothyServer(server.configuration).application() }
+      let error = #expect(throws: BothyError.self) { _ = try BothyServer(server.configuration).application() }
       #expect(error?.message.contains(certificate == "certificate.pem" ? key : certificate) == true)
     }
   }

@@ -59,7 +59,7 @@ struct DamagedFileTests {
   /// the old one.
   private func expectSetAside() throws {
     let error = try #require(
-      #expect(throws: StoreError.self) { _ = try LocalStore(at: path, schema: schema) })
+      #expect(throws: BothyError.self) { _ = try LocalStore(at: path, schema: schema) })
     #expect(error.code == .corrupt)
     #expect(!FileManager.default.fileExists(atPath: path))
     let old = folder.appendingPathComponent(try #require(try kept().first)).path
@@ -92,7 +92,7 @@ struct DamagedFileTests {
     try abandoned()
     try damage()
     let store = try LocalStore(at: path, schema: schema)
-    let error = #expect(throws: StoreError.self) { _ = try store.fetch(AnyQuery("Item")) }
+    let error = #expect(throws: BothyError.self) { _ = try store.fetch(AnyQuery("Item")) }
     #expect(error?.code == .corrupt)
     store.waitForFileCheck()
     try store.close()
@@ -140,7 +140,7 @@ struct DamagedFileTests {
     default: bytes.replaceSubrange(0..<4096, with: Data(repeating: 0xA5, count: 4096))
     }
     try bytes.write(to: URL(fileURLWithPath: path))
-    let error = #expect(throws: StoreError.self) { _ = try LocalStore(at: path, schema: schema) }
+    let error = #expect(throws: BothyError.self) { _ = try LocalStore(at: path, schema: schema) }
     #expect(error?.code == .corrupt && error?.message.contains("was set aside") == true, "\(error as Any)")
     let store = try LocalStore(at: path, schema: schema)
     #expect(store.damagedFiles.count == 1)
@@ -154,7 +154,7 @@ struct DamagedFileTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     for bytes in [Data(repeating: 0, count: 8192), Data("a letter of some length".utf8)] {
       try bytes.write(to: URL(fileURLWithPath: path))
-      let error = #expect(throws: StoreError.self) { _ = try LocalStore(at: path, schema: schema) }
+      let error = #expect(throws: BothyError.self) { _ = try LocalStore(at: path, schema: schema) }
       #expect(error?.code == .notADatabase)
       #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
     }

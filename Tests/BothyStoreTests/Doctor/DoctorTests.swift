@@ -105,13 +105,13 @@ struct DoctorTests {
     try file.close()
     var options = StoreOptions()
     options.damagedFile = .leave
-    let error = #expect(throws: StoreError.self) {
+    let error = #expect(throws: BothyError.self) {
       _ = try LocalStore(at: folder.database, schema: todoSchema, options: options)
     }
     #expect(error?.code == .corrupt)
     do {
       #expect(try !LocalStore.diagnose(fileAt: folder.database).isHealthy)
-    } catch let error as StoreError {
+    } catch let error as BothyError {
       #expect(error.code == .corrupt)
     }
   }
@@ -129,7 +129,7 @@ struct DoctorTests {
     }
     struct Failing: StoreCheck {
       func findings(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
-        throw StoreError(.corrupt, "no table")
+        throw BothyError(.corrupt, "no table")
       }
     }
     let diagnosis = try store.diagnose(with: [Added(), Failing()])

@@ -98,7 +98,7 @@ struct ObservationTests {
   @Test("An error of the read is thrown and ends the sequence")
   func failure() async throws {
     var iterator = store.values(of: RecordID(type: "Nothing", id: "a")).makeAsyncIterator()
-    await #expect(throws: StoreError.self) { try await iterator.next() }
+    await #expect(throws: BothyError.self) { try await iterator.next() }
     #expect(try await iterator.next() == nil)
   }
 

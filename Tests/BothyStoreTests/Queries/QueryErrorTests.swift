@@ -18,7 +18,7 @@ import Testing
 
   @Test("An invalid query is refused with the valid alternatives")
   func refused() throws {
-    let table: [(Condition, StoreError.Code, String)] = [
+    let table: [(Condition, BothyError.Code, String)] = [
       (.compare(field: "nam", .equal, "x"), .unknownField, "name, size, at"),
       (.compare(field: "size", .equal, "x"), .invalidQuery, "a whole number"),
       (.compare(field: "size", .equal, 1.5), .invalidQuery, "Spot.size"),
@@ -41,7 +41,7 @@ import Testing
       ((0..<40).reduce(.all) { deep, _ in .not(.and([deep])) }, .invalidQuery, "levels"),
     ]
     for (predicate, code, part) in table {
-      let error = try #require(throws: StoreError.self) {
+      let error = try #require(throws: BothyError.self) {
         try store.fetch(AnyQuery("Spot", where: predicate))
       }
       #expect(error.code == code && error.message.contains(part), "\(error)")
@@ -58,9 +58,9 @@ import Testing
       AnyQuery("Spot", offset: -1),
       AnyQuery("Spot", include: ["name"]),
     ] {
-      let asked = #expect(throws: StoreError.self, "\(query)") { try store.fetch(query) }
+      let asked = #expect(throws: BothyError.self, "\(query)") { try store.fetch(query) }
       #expect(asked?.code == .invalidQuery, "\(query)")
-      let judged = #expect(throws: StoreError.self) { try query.evaluate(over: [], schema: type) }
+      let judged = #expect(throws: BothyError.self) { try query.evaluate(over: [], schema: type) }
       #expect(judged?.code == .invalidQuery, "\(query)")
     }
   }
@@ -110,11 +110,11 @@ import Testing
       for name in ["field", text] {
         let query = AnyQuery(
           "Spot", where: .compare(field: name, .equal, .text(text)), order: [SortKey(text)])
-        let error = try #require(throws: StoreError.self) { try store.fetch(query) }
+        let error = try #require(throws: BothyError.self) { try store.fetch(query) }
         #expect(error.code == .unknownField)
       }
     }
-    #expect(throws: StoreError.self) { try store.fetch(AnyQuery("Spot\"; DROP")) }
+    #expect(throws: BothyError.self) { try store.fetch(AnyQuery("Spot\"; DROP")) }
   }
 
   @Test("Deep conditions are within SQLite's limits")
@@ -162,6 +162,6 @@ import Testing
     ])
   func documents(text: String) throws {
     let schema = StoreSchema(types: [type])
-    #expect(throws: StoreError.self) { try AnyQuery(json: JSONValue(parsing: text), schema: schema) }
+    #expect(throws: BothyError.self) { try AnyQuery(json: JSONValue(parsing: text), schema: schema) }
   }
 }

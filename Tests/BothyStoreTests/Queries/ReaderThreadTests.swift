@@ -49,7 +49,7 @@ struct ReaderThreadTests {
       return try await store.read { try $0.fetch(Todo.self, id: "a") }
     }
     task.cancel()
-    let error = await #expect(throws: StoreError.self) { try await task.value }
+    let error = await #expect(throws: BothyError.self) { try await task.value }
     #expect(error?.code == .cancelled)
   }
 }

@@ -43,7 +43,7 @@ struct Errand: Entity, Equatable {
     after.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     title = try String(fromField: &fields)
     done = try Bool(fromField: &fields)
@@ -67,7 +67,7 @@ struct Note: Entity {
     stars.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     text = try String?(fromField: &fields)
     stars = try Int(fromField: &fields)
@@ -125,7 +125,7 @@ struct Note: Entity {
     #expect(try store.fetch(all.where { $0.stars > 3 }).map(\.id) == ["b"])
     #expect(try store.fetch(all.where { $0.text == nil }).map(\.id) == ["a"])
     #expect(try store.fetch(all.where { $0.text == "hello" && $0.stars.isIn([5]) }).map(\.id) == ["b"])
-    let error = try #require(throws: StoreError.self) { try store.fetch(all.where { $0.stras > 3 }) }
+    let error = try #require(throws: BothyError.self) { try store.fetch(all.where { $0.stras > 3 }) }
     #expect(error.code == .unknownField)
     #expect(
       error.message
@@ -168,7 +168,7 @@ struct Note: Entity {
       withUnsafeCurrentTask { $0?.cancel() }
       return try await store.importRecords(records)
     }
-    let error = await #expect(throws: StoreError.self) { try await task.value }
+    let error = await #expect(throws: BothyError.self) { try await task.value }
     #expect(error?.code == .cancelled)
     #expect(try await store.count(AnyQuery("Note")) == 27)
   }

@@ -24,7 +24,7 @@ import Testing
       rate.encodeField(to: &fields)
     }
 
-    init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+    init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
       self.id = id
       _ = try String(fromField: &fields)
       amount = try Double(fromField: &fields)
@@ -44,7 +44,7 @@ import Testing
       { try $0.insert(AnyRecord("Price", id: "b", ["name": "p", "amount": .double(number)])) },
       { _ = try $0.update(RecordID(type: "Price", id: "a"), fields: ["rate": .double(number)]) },
     ] as [(WriteTransaction) throws -> Void] {
-      let error = #expect(throws: StoreError.self) { try store.write(write) }
+      let error = #expect(throws: BothyError.self) { try store.write(write) }
       #expect(error?.code == .invalidValue)
       #expect(error?.message.contains("Price.") == true, "\(error?.message ?? "")")
     }
@@ -68,7 +68,7 @@ import Testing
       self.left = left.map { Date(timeIntervalSince1970: $0) }
     }
 
-    init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+    init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
       self.id = id
       at = try Date(fromField: &fields)
       left = try Date?(fromField: &fields)
@@ -80,11 +80,11 @@ import Testing
     let store = try LocalStore(inMemory: StoreSchema(Visit.self))
     try store.write { try $0.insert(Visit(id: "a", left: 2)) }
     for visit in [Visit(id: "b", at: seconds), Visit(id: "b", left: seconds)] {
-      let error = #expect(throws: StoreError.self) { try store.write { try $0.insert(visit) } }
+      let error = #expect(throws: BothyError.self) { try store.write { try $0.insert(visit) } }
       #expect(error?.code == .invalidValue)
       #expect(error?.message.contains("Visit.") == true, "\(error?.message ?? "")")
     }
-    #expect(throws: StoreError.self) { try store.write { try $0.save(Visit(id: "a", at: seconds)) } }
+    #expect(throws: BothyError.self) { try store.write { try $0.save(Visit(id: "a", at: seconds)) } }
     #expect(try store.fetch(RecordQuery<Visit>()).map(\.left) == [Date(timeIntervalSince1970: 2)])
   }
 

@@ -36,7 +36,7 @@ struct SchemaTests {
       ([TypeSchema("A", fields: [FieldSchema("n", .int, default: "x")])], "default of A.n"),
     ])
   func refused(types: [TypeSchema], phrase: String) {
-    let error = #expect(throws: StoreError.self) { try StoreSchema(types: types).validate() }
+    let error = #expect(throws: BothyError.self) { try StoreSchema(types: types).validate() }
     #expect(error?.code == .invalidSchema)
     #expect(error?.message.contains(phrase) == true, "\(error?.message ?? "")")
   }

@@ -1,11 +1,11 @@
 import BothyStore
 import Testing
 
-/// Expects `body` to throw a `StoreError` with `code`.
+/// Expects `body` to throw a `BothyError` with `code`.
 func expect(
-  _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+  _ code: BothyError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
 ) {
-  let error = #expect(throws: StoreError.self, sourceLocation: sourceLocation) { try body() }
+  let error = #expect(throws: BothyError.self, sourceLocation: sourceLocation) { try body() }
   #expect(error?.code == code, "\(String(reflecting: error))", sourceLocation: sourceLocation)
 }
 

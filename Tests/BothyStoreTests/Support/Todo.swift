@@ -34,7 +34,7 @@ struct Todo: Entity, Equatable {
     tags.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     title = try String(fromField: &fields)
     done = try Bool(fromField: &fields)
@@ -58,7 +58,7 @@ struct Tag: Entity, Equatable {
 
   func encode(to fields: inout FieldEncoder) { name.encodeField(to: &fields) }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     name = try String(fromField: &fields)
   }

@@ -38,7 +38,7 @@ struct ClosingTests {
       try store.close()
       for user in users {
         let error = await user.value
-        #expect(error is StoreError, "\(error)")
+        #expect(error is BothyError, "\(error)")
       }
       _ = await observed.result
       let again = try LocalStore(at: folder.path + "/\(round).bothy", schema: todoSchema)
@@ -54,8 +54,8 @@ struct ClosingTests {
     ] {
       try store.close()
       try store.close()
-      for number in 0..<3 { #expect(throws: StoreError.self) { try Self.use(store, number) } }
-      await #expect(throws: StoreError.self) { try await store.read { try $0.fetch(Todo.self, id: "a") } }
+      for number in 0..<3 { #expect(throws: BothyError.self) { try Self.use(store, number) } }
+      await #expect(throws: BothyError.self) { try await store.read { try $0.fetch(Todo.self, id: "a") } }
     }
   }
 }

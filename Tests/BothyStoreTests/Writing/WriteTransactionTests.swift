@@ -158,7 +158,7 @@ struct WriteTransactionTests {
   @Test("A closed store throws")
   func closed() throws {
     try store.close()
-    #expect(throws: StoreError.self) { try store.write { try $0.insert(Todo("a")) } }
-    #expect(throws: StoreError.self) { try store.fetch(Todo.self, id: "a") }
+    #expect(throws: BothyError.self) { try store.write { try $0.insert(Todo("a")) } }
+    #expect(throws: BothyError.self) { try store.fetch(Todo.self, id: "a") }
   }
 }

@@ -33,7 +33,7 @@ struct AwaitedSaveTests {
     pair.a.remote.isOffline = true
     let saved = try await pair.a.store.save(Note(id: "T1", "mine"), policy: .local)
     #expect(saved.state == .pending(.update))
-    let error = await #expect(throws: SyncError.self) { try await saved.result(within: .seconds(10)) }
+    let error = await #expect(throws: BothyError.self) { try await saved.result(within: .seconds(10)) }
     #expect(error?.code == .unreachable)
     #expect(try await pair.a.store.fetch(Note.self, id: "T1", policy: .local)?.title == "mine")
     try pair.a.restart()

@@ -44,7 +44,7 @@ struct CancelledSaveTests {
     let result = await cancelling(pair, afterAnswer: afterAnswer) {
       try await $0.save(edited, policy: .local).result(within: .seconds(60))
     }
-    guard case .failure(let error as SyncError) = result else {
+    guard case .failure(let error as BothyError) = result else {
       Issue.record("\(result)")
       return
     }
@@ -91,7 +91,7 @@ struct CancelledSaveTests {
         #expect(try await pair.isEven())
         #expect(try await pair.serverTitle() == "mine")
       default:
-        let error = #expect(throws: SyncError.self) { try result.get() }
+        let error = #expect(throws: BothyError.self) { try result.get() }
         #expect(error?.code == .unreachable)
       }
     }

@@ -49,7 +49,7 @@ struct ConsistentReadTests {
     let found = try await pair.a.store.fetchResult(
       RecordQuery<BankAccount>().where(.compare(field: "id", .equal, "x")))
     #expect(found.records.map(\.balance) == [100] && found.origin == .local)
-    await #expect(throws: SyncError.self) {
+    await #expect(throws: BothyError.self) {
       try await pair.a.store.fetch(BankAccount.self, id: "x", options: .reading(.remote))
     }
     #expect(try sum(pair.a) == 200)

@@ -63,7 +63,7 @@ struct HiddenSaveEndTests {
     note.title = "mine"
     let value = note
     let result = await Task { try await store.save(value, options: .saving(policy)) }.result
-    if policy == .remote { #expect(throws: SyncError.self) { try result.get() } }
+    if policy == .remote { #expect(throws: BothyError.self) { try result.get() } }
     #expect(try pair.a.note()?.own[0] == 7)
     #expect(try await pair.isEven())
   }
@@ -81,7 +81,7 @@ struct HiddenSaveEndTests {
     var note = Note(id: "T1", "mine")
     note.own[0] = 1
     let first = note
-    await #expect(throws: SyncError.self) {
+    await #expect(throws: BothyError.self) {
       try await pair.a.store.save(first, options: .saving(.remote))
     }
     note.own[1] = 2
@@ -99,7 +99,7 @@ struct HiddenSaveEndTests {
     var note = try #require(try pair.a.note())
     note.note = "refused"
     let refused = note
-    let error = await #expect(throws: SyncError.self) {
+    let error = await #expect(throws: BothyError.self) {
       try await pair.a.store.save(refused, options: .saving(policy))
     }
     #expect(error?.code == .rejected)

@@ -104,7 +104,7 @@ struct HiddenSaveTests {
       }
     }
     let note = try edited(pair) { $0.note = "refused" }
-    let error = await #expect(throws: SyncError.self) {
+    let error = await #expect(throws: BothyError.self) {
       try await pair.a.store.save(note, options: .saving(policy))
     }
     #expect(error?.code == .rejected && error?.rejection?.fields.map(\.field) == ["note"])
@@ -137,7 +137,7 @@ struct HiddenSaveTests {
       let pair = try await Pair.sharing(isNew ? [] : ["T1"], policy: .fieldByField)
       let note = isNew ? Note(id: "T1", "mine") : try edited(pair) { $0.title = "mine" }
       pair.a.remote.plan(isNew ? .lostAnswer : .lostRequest, on: .operations, times: 1)
-      await #expect(throws: SyncError.self) {
+      await #expect(throws: BothyError.self) {
         try await pair.a.store.save(note, options: .saving(.remote))
       }
       await pair.b.store.sync()
@@ -146,7 +146,7 @@ struct HiddenSaveTests {
       await pair.a.store.sync()
       #expect(try pair.a.title() == "theirs")
       pair.a.remote.isOffline = true
-      await #expect(throws: SyncError.self) {
+      await #expect(throws: BothyError.self) {
         try await pair.a.store.save(note, options: .saving(.remote))
       }
       #expect(try pair.a.title() == "theirs")
@@ -160,15 +160,15 @@ struct HiddenSaveTests {
   func sharing() async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes)
     OnlineMeanwhileTests.meanwhile(pair.a) { store in
-      try await store.sharing.share(.note(), with: .principals("bob"))
+      try await store.sharing.share(.note(), with: .users("bob"))
     }
     let note = try edited(pair) { $0.note = "refused" }
-    await #expect(throws: SyncError.self) {
+    await #expect(throws: BothyError.self) {
       try await pair.a.store.save(note, options: .saving(.remoteThenLocal))
     }
     try pair.a.edit { $0.note = nil }
     #expect(try await pair.isEven())
-    #expect(try await pair.world.serverRecords()[.note()]?.sharing == .principals("bob"))
+    #expect(try await pair.world.serverRecords()[.note()]?.sharing == .users("bob"))
   }
 
   @Test("An unanswered save beside a draft is pending, and its receipt has the verdict")
@@ -209,7 +209,7 @@ struct HiddenSaveTests {
       let pair = try await Pair.sharing(policy: .fieldByField)
       pair.a.remote.plan(.status(status, retryAfter: nil), on: .operations, times: 1)
       let first = try edited(pair) { $0.title = "given up" }
-      await #expect(throws: SyncError.self) { try await pair.a.store.save(first, options: .saving(policy)) }
+      await #expect(throws: BothyError.self) { try await pair.a.store.save(first, options: .saving(policy)) }
       #expect(try pair.a.store.outboxEntries().isEmpty)
       let second = try edited(pair) { $0.note = "mine" }
       try await pair.a.store.save(second, options: .saving(policy))
@@ -223,7 +223,7 @@ struct HiddenSaveTests {
     let pair = try await Pair.sharing(policy: .fieldByField)
     pair.a.remote.plan(.status(500, retryAfter: nil), on: .operations, times: 1)
     var note = try edited(pair) { $0.score = 5 }
-    let error = await #expect(throws: SyncError.self) {
+    let error = await #expect(throws: BothyError.self) {
       try await pair.a.store.save(note, options: .saving(policy))
     }
     #expect(error?.code == .serverError)
@@ -247,7 +247,7 @@ struct HiddenSaveTests {
       request.release()
       let (a, b) = (await one.result, await two.result)
       #expect(throws: Never.self) { try b.get() }
-      if isRefused { #expect(throws: SyncError.self) { try a.get() } }
+      if isRefused { #expect(throws: BothyError.self) { try a.get() } }
       #expect(try await pair.isEven())
       #expect(try await pair.server("T1") == ["title": isRefused ? "start" : "mine", "score": 5])
       #expect(try pair.a.store.outboxEntries().isEmpty)

@@ -107,7 +107,7 @@ struct OnlineSaveTests {
   func throwing() async throws {
     struct Undecided: Error {}
     let pair = try await pair(.custom { _ in throw Undecided() }) { try $0.retitle("theirs") }
-    let error = await #expect(throws: SyncError.self) { try await save(pair) { $0.title = "mine" } }
+    let error = await #expect(throws: BothyError.self) { try await save(pair) { $0.title = "mine" } }
     #expect(error?.code == .conflict)
     #expect(try await pair.serverTitle() == "theirs")
     #expect(try pair.a.title() == "start")
@@ -135,7 +135,7 @@ struct OnlineSaveTests {
       var note = try #require(try pair.a.note())
       note.score += 1
       pair.a.remote.plan(.lostAnswer, times: 1)
-      await #expect(throws: SyncError.self) {
+      await #expect(throws: BothyError.self) {
         try await pair.a.store.save(note, options: .saving(.remote))
       }
       if hasOthers {

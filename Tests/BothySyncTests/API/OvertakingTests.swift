@@ -104,7 +104,7 @@ struct OvertakingTests {
     let waiting = Task { try await store.save(awaited, policy: .local).result(within: .seconds(5)) }
     await clock.waitForSleepers()
     clock.advance(by: .seconds(5))
-    let error = await #expect(throws: SyncError.self) { try await waiting.value }
+    let error = await #expect(throws: BothyError.self) { try await waiting.value }
     #expect(error?.code == .unreachable)
     #expect(try store.isPending(.note()))
     request.release()

@@ -148,7 +148,7 @@ struct PendingOnlineSaveTests {
     try pair.a.insert("T1", "mine")
     var note = try #require(try pair.a.note())
     note.note = "refused"
-    let error = await #expect(throws: SyncError.self) {
+    let error = await #expect(throws: BothyError.self) {
       try await pair.a.store.save(note, options: .saving(.remoteThenLocal))
     }
     #expect(error?.code == .rejected)

@@ -31,7 +31,7 @@ struct ReadPolicyTests {
     // The response has changes, which are pulled with what belongs to them.
     #expect(pair.a.remote.reads == 1 && pair.a.remote.requests.map(\.operations.count) == [0])
     let (_, offline) = try await ask(.remote, offline: true)
-    let error = #expect(throws: SyncError.self) { try offline.get() }
+    let error = #expect(throws: BothyError.self) { try offline.get() }
     #expect(error?.code == .unreachable)
   }
 
@@ -64,7 +64,7 @@ struct ReadPolicyTests {
     #expect(try found.get().records.map(\.title) == ["news"])
     #expect(asked.a.remote.reads == 1)
     let offline = try await ask(.localElseRemote, offline: true, empty: true).result
-    let error = #expect(throws: SyncError.self) { try offline.get() }
+    let error = #expect(throws: BothyError.self) { try offline.get() }
     #expect(error?.code == .unreachable)
   }
 
@@ -96,7 +96,7 @@ struct ReadPolicyTests {
   func override() async throws {
     let pair = try await Pair.sharing { $0.readPolicy = .local }
     pair.a.remote.isOffline = true
-    await #expect(throws: SyncError.self) {
+    await #expect(throws: BothyError.self) {
       try await pair.a.store.fetchResult(
         RecordQuery<Note>(), options: RequestOptions(readPolicy: .remote))
     }
@@ -152,7 +152,7 @@ struct ReadPolicyTests {
     #expect(try await count(.remote) == 2)
     pair.a.remote.isOffline = true
     #expect(try await count(.remoteElseLocal) == 1)
-    await #expect(throws: SyncError.self) { try await count(.remote) }
+    await #expect(throws: BothyError.self) { try await count(.remote) }
     pair.a.remote.isOffline = false
     #expect(try await count(.syncThenLocal) == 2)
   }

@@ -20,7 +20,7 @@ struct ReceiptTests {
     let pair = try Pair()
     pair.a.remote.isOffline = true
     let receipt = try await pair.a.store.save(Note(id: "T1", "a"))
-    let error = await #expect(throws: SyncError.self) { try await receipt.outcome() }
+    let error = await #expect(throws: BothyError.self) { try await receipt.outcome() }
     #expect(error?.code == .unreachable)
     try pair.a.restart()
     pair.a.remote.isOffline = false
@@ -35,7 +35,7 @@ struct ReceiptTests {
     pair.a.remote.isOffline = true
     let receipt = try await pair.a.store.save(Note(id: "T1", "a"))
     try pair.a.retitle("b")
-    await #expect(throws: SyncError.self) { try await receipt.outcome() }
+    await #expect(throws: BothyError.self) { try await receipt.outcome() }
     pair.a.remote.isOffline = false
     #expect(try await receipt.outcome() == .accepted(version: "1"))
   }
@@ -88,7 +88,7 @@ struct ReceiptTests {
         let receipt = try await store.save(
           record, options: RequestOptions(writePolicy: isDraft ? .draft : nil))
         let asked = try isDraft ? store.receipt(for: record.recordID) : receipt
-        let error = await #expect(throws: SyncError.self) { try await asked.outcome() }
+        let error = await #expect(throws: BothyError.self) { try await asked.outcome() }
         #expect(error?.code == .pendingChanges, "\(record.type)")
       }
       // A pending change becomes a draft.
@@ -96,7 +96,7 @@ struct ReceiptTests {
       try await store.writeDraft {
         try $0.save(AnyRecord("Parent", id: "Q", ["name": .text("held")]), in: nil)
       }
-      let error = await #expect(throws: SyncError.self) { try await pet.outcome() }
+      let error = await #expect(throws: BothyError.self) { try await pet.outcome() }
       #expect(error?.code == .pendingChanges)
       calls.add()
     }
@@ -117,7 +117,7 @@ struct ReceiptTests {
     let calls = Calls()
     Task {
       let receipt = try await store.save(Note(id: "T1", "a"))
-      let error = await #expect(throws: SyncError.self) { try await receipt.outcome() }
+      let error = await #expect(throws: BothyError.self) { try await receipt.outcome() }
       #expect(error?.code == .unreachable)
       calls.add()
     }
@@ -184,7 +184,7 @@ struct ReceiptTests {
   @Test("A decision about a record without pending changes throws")
   func nothingPending() async throws {
     let pair = try await Pair.sharing()
-    let error = #expect(throws: SyncError.self) { try pair.a.store.resolve(.note(), .revert) }
+    let error = #expect(throws: BothyError.self) { try pair.a.store.resolve(.note(), .revert) }
     #expect(error?.code == .notPending)
   }
 }

@@ -33,7 +33,7 @@ struct WritePolicyTests {
     #expect(try await save(.remoteThenLocal, pair).known == .accepted(version: "2"))
     #expect(try pair.a.title() == "mine")
     #expect(try pair.a.store.outboxEntries().isEmpty)
-    let error = await #expect(throws: SyncError.self) {
+    let error = await #expect(throws: BothyError.self) {
       try await save(.remoteThenLocal, pair, "no", note: "x")
     }
     #expect(error?.code == .rejected)
@@ -67,7 +67,7 @@ struct WritePolicyTests {
     #expect(try await pair.serverTitle() == "mine")
     await pair.a.store.sync()
     pair.a.remote.isOffline = true
-    let error = await #expect(throws: SyncError.self) { try await save(.remote, pair, "again") }
+    let error = await #expect(throws: BothyError.self) { try await save(.remote, pair, "again") }
     #expect(error?.code == .unreachable)
     #expect(try pair.a.title() == "mine")
     #expect(try pair.a.store.outboxEntries().isEmpty)
@@ -78,7 +78,7 @@ struct WritePolicyTests {
   func remotePending() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("pending")
-    let error = await #expect(throws: SyncError.self) { try await save(.remote, pair) }
+    let error = await #expect(throws: BothyError.self) { try await save(.remote, pair) }
     #expect(error?.code == .pendingChanges)
     await pair.a.store.sync()
     try await pair.a.store.delete(Note.self, id: "T1", options: RequestOptions(writePolicy: .remote))
@@ -96,14 +96,14 @@ struct WritePolicyTests {
     let record = AnyRecord("List", id: "L1", ["name": "friends"])
     for policy in WritePolicy.allCases {
       pair.a.remote.isOffline = true
-      let error = await #expect(throws: SyncError.self) {
+      let error = await #expect(throws: BothyError.self) {
         try await pair.a.store.save(record, options: RequestOptions(writePolicy: policy))
       }
       #expect(error?.code == .requiresNetwork)
       #expect(try pair.a.store.outboxEntries().isEmpty)
       #expect(try pair.a.record("List", "L1") == nil)
     }
-    let draft = await #expect(throws: SyncError.self) {
+    let draft = await #expect(throws: BothyError.self) {
       try await pair.a.store.save(record, options: RequestOptions(writePolicy: .draft))
     }
     #expect(draft?.code == .requiresNetwork)

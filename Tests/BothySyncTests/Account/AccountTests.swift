@@ -99,7 +99,7 @@ struct AccountTests {
     try await store.store.write { try $0.insert(Note(id: "a1", "a1")) }
     try store.store.close()
     for other in [bob, AccountID(space: "barn", principal: "ann")] {
-      let error = #expect(throws: SyncError.self) { _ = try open(other) }
+      let error = #expect(throws: BothyError.self) { _ = try open(other) }
       #expect(error?.code == .wrongAccount)
     }
     let again = try open(nil)
@@ -117,7 +117,7 @@ struct AccountTests {
     #expect(report.stop?.name == "wrongPrincipal")
     #expect(try account.store.pendingCounts().total == 1)
     #expect(try await device.served().isEmpty)
-    let direct = await #expect(throws: SyncError.self) {
+    let direct = await #expect(throws: BothyError.self) {
       try await account.store.save(Note(id: "a2", "a2"), options: RequestOptions(writePolicy: .remote))
     }
     #expect(direct?.code == .rejected)
@@ -146,12 +146,12 @@ struct AccountTests {
     let device = try AccountDevice()
     let (account, _) = try device.open(ann)
     for id in ["a1", "a2"] { try insert(id, in: account) }
-    let error = await #expect(throws: SyncError.self) { try await account.signOut(.refuseIfPending) }
+    let error = await #expect(throws: BothyError.self) { try await account.signOut(.refuseIfPending) }
     #expect(error?.code == .pendingChanges && error?.pendingCount == 2)
     #expect(await account.store.sync().pushed == 2)
     #expect(try await account.signOut(.refuseIfPending) == 0)
     #expect(try FileManager.default.contentsOfDirectory(atPath: device.folder.path).isEmpty)
-    let second = await #expect(throws: SyncError.self) { try await account.signOut(.discard) }
+    let second = await #expect(throws: BothyError.self) { try await account.signOut(.discard) }
     #expect(second?.code == .signedOut)
   }
 
@@ -180,7 +180,7 @@ struct AccountTests {
     #expect(!FileManager.default.fileExists(atPath: device.folder.file(of: ann)))
     let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     #expect(mode == 0o600)
-    let stranger = #expect(throws: SyncError.self) { try device.open(bob, importing: path) }
+    let stranger = #expect(throws: BothyError.self) { try device.open(bob, importing: path) }
     #expect(stranger?.code == .wrongAccount)
 
     let back = try device.open(ann, importing: path)
@@ -236,17 +236,17 @@ struct AccountTests {
     let second = try device.open(ann)
     try insert("a1", in: second.account)
     try await second.account.signOut(.park)
-    let error = #expect(throws: SyncError.self) { try device.open(ann, importing: path) }
+    let error = #expect(throws: BothyError.self) { try device.open(ann, importing: path) }
     #expect(error?.code == .pendingChanges)
     #expect(try device.open(ann).account.store.pendingCounts().total == 1)
     for text in ["", "{}", "{\"format\":\"bothy-pending\",\"version\":99}"] {
       let bad = device.temporary.path + "/bad.json"
       try Data(text.utf8).write(to: URL(fileURLWithPath: bad))
-      let error = #expect(throws: SyncError.self) { try device.open(bob, importing: bad) }
+      let error = #expect(throws: BothyError.self) { try device.open(bob, importing: bad) }
       #expect(error?.code == .badDocument)
     }
     let exists = try device.open(ann)
-    let there = await #expect(throws: SyncError.self) { try await exists.account.signOut(.export(to: path)) }
+    let there = await #expect(throws: BothyError.self) { try await exists.account.signOut(.export(to: path)) }
     #expect(there?.code == .badDocument)
     #expect(try exists.account.store.pendingCounts().total == 1)
   }
@@ -275,7 +275,7 @@ struct AccountTests {
     let out = Task { try await account.signOut(.park) }
     try await until { store.isSignedOut }
     #expect(await store.sync().obstacle == .signedOut)
-    let second = await #expect(throws: SyncError.self) { try await account.signOut(.discard) }
+    let second = await #expect(throws: BothyError.self) { try await account.signOut(.discard) }
     #expect(second?.code == .signedOut)
     latch.open()
     let report = await sync.value

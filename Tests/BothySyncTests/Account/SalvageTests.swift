@@ -64,7 +64,7 @@ import Testing
 
   /// Opens the file twice: the first opening finds the damage and quarantines the file. Returns its new path.
   private func setAside() throws -> String {
-    let error = #expect(throws: StoreError.self) { try open() }
+    let error = #expect(throws: BothyError.self) { try open() }
     #expect(error?.code == .corrupt)
     let store = try open()
     let files = store.store.damagedFiles
@@ -154,7 +154,7 @@ import Testing
     bytes.replaceSubrange(0..<4096, with: Data(repeating: 0, count: 4096))
     try bytes.write(to: URL(fileURLWithPath: path))
     let file = try setAside()
-    let error = #expect(throws: StoreError.self) { try salvage(file) }
+    let error = #expect(throws: BothyError.self) { try salvage(file) }
     #expect(error?.code == .corrupt && error?.message.contains("first page") == true)
     try SyncedStore.dismiss(damagedFile: file)
     #expect(try open().store.damagedFiles.isEmpty)
@@ -242,7 +242,7 @@ import Testing
     let elsewhere = try open(on: Authority(ledger: SQLiteLedger(), now: time.reader()))
     await elsewhere.sync()
     try elsewhere.store.close()
-    let error = #expect(throws: SyncError.self) { try salvage(file) }
+    let error = #expect(throws: BothyError.self) { try salvage(file) }
     #expect(error?.code == .otherServer)
     #expect(FileManager.default.fileExists(atPath: file))
   }

@@ -56,7 +56,7 @@ struct SignOutTests {
   func documentBeside() async throws {
     let test = try Case()
     let store = try test.open()
-    let blob = try await store.blobs.put(Data("picture".utf8), type: "image/png")
+    let blob = try await store.blobs.add(Data("picture".utf8), contentType: "image/png")
     try await store.store.write { try $0.insert(Snap("S1", "s", blob)) }
     let document = test.path + "-pending.json"
     #expect(try await store.signOut(.export(to: document)) == 1)
@@ -88,7 +88,7 @@ struct SignOutTests {
     var blobs: [Blob] = []
     for name in ["one", "two"] {
       let store = try test.open()
-      let blob = try await store.blobs.put(Data(name.utf8), type: "image/png")
+      let blob = try await store.blobs.add(Data(name.utf8), contentType: "image/png")
       blobs.append(blob)
       try await store.store.write { try $0.insert(Snap(name, name, blob)) }
       try await store.signOut(.export(to: document))
@@ -106,7 +106,7 @@ struct SignOutTests {
     let store = try test.open()
     try await note("h1", in: store)
     for suffix in ["", "-wal", "-blobs", "-secrets/x", "-signals"] {
-      let error = await #expect(throws: SyncError.self) {
+      let error = await #expect(throws: BothyError.self) {
         try await store.signOut(.export(to: test.path + suffix))
       }
       #expect(error?.code == .badDocument)
@@ -179,7 +179,7 @@ struct SignOutTests {
       try transaction.insert(AnyRecord("User", id: "U2", ["name": "bob"]))
     }
     let document = test.folder.path + "/p.json"
-    let error = await #expect(throws: SyncError.self) { try await store.signOut(.export(to: document)) }
+    let error = await #expect(throws: BothyError.self) { try await store.signOut(.export(to: document)) }
     #expect(error?.code == .pendingSecrets && error?.pendingCount == 1)
     #expect(try !test.files().contains("p.json"))
     #expect(try await store.signOut(.exportWithoutSecrets(to: document)) == 2)

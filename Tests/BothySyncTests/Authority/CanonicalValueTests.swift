@@ -75,13 +75,13 @@ struct CanonicalValueTests {
     let fits = AnyQuery("Thing", where: .or(Array(repeating: condition, count: 100)))
     #expect(try await ask(fits).isEmpty)
     let tooMany = AnyQuery("Thing", where: .not(.or([fits.filter, condition])))
-    let error = await #expect(throws: StoreError.self) { _ = try await ask(tooMany) }
+    let error = await #expect(throws: BothyError.self) { _ = try await ask(tooMany) }
     #expect(error?.code == .invalidQuery)
     #expect(error?.message.contains("'in'") ?? false)
     var keys = AnyQuery("Thing")
     keys.order = Array(repeating: SortKey("count"), count: 9)
     let sorted = keys
-    await #expect(throws: StoreError.self) { _ = try await ask(sorted) }
+    await #expect(throws: BothyError.self) { _ = try await ask(sorted) }
     let many = AnyQuery("Thing", where: .oneOf(field: "count", (0..<5000).map { .int($0) }))
     #expect(try await ask(many).isEmpty)
   }

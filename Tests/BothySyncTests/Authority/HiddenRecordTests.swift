@@ -53,7 +53,7 @@ struct HiddenRecordTests {
         SyncOperation(id: "d\(id)", kind: .delete, record: record, base: "1"),
         SyncOperation(
           id: "s\(id)", kind: .update, record: record, base: "1",
-          sharing: SharingChange(add: Audience(principals: ["mal"]))),
+          sharing: SharingChange(add: Audience(users: ["mal"]))),
         SyncOperation(id: "n\(id)", kind: .insert, record: record, fields: ["email": 7]),
         insert(id, "mal@x"),
         SyncOperation(

@@ -132,7 +132,7 @@ struct LateCopyTests {
       return try #require(try await authority.sync(space: "s", principal: bob, request).pages.first)
     }
     let empty = try await pull(nil)
-    let names = Audience(principals: ["bob"])
+    let names = Audience(users: ["bob"])
     var made = insert("T1", operation: "a")
     made.sharing = SharingChange(add: names)
     #expect(try await send([made], authority) == ["applied 1"])

@@ -61,7 +61,7 @@ struct SharingRuleTests {
 
   @Test("Pulls, queries, digests and reads show a record to its owner and audience only")
   func visibility() async throws {
-    try await push("ann", insert("T1", sharing: .principals("bob")))
+    try await push("ann", insert("T1", sharing: .users("bob")))
     try await push("ann", insert("T2"))
     for (name, expected) in [("ann", ["T1", "T2"]), ("bob", ["T1"]), ("cid", [])] {
       let principal = Principal(name)
@@ -82,17 +82,17 @@ struct SharingRuleTests {
     let version = try await push("ann", insert("T1"))
     let before = try await pull("bob")
     #expect(before.changes.isEmpty)
-    try await push("ann", share("T1", base: version, add: .principals("bob")))
+    try await push("ann", share("T1", base: version, add: .users("bob")))
     let after = try await pull("bob", before.cursor)
     #expect(live(after) == ["T1"])
-    #expect(after.changes.first?.sharing == .principals("bob"))
+    #expect(after.changes.first?.sharing == .users("bob"))
   }
 
   @Test("Only a user who loses access learns that the record is out of scope")
   func losing() async throws {
-    let version = try await push("ann", insert("T1", sharing: .principals("bob", "cid")))
+    let version = try await push("ann", insert("T1", sharing: .users("bob", "cid")))
     let cursors = try await (pull("bob").cursor, pull("cid").cursor, pull("dan").cursor)
-    try await push("ann", share("T1", base: version, remove: .principals("bob")))
+    try await push("ann", share("T1", base: version, remove: .users("bob")))
     let (bob, cid) = try await (pull("bob", cursors.0), pull("cid", cursors.1))
     let dan = try await pull("dan", cursors.2)
     #expect(bob.outOfScope == [.note("T1")] && bob.changes.isEmpty)
@@ -126,7 +126,7 @@ struct SharingRuleTests {
   @Test("A user who loses one of two ways to see a record keeps it")
   func twoWays() async throws {
     let list = try await push("ann", list(["bob"]))
-    try await push("ann", insert("T1", sharing: Audience(principals: ["bob"], lists: ["L1"])))
+    try await push("ann", insert("T1", sharing: Audience(users: ["bob"], lists: ["L1"])))
     let before = try await pull("bob")
     try await push("ann", self.list([], base: list))
     let after = try await pull("bob", before.cursor)
@@ -135,7 +135,7 @@ struct SharingRuleTests {
 
   @Test("A tombstone is sent to users who saw the record")
   func tombstones() async throws {
-    let version = try await push("ann", insert("T1", sharing: .principals("bob")))
+    let version = try await push("ann", insert("T1", sharing: .users("bob")))
     let cursors = try await (pull("bob").cursor, pull("cid").cursor)
     try await push("ann", Change(id: "o", kind: .delete, record: .note("T1"), base: version))
     let (bob, cid) = try await (pull("bob", cursors.0), pull("cid", cursors.1))
@@ -152,16 +152,16 @@ struct SharingRuleTests {
         ledger: SQLiteLedger(), rules: Self.rules(update: .owner, share: share), now: { 1000 })
       let made = insert("T1")
       try await push("ann", made, to: authority)
-      let first = try await push("ann", self.share("T1", base: "1", add: .principals("bob")), to: authority)
+      let first = try await push("ann", self.share("T1", base: "1", add: .users("bob")), to: authority)
       #expect(first == (share == .nobody ? "forbidden" : "2"))
       guard share != .nobody else { continue }
       let edit = Change(id: "o", kind: .update, record: .note("T1"), base: "2", fields: ["title": "b"])
       #expect(try await push("bob", edit, to: authority) == "forbidden")
-      let other = try await push("bob", self.share("T1", base: "2", add: .principals("cid")), to: authority)
+      let other = try await push("bob", self.share("T1", base: "2", add: .users("cid")), to: authority)
       #expect(other == reshared)
       let version = reshared == "3" ? "3" : "2"
       let left = try await push(
-        "bob", self.share("T1", base: version, remove: .principals("bob")), to: authority)
+        "bob", self.share("T1", base: version, remove: .users("bob")), to: authority)
       #expect(left == String((Int(version) ?? 0) + 1))
       let gone = try await authority.record(space: "s", principal: Principal("bob"), .note("T1"))
       #expect(gone == nil)
@@ -202,12 +202,12 @@ struct SharingRuleTests {
   @Test("Without permissions of the type, sharing is stored and hides nothing")
   func withoutPermissions() async throws {
     let open = try Authority(ledger: SQLiteLedger(), now: { 1000 })
-    try await push("ann", insert("T1", sharing: .principals("bob")), to: open)
+    try await push("ann", insert("T1", sharing: .users("bob")), to: open)
     for name in ["ann", "bob", "cid", nil] {
       let record = try await open.record(space: "s", principal: Principal(name), .note("T1"))
-      #expect(record?.sharing == .principals("bob"))
+      #expect(record?.sharing == .users("bob"))
     }
-    #expect(try await push("cid", share("T1", base: "1", add: .principals("dan")), to: open) == "2")
+    #expect(try await push("cid", share("T1", base: "1", add: .users("dan")), to: open) == "2")
   }
 
   @Test("A validator changes when a user comes to see more or less")
@@ -229,7 +229,7 @@ struct SharingRuleTests {
         space: "s", principal: Principal("cid"), SyncScope(container: container))
     }
     for id in ["T1", "T2"] {
-      try await push("ann", insert(id, sharing: .principals("bob")))
+      try await push("ann", insert(id, sharing: .users("bob")))
       #expect(try await validator("Note") == validator("Nothing"))
     }
   }

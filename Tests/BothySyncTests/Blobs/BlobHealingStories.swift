@@ -88,7 +88,7 @@ struct BlobHealingStories {
     await pair.b.store.sync()
     try Data(repeating: 7, count: 45).write(to: file(pair, blob))
     let other = try #require(try pair.b.snap("1")?.image)
-    await #expect(throws: SyncError.self) { try await pair.b.store.blobs.data(for: other) }
+    await #expect(throws: BothyError.self) { try await pair.b.store.blobs.data(for: other) }
     await pair.a.store.sync()
     #expect(try await pair.b.store.blobs.data(for: other) == picture())
   }

@@ -12,7 +12,7 @@ struct BlobKeepingTests {
     let pair = try SnapPair()
     let blobs = pair.a.store.blobs
     // The example of FIPS 180-4.
-    let abc = try await blobs.put(Data("abc".utf8), type: "text/plain")
+    let abc = try await blobs.add(Data("abc".utf8), contentType: "text/plain")
     #expect(abc.sha256 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
     #expect(abc.size == 3)
     #expect(abc.contentType == "text/plain")
@@ -20,9 +20,9 @@ struct BlobKeepingTests {
     let path = folder.path + "/big"
     let big = picture(1_000_000)
     try big.write(to: URL(fileURLWithPath: path))
-    let blob = try await blobs.put(contentsOf: URL(fileURLWithPath: path))
+    let blob = try await blobs.add(contentsOf: URL(fileURLWithPath: path))
     #expect(blob.size == 1_000_000)
-    #expect(try await blobs.put(big) == blob)
+    #expect(try await blobs.add(big) == blob)
     #expect(pair.a.blobFiles.count == 2)
     var pieces: [Data] = []
     for try await piece in blobs.pieces(of: blob) { pieces.append(piece) }
@@ -30,8 +30,8 @@ struct BlobKeepingTests {
     #expect(Data(pieces.joined()) == big)
     #expect(try await blobs.data(for: blob) == big)
     #expect(try Data(contentsOf: await blobs.file(for: blob)) == big)
-    let error = await #expect(throws: StoreError.self) {
-      try await blobs.put(contentsOf: URL(fileURLWithPath: folder.path + "/none"))
+    let error = await #expect(throws: BothyError.self) {
+      try await blobs.add(contentsOf: URL(fileURLWithPath: folder.path + "/none"))
     }
     #expect(error?.code == .notFound)
   }
@@ -39,7 +39,7 @@ struct BlobKeepingTests {
   @Test("A file that was being written when the process ended doesn't count")
   func halfWritten() async throws {
     let pair = try SnapPair()
-    let blob = Blob(sha256: try await pair.b.store.blobs.put(picture()).sha256, size: 45)
+    let blob = Blob(sha256: try await pair.b.store.blobs.add(picture()).sha256, size: 45)
     let root = pair.a.path + "-blobs"
     for folder in ["incoming", "partial"] {
       try FileManager.default.createDirectory(atPath: "\(root)/\(folder)", withIntermediateDirectories: true)
@@ -47,7 +47,7 @@ struct BlobKeepingTests {
     }
     #expect(!pair.a.store.blobs.isHere(blob))
     pair.world.time.advance(by: 100 * 365 * 86_400_000)
-    _ = try await pair.a.store.blobs.put(Data([1]))
+    _ = try await pair.a.store.blobs.add(Data([1]))
     try await pair.a.store.blobs.evict()
     #expect(try FileManager.default.contentsOfDirectory(atPath: root + "/incoming").isEmpty)
     #expect(try FileManager.default.contentsOfDirectory(atPath: root + "/partial").isEmpty)
@@ -103,7 +103,7 @@ struct BlobKeepingTests {
   @Test("Bytes that no record named are deleted after a week, and others never")
   func forgotten() async throws {
     let pair = try SnapPair()
-    let loose = try await pair.a.store.blobs.put(picture(5, 9))
+    let loose = try await pair.a.store.blobs.add(picture(5, 9))
     let named = try await pair.a.snap("1", picture())
     try await pair.a.store.blobs.evict()
     #expect(pair.a.store.blobs.isHere(loose))
@@ -121,7 +121,7 @@ struct BlobKeepingTests {
     await pair.b.store.sync()
     let calls = Calls()
     pair.b.remote.setBlobScript { _ in calls.add() > count ? .lostRequest : .none }
-    let error = await #expect(throws: SyncError.self) { try await pair.b.store.blobs.data(for: blob) }
+    let error = await #expect(throws: BothyError.self) { try await pair.b.store.blobs.data(for: blob) }
     #expect(error?.code == .unreachable)
     #expect(!pair.b.store.blobs.isHere(blob))
     try pair.b.restart()
@@ -172,7 +172,7 @@ struct BlobKeepingTests {
     pair.a.remote.isOffline = true
     pair.b.remote.isOffline = true
     #expect(try await pair.a.store.blobs.data(for: blob) == picture())
-    let error = await #expect(throws: SyncError.self) { try await pair.b.store.blobs.data(for: blob) }
+    let error = await #expect(throws: BothyError.self) { try await pair.b.store.blobs.data(for: blob) }
     #expect(error?.code == .unreachable)
   }
 

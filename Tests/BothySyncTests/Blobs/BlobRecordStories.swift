@@ -51,7 +51,7 @@ struct BlobRecordStories {
   func replaced() async throws {
     let pair = try SnapPair()
     try await pair.a.snap("1", picture(45, 1))
-    let second = try await pair.a.store.blobs.put(picture(15, 2))
+    let second = try await pair.a.store.blobs.add(picture(15, 2))
     try pair.a.editSnap("1") { $0.image = second }
     await pair.a.store.sync()
     #expect(pair.a.uploads == [0, 10])
@@ -62,7 +62,7 @@ struct BlobRecordStories {
   func replacedMeanwhile() async throws {
     let pair = try SnapPair()
     try await pair.a.snap("1", picture(45, 1))
-    let second = try await pair.a.store.blobs.put(picture(15, 2))
+    let second = try await pair.a.store.blobs.add(picture(15, 2))
     let (store, calls) = (pair.a.store.store, Calls())
     pair.a.remote.setAfterBlobs { request in
       guard case .upload(_, 20) = request, calls.add() == 1 else { return }
@@ -99,7 +99,7 @@ struct BlobRecordStories {
   @Test("A draft's blob waits with its draft")
   func draft() async throws {
     let pair = try SnapPair()
-    let blob = try await pair.a.store.blobs.put(picture())
+    let blob = try await pair.a.store.blobs.add(picture())
     try await pair.a.store.save(Snap("1", "draft", blob), options: RequestOptions(writePolicy: .draft))
     await pair.a.store.sync()
     #expect(pair.a.remote.blobRequests.isEmpty)

@@ -52,7 +52,7 @@ struct FolderVaultTests {
     }
     #expect(error?.code == .notFound)
     let stranger = try pair.world.addDevice("c", schema: .snaps, space: "other")
-    let gone = await #expect(throws: SyncError.self) { try await stranger.store.blobs.data(for: blob) }
+    let gone = await #expect(throws: BothyError.self) { try await stranger.store.blobs.data(for: blob) }
     #expect(gone?.code == .blobMissing)
     #expect(try stranger.store.blobs.state(of: blob) == .missing)
   }
@@ -80,7 +80,7 @@ struct FolderVaultTests {
     let pair = try SnapPair()
     let authority = pair.world.authority
     let bytes = [UInt8](picture(300))
-    let blob = try await pair.a.store.blobs.put(picture(300))
+    let blob = try await pair.a.store.blobs.add(picture(300))
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<8 {
         group.addTask {

@@ -53,8 +53,8 @@ struct RefusedBlobStories {
     #expect(report.pushed == 1)
     #expect(try pair.a.store.state(of: one).name == "rejected")
     #expect(try await pair.a.store.blobs.data(for: blob) == picture())
-    let error = await #expect(throws: SyncError.self) {
-      let other = try await pair.b.store.blobs.put(picture(3))
+    let error = await #expect(throws: BothyError.self) {
+      let other = try await pair.b.store.blobs.add(picture(3))
       try await pair.b.store.save(Snap("2", "t", other), options: .init(writePolicy: .remoteThenLocal))
     }
     #expect(error?.rejection?.code == "blobsUnsupported")
@@ -77,7 +77,7 @@ struct RefusedBlobStories {
     "A transient upload failure ends the sync last, and the next sync resumes it",
     arguments: [
       (FaultyRemote.Fault.lostRequest, "unreachable"),
-      (.status(401, retryAfter: nil), "authenticationRequired"),
+      (.status(401, retryAfter: nil), "signInRequired"),
       (.status(429, retryAfter: 7), "throttled"), (.status(500, retryAfter: nil), "serverError"),
     ])
   func transient(fault: FaultyRemote.Fault, name: String) async throws {
@@ -118,8 +118,8 @@ struct RefusedBlobStories {
     let report = await pair.a.store.sync()
     #expect(report.failures.map(\.code) == ["blobDamaged"])
     #expect(try await pair.world.authority.blobHolding(space: "test", blob.sha256) == .part(0))
-    await #expect(throws: SyncError.self) { try await pair.a.store.blobs.data(for: blob) }
-    _ = try await pair.a.store.blobs.put(picture())
+    await #expect(throws: BothyError.self) { try await pair.a.store.blobs.data(for: blob) }
+    _ = try await pair.a.store.blobs.add(picture())
     #expect(await pair.a.store.sync().pushed == 1)
     #expect(try await pair.a.store.blobs.data(for: blob) == picture())
   }
@@ -143,7 +143,7 @@ struct RefusedBlobStories {
     let made = Blob(sha256: String(repeating: "a", count: 64), size: 3)
     try await pair.a.store.save(Snap("1", "t", made))
     #expect(await pair.a.store.sync().failures.map(\.code) == ["blobMissing"])
-    let error = await #expect(throws: SyncError.self) { try await pair.a.store.blobs.data(for: made) }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.blobs.data(for: made) }
     #expect(error?.code == .blobMissing)
     #expect(try pair.a.store.blobs.state(of: made) == .missing)
   }

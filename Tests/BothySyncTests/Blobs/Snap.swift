@@ -31,7 +31,7 @@ struct Snap: Entity, Equatable {
     album.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     title = try String(fromField: &fields)
     image = try Blob?(fromField: &fields)
@@ -68,7 +68,7 @@ extension SimulatedDevice {
   /// Stores bytes and saves a record that names them, on this device only.
   @discardableResult
   func snap(_ id: String, _ bytes: Data, in album: String? = nil) async throws -> Blob {
-    let blob = try await store.blobs.put(bytes, type: "image/png")
+    let blob = try await store.blobs.add(bytes, contentType: "image/png")
     try await store.save(Snap(id, "t", blob, in: album))
     return blob
   }

@@ -52,13 +52,13 @@ struct StackMobBinaryTests {
     ] {
       #expect(StackMobBinary.containsURL(text))
       #expect(try StackMobBinary(text) == URL(string: text).map { .remote($0) })
-      #expect(throws: StoreError.self) { try StackMobBinary.data(for: text) }
+      #expect(throws: BothyError.self) { try StackMobBinary.data(for: text) }
     }
     #expect(!StackMobBinary.containsURL(nil))
     #expect(try StackMobBinary(nil) == nil)
     for text in ["", "cat", "file:///etc/passwd", "https://", "ftp://a/b", "mailto:a@b.c"] {
       #expect(!StackMobBinary.containsURL(text), "\(text)")
-      #expect(throws: StoreError.self) { try StackMobBinary(text) }
+      #expect(throws: BothyError.self) { try StackMobBinary(text) }
     }
   }
 
@@ -76,11 +76,11 @@ struct StackMobBinaryTests {
       (good.replacingOccurrences(of: "attachment; filename=a", with: "inline"), "disposition"),
     ]
     for (text, reason) in cases {
-      let error = #expect(throws: StoreError.self) { try StackMobBinary.data(for: text) }
+      let error = #expect(throws: BothyError.self) { try StackMobBinary.data(for: text) }
       #expect(error?.code == .invalidValue)
       #expect(error?.message.contains(reason) == true, "\(reason): \(error?.message ?? "")")
     }
-    #expect(throws: StoreError.self) { try raw("a\nb", Data()).text() }
-    #expect(throws: StoreError.self) { try raw("a", Data(), type: "").text() }
+    #expect(throws: BothyError.self) { try raw("a\nb", Data()).text() }
+    #expect(throws: BothyError.self) { try raw("a", Data(), type: "").text() }
   }
 }

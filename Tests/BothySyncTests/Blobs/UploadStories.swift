@@ -243,7 +243,7 @@ struct UploadStories {
   func onlineSave() async throws {
     let pair = try SnapPair()
     let online = RequestOptions(writePolicy: .remoteThenLocal)
-    let blob = try await pair.a.store.blobs.put(picture())
+    let blob = try await pair.a.store.blobs.add(picture())
     let receipt = try await pair.a.store.save(Snap("1", "t", blob), options: online)
     guard case .accepted = receipt.known else {
       Issue.record("\(receipt.state)")
@@ -251,7 +251,7 @@ struct UploadStories {
     }
     #expect(pair.a.uploads == [0, 10, 20, 30, 40])
     pair.a.remote.isOffline = true
-    let second = try await pair.a.store.blobs.put(picture(15, 2))
+    let second = try await pair.a.store.blobs.add(picture(15, 2))
     try await pair.a.store.save(Snap("2", "t", second), options: online)
     #expect(try pair.a.store.isPending(RecordID(type: "Snap", id: "2")))
     pair.a.remote.isOffline = false

@@ -126,7 +126,7 @@ struct RepairTests {
     let pair = try await pair(2)
     try damage(pair, "T1001", "wrong")
     pair.a.remote.isOffline = true
-    let error = await #expect(throws: SyncError.self) { try await pair.a.store.maintenance.repair() }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.maintenance.repair() }
     #expect(error?.code == .unreachable)
     #expect(try pair.a.title("T1001") == "wrong")
   }

@@ -30,7 +30,7 @@ struct BlobRefusalCuredTests {
     let world = try SimulatedWorld(
       rules: AuthorityRules(schema: Self.serverSchema), blobs: BlobLimits(largest: 10))
     let a = try world.device("a", Self.schema)
-    let big = try await a.store.blobs.put(Data(repeating: 7, count: 50))
+    let big = try await a.store.blobs.add(Data(repeating: 7, count: 50))
     let bad: [String: FieldValue] = blob ? ["image": FieldValue(big)] : ["bad": .text("x")]
     try a.atomic {
       try $0.insert(AnyRecord("Snap", id: "1", bad.merging(["title": .text("one")]) { $1 }))
@@ -58,7 +58,7 @@ struct BlobRefusalCuredTests {
     let a = try world.device("a", Self.schema) { $0.rejectionPolicy = .discardAndRefetch }
     try a.put("Snap", "1", ["title": .text("one")])
     await a.store.sync()
-    let big = try await a.store.blobs.put(Data(repeating: 7, count: 50))
+    let big = try await a.store.blobs.add(Data(repeating: 7, count: 50))
     try a.set("Snap", "1", ["image": FieldValue(big)])
     await a.store.sync()
     #expect(try a.store.outboxEntries().isEmpty)

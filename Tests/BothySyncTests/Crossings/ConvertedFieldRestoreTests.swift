@@ -33,7 +33,7 @@ struct ConvertedFieldRestoreTests {
     do {
       try await b.store.journal.restore(entry)
       #expect(try b.record("Memo", "1")?["count"] == .int(500))
-    } catch let error as SyncError {
+    } catch let error as BothyError {
       #expect(error.code == .notRestorable)
     }
   }

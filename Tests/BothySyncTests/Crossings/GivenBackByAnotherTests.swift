@@ -48,7 +48,7 @@ struct GivenBackByAnotherTests {
     try await ledger.backup(to: folder + "/backup.sqlite")
     let one = RecordID(type: "Memo", id: "1")
     try await ann.store.write { try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("ann's")])) }
-    try await ann.sharing.share(one, with: .principals("bob"))
+    try await ann.sharing.share(one, with: .users("bob"))
     await ann.sync()
     await bob.sync()
     #expect(try bob.store.record(one)?.metadata.owner == "ann")

@@ -40,7 +40,7 @@ struct LaterOnNewOfTransactionTests {
 
   @Test("Sharing alone creates no record that gave way")
   func shared() async throws {
-    let (world, a) = try await story { try await $0.store.sharing.share(sale, with: .principals("bob")) }
+    let (world, a) = try await story { try await $0.store.sharing.share(sale, with: .users("bob")) }
     #expect(try await world.server("Memo", "account")?["title"] == "70")
     #expect(try await world.server("Memo", "sale") == nil)
     #expect(try a.record("Memo", "sale") == nil)

@@ -70,7 +70,7 @@ struct ObservedVersionTests {
     let all = AnyQuery("Memo")
     let (seen, task) = watch(a, all)
     defer { task.cancel() }
-    try await b.store.sharing.share(RecordID(type: "Memo", id: "1"), with: .principals("x"))
+    try await b.store.sharing.share(RecordID(type: "Memo", id: "1"), with: .users("x"))
     world.time.advance(by: 60_000)
     await b.store.sync()
     await a.store.sync()

@@ -18,7 +18,7 @@ struct SharingForgottenTests {
     a.store.writePolicy = .local
     let b = try world.device("b", memo(1))
     for id in ["1", "2"] { try a.put("Memo", id, ["title": .text("one"), "note": .text("n")]) }
-    try await a.store.sharing.share(one, with: .principals("bob"))
+    try await a.store.sharing.share(one, with: .users("bob"))
     await a.store.sync()
     await b.store.sync()
     try b.set("Memo", "2", ["title": .text("theirs")])
@@ -34,8 +34,8 @@ struct SharingForgottenTests {
     }
     for _ in 0..<3 { await a.store.sync() }
     #expect(try a.store.outboxEntries().isEmpty)
-    #expect(try await world.serverRecords()[one]?.sharing == .principals("bob"))
-    #expect(try a.store.audience(of: one) == .principals("bob"))
+    #expect(try await world.serverRecords()[one]?.sharing == .users("bob"))
+    #expect(try a.store.audience(of: one) == .users("bob"))
     // Bob loses access.
     try await a.store.updateSharing(of: one, to: .nobody)
     await a.store.sync()

@@ -40,12 +40,12 @@ struct SharingOfStacksTests {
       switch step {
       case "e": try a.set("Memo", "1", ["title": .text("e\(number)")])
       case "t": try a.atomic { _ = try $0.update(one, fields: ["note": .text("t\(number)")]) }
-      default: try await a.store.sharing.share(one, with: .principals("bob"))
+      default: try await a.store.sharing.share(one, with: .users("bob"))
       }
     }
     for _ in 0..<3 { await a.store.sync() }
     #expect(try a.store.outboxEntries().isEmpty)
-    #expect(try await world.serverRecords()[one]?.sharing == .principals("bob"))
-    #expect(try a.store.audience(of: one) == .principals("bob"))
+    #expect(try await world.serverRecords()[one]?.sharing == .users("bob"))
+    #expect(try a.store.audience(of: one) == .users("bob"))
   }
 }

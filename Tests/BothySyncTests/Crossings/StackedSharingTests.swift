@@ -30,15 +30,15 @@ struct StackedSharingTests {
   func whatIsPendingCounts(together: Bool) async throws {
     let (_, a) = try await world(together)
     try await a.store.sharing.share(
-      one, with: Audience(principals: ["bob"]), options: .init(writePolicy: .local))
-    #expect(try a.store.audience(of: one) == Audience(principals: ["bob"]))
+      one, with: Audience(users: ["bob"]), options: .init(writePolicy: .local))
+    #expect(try a.store.audience(of: one) == Audience(users: ["bob"]))
   }
 
   @Test("Sharing can be withdrawn before it is sent", arguments: [false, true])
   func takingItBackBeforeItWasSent(together: Bool) async throws {
     let (world, a) = try await world(together)
     a.store.writePolicy = .local
-    try await a.store.updateSharing(of: one, to: Audience(principals: ["bob"]))
+    try await a.store.updateSharing(of: one, to: Audience(users: ["bob"]))
     try await a.store.updateSharing(of: one, to: .nobody)
     a.remote.isOffline = false
     await a.store.sync()

@@ -83,7 +83,7 @@ struct EndingCallTests {
     await latch.reached()
     try await ends(clock) { #expect(await store.sync().stop?.name == "locked") }
     try await ends(clock) {
-      let error = await #expect(throws: SyncError.self) { try await store.withSyncLock("Note") {} }
+      let error = await #expect(throws: BothyError.self) { try await store.withSyncLock("Note") {} }
       #expect(error.map { "\($0.code)" } == "locked")
     }
     #expect(pair.a.remote.requests.isEmpty)

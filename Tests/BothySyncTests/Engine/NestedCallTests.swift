@@ -122,7 +122,7 @@ struct NestedCallTests {
         { _ = try await store.follow([.everything]) }, { _ = try await store.maintenance.adoptServer() },
         { try await store.save(Note(id: "T3", "n"), options: RequestOptions(writePolicy: .remote)) },
       ] as [@Sendable () async throws -> Void] {
-        let error = await #expect(throws: SyncError.self) { try await call() }
+        let error = await #expect(throws: BothyError.self) { try await call() }
         #expect(error.map { "\($0.code)" } == "insideSync")
       }
       #expect(try await store.withSyncLock("Note") { 7 } == 7)

@@ -80,7 +80,7 @@ struct NoProgressTests {
         response.pages[index].cursor = request.pulls[index].cursor ?? response.pages[index].cursor
       }
     }
-    let error = await #expect(throws: SyncError.self) { try await store.refresh() }
+    let error = await #expect(throws: BothyError.self) { try await store.refresh() }
     #expect(error?.code == .serverError)
     #expect((error?.underlying as? RemoteError)?.code == "noProgress")
     #expect(requests.count <= 40)
@@ -98,7 +98,7 @@ struct NoProgressTests {
     task.withLock { $0 = refresh }
     await latch.reached()
     latch.open()
-    let error = await #expect(throws: SyncError.self) { try await refresh.value }
+    let error = await #expect(throws: BothyError.self) { try await refresh.value }
     #expect(error?.code == .cancelled)
     #expect(requests.count == 1)
   }

@@ -308,7 +308,7 @@ struct RunTests {
     a.remote.plan(.status(401, retryAfter: nil))
     try await a.store.save(Note(id: "T2", "two"))
     try await until {
-      a.store.status.lastStop?.name == "authenticationRequired" && a.store.status.phase == .idle
+      a.store.status.lastStop?.name == "signInRequired" && a.store.status.phase == .idle
     }
     #expect(running.clock.sleepers.isEmpty)
     #expect(a.remote.requests.count == 1)
@@ -353,11 +353,11 @@ struct RunTests {
     try pair.a.retitle("b")
     #expect(try await pair.a.store.caughtUp().pushed == 1)
     pair.a.remote.isOffline = true
-    let offline = await #expect(throws: SyncError.self) { try await pair.a.store.caughtUp() }
+    let offline = await #expect(throws: BothyError.self) { try await pair.a.store.caughtUp() }
     #expect(offline?.code == .unreachable)
     pair.a.remote.isOffline = false
     try pair.a.edit { $0.note = "refused" }
-    let refused = await #expect(throws: SyncError.self) { try await pair.a.store.caughtUp() }
+    let refused = await #expect(throws: BothyError.self) { try await pair.a.store.caughtUp() }
     #expect(refused?.code == .pendingChanges)
   }
 

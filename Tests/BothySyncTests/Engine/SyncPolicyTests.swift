@@ -141,7 +141,7 @@ struct SyncPolicyTests {
     #expect(pair.a.store.isPaused)
     #expect(pair.a.store.status.obstacle == .paused)
     #expect(await pair.a.store.sync().obstacle == .paused)
-    let error = await #expect(throws: SyncError.self) { try await pair.a.store.caughtUp() }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.caughtUp() }
     #expect(error?.message.contains("paused") == true)
     #expect(pair.a.remote.requests.isEmpty)
     #expect(await pair.a.store.sync(forced: true).pushed == 1)

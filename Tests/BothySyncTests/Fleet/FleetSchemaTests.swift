@@ -112,11 +112,11 @@ struct FleetSchemaTests {
   func renamedOnTheWire() throws {
     let world = try SimulatedWorld()
     let device = try world.addDevice("device", schema: Self.first)
-    let error = #expect(throws: StoreError.self) {
+    let error = #expect(throws: BothyError.self) {
       try device.restart(schema: Self.note(2, FieldSchema("title", .text, wire: "heading")))
     }
     #expect(error?.code == .schemaMismatch && error?.message.contains("say `wire: \"title\"`") == true)
-    let twice = #expect(throws: StoreError.self) {
+    let twice = #expect(throws: BothyError.self) {
       try Self.note(1, FieldSchema("a", .text), FieldSchema("b", .text, aliases: ["a"])).validate()
     }
     #expect(twice?.code == .invalidSchema)

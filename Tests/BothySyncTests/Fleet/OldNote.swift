@@ -31,7 +31,7 @@ struct OldNote: Entity {
     place.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     title = try String(fromField: &fields)
     count = try Int(fromField: &fields)

@@ -31,7 +31,7 @@ struct Sheet: Entity, Equatable {
     score.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     values["title"] = try String(fromField: &fields)
     for name in Self.texts.dropFirst() { values[name] = try String?(fromField: &fields) }

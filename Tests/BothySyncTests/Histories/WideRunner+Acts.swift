@@ -147,7 +147,7 @@ extension WideRunner {
       } else {
         return
       }
-    } catch let error as SyncError where wasPending && error.rejection != nil {
+    } catch let error as BothyError where wasPending && error.rejection != nil {
       // A change that was rejected with pending ones waits in the inbox with them.
       if try store.isPending(Sheet.record(id)) { intent.acknowledge(number) }
       throw error

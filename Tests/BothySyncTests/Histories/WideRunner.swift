@@ -112,7 +112,7 @@ final class WideRunner {
     for (number, step) in history.steps.enumerated() {
       world.time.advance(by: 1000)
       intent.note("\(number): \(step)")
-      do { try await take(step) } catch let error as SyncError {
+      do { try await take(step) } catch let error as BothyError {
         intent.note("  threw \(error.code): \(error.message)")
       }
       try readJournals()

@@ -49,7 +49,7 @@ struct JournalRestoreTests {
     try await pair.a.store.journal.restore(entry)
     try pair.a.retitle("later")
     try pair.a.restart()
-    let error = await #expect(throws: SyncError.self) { try await pair.a.store.journal.restore(entry) }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.journal.restore(entry) }
     #expect(error?.code == .alreadyRestored)
     #expect(try pair.a.title() == "later")
     #expect(try pair.a.store.journal.entry(entry.number)?.restored != nil)
@@ -105,12 +105,12 @@ struct JournalRestoreTests {
     try pair.a.retitle("mine again")
     await pair.a.store.sync()
     let store = pair.a.store
-    let expired = await #expect(throws: SyncError.self) { try await store.journal.restore(first) }
+    let expired = await #expect(throws: BothyError.self) { try await store.journal.restore(first) }
     #expect(expired?.code == .expired)
     try pair.a.insert("T2", "fine")
     await pair.a.store.sync()
     let fine = try #require(try pair.a.store.journal.entries(of: .note("T2")).first)
-    let nothing = await #expect(throws: SyncError.self) { try await store.journal.restore(fine) }
+    let nothing = await #expect(throws: BothyError.self) { try await store.journal.restore(fine) }
     #expect(nothing?.code == .notRestorable)
     let kept = try entry(pair)
     var schema = StoreSchema(version: 2, types: [Note.schema])
@@ -121,11 +121,11 @@ struct JournalRestoreTests {
         Migration(
           to: 2,
           .convertField(type: "Note", field: "title") { title in
-            if title == .text("mine again") { throw StoreError(.invalidValue, "It is no number.") }
+            if title == .text("mine again") { throw BothyError(.invalidValue, "It is no number.") }
             return .int(7)
           })
       ])
-    let misfit = await #expect(throws: SyncError.self) { try await pair.a.store.journal.restore(kept) }
+    let misfit = await #expect(throws: BothyError.self) { try await pair.a.store.journal.restore(kept) }
     #expect(misfit?.code == .notRestorable)
     #expect(misfit?.message.contains("Note.title") ?? false)
   }

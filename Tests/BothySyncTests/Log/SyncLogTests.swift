@@ -100,10 +100,10 @@ struct SyncLogTests {
     for _ in 0..<4 { await store.sync() }
     let problems = try await store.maintenance.syncHistory().compactMap(\.problem)
     #expect(
-      problems.map(\.name) == ["updateRequired", "wrongAccount", "serverError", "authenticationRequired"])
+      problems.map(\.name) == ["updateRequired", "wrongAccount", "serverError", "signInRequired"])
     #expect(problems[0] == .updateRequired("Too old."))
     #expect(problems[1] == .refused(code: "wrongAccount", "This is Ben's space."))
-    guard case .serverError(let long) = problems[2], case .authenticationRequired(let text) = problems[3]
+    guard case .serverError(let long) = problems[2], case .signInRequired(let text) = problems[3]
     else { throw TimedOut() }
     #expect(long.count == 300 && long.hasSuffix("…"))
     #expect(text == "https://hut.test/v1 refused Bearer … of ada@hut.test.")
@@ -303,6 +303,6 @@ struct SyncLogTests {
     try pair.a.restart()
     let standing = try pair.a.store.syncStanding()
     #expect(standing.lastEndedWell == well && standing.failing?.since == well + 30_000)
-    #expect(standing.failing?.reason.name == "authenticationRequired")
+    #expect(standing.failing?.reason.name == "signInRequired")
   }
 }

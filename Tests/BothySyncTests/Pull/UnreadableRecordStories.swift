@@ -125,12 +125,12 @@ struct UnreadableRecordStories {
     let pair = try pair()
     let deepest = AnyRecord("Page", id: "P1", ["title": .text("t"), "meta": .json(Self.nested(32))])
     try pair.a.put(deepest)
-    let error = #expect(throws: StoreError.self) {
+    let error = #expect(throws: BothyError.self) {
       try pair.a.put(AnyRecord("Page", id: "P2", ["title": .text("t"), "meta": .json(Self.nested(33))]))
     }
     #expect(error?.code == .invalidValue)
     #expect(error?.message.hasPrefix("Page.meta is nested deeper than 32 levels.") ?? false)
-    #expect(throws: StoreError.self) {
+    #expect(throws: BothyError.self) {
       try pair.a.change { _ = try $0.update(Self.page("P1"), fields: ["meta": .json(Self.nested(33))]) }
     }
   }

@@ -61,13 +61,13 @@ struct ReferenceTests {
     #expect(pair.a.remote.reads == 3)
     pair.a.remote.isOffline = true
     #expect(try await pair.a.store.resolve(ids, options: .reading(.remoteElseLocal)).count == 4)
-    let offline = await #expect(throws: SyncError.self) {
+    let offline = await #expect(throws: BothyError.self) {
       try await pair.a.store.resolve(ids, options: .reading(.remote))
     }
     #expect(offline?.code == .unreachable)
     let nobody = Self.id("Parent", "nobody")
     pair.a.remote.isOffline = false
-    let missing = await #expect(throws: SyncError.self) { try await pair.a.store.resolve(ids + [nobody]) }
+    let missing = await #expect(throws: BothyError.self) { try await pair.a.store.resolve(ids + [nobody]) }
     #expect(missing?.code == .relatedRecordUnavailable && missing?.record == nobody)
   }
 
@@ -83,7 +83,7 @@ struct ReferenceTests {
     }
     #expect(try pair.a.store.outboxEntries().map(\.record) == [one])
     try pair.a.change { _ = try $0.delete(two) }
-    let gone = await #expect(throws: SyncError.self) {
+    let gone = await #expect(throws: BothyError.self) {
       try await pair.a.store.resolve([two], options: .reading(.remote))
     }
     #expect(gone?.code == .relatedRecordUnavailable)
@@ -141,12 +141,12 @@ struct ReferenceTests {
       let reached = try await pair.a.store.prefetch(first, depth: depth)
       #expect(reached.records.count == depth + 1)
     }
-    let tooDeep = await #expect(throws: StoreError.self) { try await pair.a.store.prefetch(first, depth: 4) }
+    let tooDeep = await #expect(throws: BothyError.self) { try await pair.a.store.prefetch(first, depth: 4) }
     #expect(tooDeep?.code == .invalidQuery)
-    await #expect(throws: StoreError.self) {
+    await #expect(throws: BothyError.self) {
       try await pair.a.store.prefetch(first, including: ["next.next.next.next"])
     }
-    await #expect(throws: StoreError.self) { try await pair.a.store.prefetch(first, including: ["nowhere"]) }
+    await #expect(throws: BothyError.self) { try await pair.a.store.prefetch(first, including: ["nowhere"]) }
   }
 
   /// Promises: X-16, H-63

@@ -72,7 +72,7 @@ struct UniqueOnServerTests {
     #expect(findings.map(\.check) == ["unique"])
     #expect(findings.first.map { $0.message.contains("'u1'") && $0.message.contains("'u2'") } ?? false)
     // The value can't be used again.
-    #expect(throws: StoreError.self) { try pair.a.put(user("u3", "x@y.z")) }
+    #expect(throws: BothyError.self) { try pair.a.put(user("u3", "x@y.z")) }
   }
 
   @Test("A reference to an unknown record is rejected unless the check is off")

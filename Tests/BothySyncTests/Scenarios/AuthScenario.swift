@@ -39,11 +39,11 @@ struct AuthScenario {
     try await write(first) { try $0.insert(Note(id: "a4", "a4")) }
     for _ in 0..<2 {
       let refused = await first.store.sync()
-      #expect(refused.stop?.name == "authenticationRequired" && refused.failures.isEmpty)
+      #expect(refused.stop?.name == "signInRequired" && refused.failures.isEmpty)
     }
     let left = try first.store.pendingCounts().total
     #expect(left >= 1)
-    let refusal = await #expect(throws: SyncError.self) { try await first.signOut(.refuseIfPending) }
+    let refusal = await #expect(throws: BothyError.self) { try await first.signOut(.refuseIfPending) }
     #expect(refusal?.pendingCount == left)
     #expect(try await first.signOut(.park) == left)
 
@@ -80,7 +80,7 @@ struct AuthScenario {
     let run = Task { await store.run(clock: clock) }
     store.requestSync()
     try await until {
-      store.status.lastStop?.name == "authenticationRequired" && store.status.phase == .idle
+      store.status.lastStop?.name == "signInRequired" && store.status.phase == .idle
     }
     #expect(clock.sleepers.isEmpty && remote.requests.count == 1)
     // Another trigger waits until the refusal is some time ago. The app that has a new token requests a sync.

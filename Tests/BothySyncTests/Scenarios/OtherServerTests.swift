@@ -98,7 +98,7 @@ struct OtherServerTests {
     let device = try await Case()
     let other = try await device.other(nil)
     let options = RequestOptions(writePolicy: .remoteThenLocal)
-    await #expect(throws: SyncError.self) {
+    await #expect(throws: BothyError.self) {
       try await device.store.save(Note(id: "T9", "new"), options: options)
     }
     #expect(try await ids(other) == [])
@@ -112,11 +112,11 @@ struct OtherServerTests {
     #expect(try await device.store.fetchResult(RecordQuery<Note>(), options: here).origin == .local)
     for isStored in [true, false] {
       let there = RequestOptions(readPolicy: .remote, cacheResults: isStored)
-      let error = await #expect(throws: SyncError.self) {
+      let error = await #expect(throws: BothyError.self) {
         try await device.store.fetchResult(RecordQuery<Note>(), options: there)
       }
       #expect(error?.code == .otherServer)
-      let counted = await #expect(throws: SyncError.self) {
+      let counted = await #expect(throws: BothyError.self) {
         try await device.store.count(AnyQuery("Note"), options: there)
       }
       #expect(counted?.code == .otherServer)
@@ -140,7 +140,7 @@ struct OtherServerTests {
     _ = try? await device.store.maintenance.repair()
     #expect(try device.ids() == Self.all)
     let options = RequestOptions(readPolicy: .remote, cacheResults: false)
-    await #expect(throws: SyncError.self) {
+    await #expect(throws: BothyError.self) {
       try await device.store.fetchResult(RecordQuery<Note>(), options: options)
     }
   }

@@ -57,7 +57,7 @@ struct RevokedAccessTests {
     let world = try Principals()
     for id in ["T1", "T2"] {
       try world.ann.insert(id, "start")
-      try await world.ann.store.sharing.share(.note(id), with: .principals("bob"))
+      try await world.ann.store.sharing.share(.note(id), with: .users("bob"))
     }
     await world.sync(world.ann, world.bob)
     #expect(try world.bob.noteIDs() == ["T1", "T2"])
@@ -69,7 +69,7 @@ struct RevokedAccessTests {
     #expect(try world.bob.noteIDs() == ["T2"])
     #expect(try world.bob.store.inbox().map(\.record) == [.note("T2")])
     #expect(try world.bob.title("T2") == "bob's, not sent")
-    #expect(try await world.serverSharing("T2") == .principals("bob"))
+    #expect(try await world.serverSharing("T2") == .users("bob"))
 
     world.world.setRules(SharingRuleTests.rules())
     await world.sync(world.bob, world.ann)
@@ -93,7 +93,7 @@ struct RevokedAccessTests {
     for _ in 0..<60 {
       let id = "T\(Int.random(in: 1...6, using: &random))"
       let list = Int.random(in: 0...1, using: &random)
-      let sharing: Audience = random.chance(50) ? .principals("bob") : .lists("L\(list + 1)")
+      let sharing: Audience = random.chance(50) ? .users("bob") : .lists("L\(list + 1)")
       switch Int.random(in: 0..<8, using: &random) {
       case 0: try await world.ann.store.sharing.share(.note(id), with: sharing)
       case 1: try await world.ann.store.sharing.unshare(.note(id), from: sharing)

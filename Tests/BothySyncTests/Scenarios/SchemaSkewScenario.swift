@@ -119,7 +119,7 @@ struct SchemaSkewScenario {
     for _ in 0..<2 {
       #expect(await pair.a.store.sync().stop?.name == "updateRequired")
       #expect(pair.a.store.status.lastStop?.name == "updateRequired")
-      let error = await #expect(throws: SyncError.self) { try await pair.a.store.caughtUp() }
+      let error = await #expect(throws: BothyError.self) { try await pair.a.store.caughtUp() }
       #expect(error?.code == .updateRequired)
       try pair.a.restart()
     }
@@ -150,7 +150,7 @@ struct SchemaSkewScenario {
     let pair = try Pair(schema: Self.old)
     try pair.a.put(AnyRecord("Memo", id: "M1", ["title": "one", "count": "1"]))
     let other = Self.memo(2, FieldSchema("title", .text))
-    let refused = #expect(throws: StoreError.self) { try pair.a.restart(schema: other) }
+    let refused = #expect(throws: BothyError.self) { try pair.a.restart(schema: other) }
     #expect(refused?.code == .schemaMismatch)
     try pair.a.restart(schema: Self.old)
     #expect(try pair.a.store.pendingCounts().total == 1)
@@ -180,7 +180,7 @@ struct SchemaSkewScenario {
     #expect(await pair.a.store.sync().pushed == 1)
     #expect(try await pair.isEven())
     try pair.a.tamper("ALTER TABLE bothy_outbox ADD COLUMN tomorrow TEXT")
-    let error = #expect(throws: StoreError.self) { try pair.a.restart() }
+    let error = #expect(throws: BothyError.self) { try pair.a.restart() }
     #expect(error?.code == .newerFile && error?.message.contains("tomorrow") == true)
   }
 }

@@ -97,7 +97,7 @@ struct TwoEnginesScenario {
       do {
         try pair.a.retitle("A's")
         isWritten = true
-      } catch let error as StoreError {
+      } catch let error as BothyError {
         #expect(error.code == .diskFull, "step \(step)")
         // After the commit a failure can't be reported to the app. The write exists.
         isWritten = try pair.a.isPending()

@@ -74,12 +74,12 @@ struct BecomingSensitiveTests {
     let world = try SimulatedWorld()
     let device = try world.addDevice(schema: Self.first)
     try device.put(user("U1"))
-    let error = #expect(throws: StoreError.self) { try device.restart(schema: Self.second) }
+    let error = #expect(throws: BothyError.self) { try device.restart(schema: Self.second) }
     #expect(error?.code == .schemaMismatch && error?.message.contains("makeSensitive") == true)
     try device.restart(schema: Self.first)
     #expect(try device.record("User", "U1")?["password"] == .text(Self.word + "U1"))
     try device.restart(schema: Self.second, migrations: Self.steps)
-    #expect(throws: StoreError.self) { try device.restart(schema: Self.schema(3, sensitive: false)) }
+    #expect(throws: BothyError.self) { try device.restart(schema: Self.schema(3, sensitive: false)) }
   }
 
   @Test("A server that knows a sensitive field refuses its value in clear text")

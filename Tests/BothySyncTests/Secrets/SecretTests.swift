@@ -142,7 +142,7 @@ struct SecretTests {
     device.remote.forgetRequests()
     #expect(await store.sync().failures.map(\.code) == ["insecureAddress"])
     #expect(device.operations.isEmpty)
-    let error = await #expect(throws: SyncError.self) {
+    let error = await #expect(throws: BothyError.self) {
       try await store.save(
         AnyRecord("User", id: "U9", ["name": "bob", "password": "other"]),
         options: RequestOptions(writePolicy: .remoteThenLocal))
@@ -213,7 +213,7 @@ struct SecretTests {
       FieldSchema("x", .text, optional: true, indexed: true, sensitive: true),
       FieldSchema("x", .text, optional: true, fullText: true, sensitive: true),
     ] {
-      #expect(throws: StoreError.self) {
+      #expect(throws: BothyError.self) {
         try StoreSchema(types: [TypeSchema("T", fields: [field])]).validate()
       }
     }

@@ -124,7 +124,7 @@ struct NTIBridgeTests {
     #expect(try pair.a.store.state(of: .note()) == .pending(.delete))
     #expect(try pair.a.store.state(of: .note("nobody")) == .synced)
     #expect(try await pair.a.titles().isEmpty)
-    let error = await #expect(throws: StoreError.self) { try await pair.a.store.delete(.note("nobody")) }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.delete(.note("nobody")) }
     #expect(error?.code == .notFound)
     try await pair.a.store.delete(.note())
     try pair.a.insert("T2", "never sent")
@@ -231,7 +231,7 @@ struct NTIBridgeTests {
       let store = pair.a.store
       try store.store.close()
       if policy == .throwError {
-        await #expect(throws: StoreError.self) { try await store.save(Note(id: "T3", "lost")) }
+        await #expect(throws: BothyError.self) { try await store.save(Note(id: "T3", "lost")) }
         #expect(try await pair.server("T3") == nil)
         continue
       }
@@ -255,7 +255,7 @@ struct NTIBridgeTests {
     let online = RequestOptions.saving(.remoteThenLocal)
     #expect(
       try await pair.a.store.save(Note(id: "T1", "x"), options: online).known == .accepted(version: "1"))
-    let refused = await #expect(throws: SyncError.self) {
+    let refused = await #expect(throws: BothyError.self) {
       try await pair.a.store.save(Note(id: "T2", "x", note: "refused"), options: online)
     }
     #expect(refused?.code == .rejected)

@@ -73,20 +73,20 @@ struct StackMobReadingTests {
     try await pair.a.store.save(Note(id: "T1", "again"))
     #expect(try await pair.serverTitle() == "again")
     #expect(try pair.a.noteIDs().isEmpty && pair.a.store.outboxEntries().isEmpty)
-    let reading = await #expect(throws: SyncError.self) { try await pair.a.titles(.local) }
+    let reading = await #expect(throws: BothyError.self) { try await pair.a.titles(.local) }
     #expect(reading?.code == .cacheDisabled)
-    let saving = await #expect(throws: SyncError.self) {
+    let saving = await #expect(throws: BothyError.self) {
       try await pair.a.store.save(Note(id: "T2", "x"), options: .saving(.local))
     }
     #expect(saving?.code == .cacheDisabled)
     for policy in [ReadPolicy.remote, .remoteElseLocal, .syncThenLocal] {
       pair.a.remote.isOffline = true
-      let error = await #expect(throws: SyncError.self) { try await pair.a.titles(policy) }
+      let error = await #expect(throws: BothyError.self) { try await pair.a.titles(policy) }
       #expect(error?.code == .unreachable)
       pair.a.remote.isOffline = false
     }
     pair.a.remote.isOffline = true
-    await #expect(throws: SyncError.self) { try await pair.a.store.save(Note(id: "T3", "lost")) }
+    await #expect(throws: BothyError.self) { try await pair.a.store.save(Note(id: "T3", "lost")) }
     pair.a.remote.isOffline = false
     try await pair.a.store.delete(.note())
     #expect(try await pair.world.serverRecords().isEmpty)
@@ -157,7 +157,7 @@ struct StackMobReadingTests {
     #expect(try await pair.a.titles() == ["one"])
     #expect(try await pair.a.titles(.local) == ["one"])
     pair.a.remote.isOffline = true
-    let error = await #expect(throws: SyncError.self) { try await pair.a.titles() }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.titles() }
     #expect(error?.code == .unreachable)
   }
 
@@ -174,7 +174,7 @@ struct StackMobReadingTests {
     #expect(try await pair.a.titles(.remoteElseLocal) == ["new"])
     try pair.a.store.purge(type: "Note")
     #expect(try await pair.a.titles(.local).isEmpty)
-    await #expect(throws: SyncError.self) { try await pair.a.titles(.localElseRemote) }
+    await #expect(throws: BothyError.self) { try await pair.a.titles(.localElseRemote) }
     pair.a.remote.isOffline = false
     #expect(try await pair.a.titles(.localElseRemote) == ["new"])
   }
@@ -221,7 +221,7 @@ struct StackMobReadingTests {
       if unevaluable == .empty {
         #expect(try await cached().isEmpty)
       } else {
-        let error = await #expect(throws: SyncError.self) { try await cached() }
+        let error = await #expect(throws: BothyError.self) { try await cached() }
         #expect(error?.code == .notLocallyEvaluable)
       }
       #expect(try old.noteIDs() == ["T1"])
@@ -292,7 +292,7 @@ struct StackMobReadingTests {
     #expect(child.map { $0["parent"] } == ["P1"])
     let parent = RecordID(type: "Parent", id: "P1")
     pair.a.remote.isOffline = true
-    let error = await #expect(throws: SyncError.self) {
+    let error = await #expect(throws: BothyError.self) {
       try await pair.a.store.resolve([parent], options: .reading(.remoteElseLocal))
     }
     #expect(error?.code == .relatedRecordUnavailable && error?.record == parent)

@@ -50,7 +50,7 @@ struct StackMobSavingTests {
   func resetAll() async throws {
     let pair = try await Pair.preset(.stackMob, sharing: ["T1", "T2"])
     try pair.a.retitle("unsent")
-    let error = await #expect(throws: SyncError.self) { try await pair.a.store.maintenance.reset() }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.maintenance.reset() }
     #expect(error?.code == .pendingChanges)
     #expect(try pair.a.noteIDs().count == 2)
     let latch = Latch()
@@ -106,7 +106,7 @@ struct StackMobSavingTests {
     var note = try #require(try pair.a.note())
     note.note = "refused"
     let refused = note
-    let error = await #expect(throws: SyncError.self) { try await pair.a.store.save(refused) }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.save(refused) }
     #expect(error?.rejection?.fields.map(\.field) == ["note"])
     #expect(try pair.a.note()?.note == nil)
     #expect(try pair.a.store.outboxEntries().isEmpty)
@@ -156,7 +156,7 @@ struct StackMobSavingTests {
     #expect(cached.stale == ["T1"])
     pair.a.remote.isOffline = true
     #expect(try await pair.a.titles(.localElseRemote) == ["start"])
-    let error = await #expect(throws: SyncError.self) {
+    let error = await #expect(throws: BothyError.self) {
       try await pair.a.store.save(Note(id: "T3", "lost"), options: .saving(.remote))
     }
     #expect(error?.code == .unreachable)

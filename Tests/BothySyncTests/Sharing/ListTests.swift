@@ -39,7 +39,7 @@ struct ListTests {
       { _ = try await world.ann.store.sharing.update(changed) },
       { try await world.ann.store.sharing.delete(list) },
     ] as [() async throws -> Void] {
-      let error = await #expect(throws: SyncError.self) { try await write() }
+      let error = await #expect(throws: BothyError.self) { try await write() }
       #expect(error?.code == .requiresNetwork)
     }
     #expect(try await world.ann.store.sharing.lists() == [list])
@@ -60,7 +60,7 @@ struct ListTests {
     await world.sync(world.bob)
     #expect(try await world.bob.store.sharing.lists(options: Self.offline).isEmpty)
     #expect(try await world.bob.store.sharing.lists(options: Self.online).isEmpty)
-    let error = await #expect(throws: SyncError.self) { try await world.bob.store.sharing.update(list) }
+    let error = await #expect(throws: BothyError.self) { try await world.bob.store.sharing.update(list) }
     #expect(error?.code == .rejected)
     let second = try world.world.addDevice("ann2", schema: .notes, principal: Principal("ann"))
     await second.store.sync()
@@ -68,7 +68,7 @@ struct ListTests {
     var changed = list
     changed.members = []
     _ = try await second.store.sharing.update(changed)
-    let stale = await #expect(throws: SyncError.self) { try await world.ann.store.sharing.update(list) }
+    let stale = await #expect(throws: BothyError.self) { try await world.ann.store.sharing.update(list) }
     #expect(stale?.code == .conflict)
     await world.sync(world.ann)
     #expect(try await world.ann.store.sharing.lists(options: Self.offline).map(\.members) == [[]])
@@ -80,7 +80,7 @@ struct ListTests {
     let world = try Principals()
     let list = UserList(name: "friends", members: ["bob"])
     world.ann.remote.plan(.lostAnswer, on: .operations, times: 1)
-    let error = await #expect(throws: SyncError.self) { try await world.ann.store.sharing.create(list) }
+    let error = await #expect(throws: BothyError.self) { try await world.ann.store.sharing.create(list) }
     #expect(error?.code == .requiresNetwork)
     let made = try await world.ann.store.sharing.create(list)
     #expect(try await world.ann.store.sharing.lists(options: Self.online) == [made])
@@ -99,17 +99,17 @@ struct ListTests {
     try await world.ann.store.save(Note(id: "T1", "start"))
     #expect(try world.ann.title() == "start")
     #expect(try await world.serverSharing() == .nobody)
-    let local = #expect(throws: SyncError.self) { try world.ann.retitle("local") }
+    let local = #expect(throws: BothyError.self) { try world.ann.retitle("local") }
     #expect(local?.code == .requiresNetwork)
     world.ann.remote.isOffline = true
     for policy in WritePolicy.allCases {
-      let error = await #expect(throws: SyncError.self) {
+      let error = await #expect(throws: BothyError.self) {
         try await world.ann.store.save(Note(id: "T1", "offline"), policy: policy)
       }
       #expect(error?.code == .requiresNetwork)
     }
-    let shared = await #expect(throws: SyncError.self) {
-      try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    let shared = await #expect(throws: BothyError.self) {
+      try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     }
     #expect(shared?.code == .requiresNetwork)
     #expect(try world.ann.title() == "start")
@@ -157,7 +157,7 @@ struct ListTests {
       try await world.ann.store.search(query.recordQuery, keepsResults: true).records.map(\.id) == ["T1"])
     #expect(try world.ann.noteIDs() == ["T1"])
     world.ann.remote.isOffline = true
-    let error = await #expect(throws: SyncError.self) { try await world.ann.store.search(query) }
+    let error = await #expect(throws: BothyError.self) { try await world.ann.store.search(query) }
     #expect(error?.code == .requiresNetwork)
   }
 }

@@ -13,16 +13,16 @@ struct SharingStories {
     await world.sync(world.ann, world.bob)
     #expect(try world.bob.title() == nil)
     world.ann.remote.isOffline = true
-    let receipt = try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    let receipt = try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     #expect(receipt.known == .pending)
-    #expect(try world.ann.store.audience(of: .note()) == .principals("bob"))
+    #expect(try world.ann.store.audience(of: .note()) == .users("bob"))
     #expect(try world.ann.store.state(of: .note()) == .pending(.update))
     try world.ann.restart()
-    #expect(try world.ann.store.audience(of: .note()) == .principals("bob"))
+    #expect(try world.ann.store.audience(of: .note()) == .users("bob"))
     world.ann.remote.isOffline = false
     await world.sync(world.ann, world.bob)
     #expect(try world.bob.title() == "start")
-    #expect(try world.bob.store.audience(of: .note()) == .principals("bob"))
+    #expect(try world.bob.store.audience(of: .note()) == .users("bob"))
     #expect(try await world.isEven())
   }
 
@@ -30,13 +30,13 @@ struct SharingStories {
   func oneEntry() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
-    try await world.ann.store.sharing.share(.note(), with: .principals("bob", "cid"))
+    try await world.ann.store.sharing.share(.note(), with: .users("bob", "cid"))
     try world.ann.retitle("edited")
-    try await world.ann.store.sharing.unshare(.note(), from: .principals("cid"))
+    try await world.ann.store.sharing.unshare(.note(), from: .users("cid"))
     #expect(try world.ann.store.outboxEntries().map(\.kind) == [.insert])
     await world.sync(world.ann, world.bob)
     #expect(world.ann.operations.map(\.kind) == [.insert])
-    #expect(try await world.serverSharing() == .principals("bob"))
+    #expect(try await world.serverSharing() == .users("bob"))
     #expect(try world.bob.title() == "edited")
     #expect(try await world.isEven())
   }
@@ -46,13 +46,13 @@ struct SharingStories {
     for policy in [MergePolicy.remoteWins, .localWins, .fieldByField] {
       let world = try Principals { $0.mergePolicies = MergePolicies(policy) }
       try world.ann.insert("T1", "start")
-      try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+      try await world.ann.store.sharing.share(.note(), with: .users("bob"))
       await world.sync(world.ann, world.bob)
       try world.ann.retitle("ann's")
-      try await world.ann.store.sharing.share(.note(), with: .principals("cid"))
+      try await world.ann.store.sharing.share(.note(), with: .users("cid"))
       try world.bob.retitle("bob's")
       await world.sync(world.bob, world.ann)
-      #expect(try await world.serverSharing() == .principals("bob", "cid"), "\(policy.name)")
+      #expect(try await world.serverSharing() == .users("bob", "cid"), "\(policy.name)")
       #expect(try await world.isEven())
     }
   }
@@ -63,16 +63,16 @@ struct SharingStories {
     let calls = Calls()
     let world = try Principals { $0.mergePolicies = MergePolicies(.counting(calls)) }
     try world.ann.insert("T1", "start")
-    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann, world.bob)
     try world.bob.retitle("bob's")
     await world.sync(world.bob)
-    try await world.ann.store.sharing.share(.note(), with: .principals("cid"))
+    try await world.ann.store.sharing.share(.note(), with: .users("cid"))
     let report = await world.ann.store.sync()
     #expect(report.overwritten.isEmpty && report.failures.isEmpty)
     #expect(calls.count == 0)
     #expect(try world.ann.title() == "bob's")
-    #expect(try await world.serverSharing() == .principals("bob", "cid"))
+    #expect(try await world.serverSharing() == .users("bob", "cid"))
     #expect(try await world.isEven())
   }
 
@@ -81,16 +81,16 @@ struct SharingStories {
     let world = try Principals()
     try world.ann.insert("T1", "start")
     await world.sync(world.ann, world.bob)
-    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     world.ann.loseAnswer()
     await world.sync(world.ann)
-    #expect(try await world.serverSharing() == .principals("bob"))
-    try await world.ann.store.sharing.unshare(.note(), from: .principals("bob"))
-    try await world.ann.store.sharing.share(.note(), with: .principals("cid"))
-    #expect(try world.ann.store.audience(of: .note()) == .principals("cid"))
+    #expect(try await world.serverSharing() == .users("bob"))
+    try await world.ann.store.sharing.unshare(.note(), from: .users("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .users("cid"))
+    #expect(try world.ann.store.audience(of: .note()) == .users("cid"))
     await world.sync(world.ann)
-    #expect(try await world.serverSharing() == .principals("cid"))
-    #expect(try world.ann.store.audience(of: .note()) == .principals("cid"))
+    #expect(try await world.serverSharing() == .users("cid"))
+    #expect(try world.ann.store.audience(of: .note()) == .users("cid"))
     #expect(try await world.isEven())
   }
 
@@ -103,12 +103,12 @@ struct SharingStories {
     let calls = Calls()
     world.ann.remote.setDuringExchange { [store = world.ann.store] in
       guard calls.add() == 1 else { return }
-      _ = try? await store.sharing.share(.note(), with: .principals("bob"))
+      _ = try? await store.sharing.share(.note(), with: .users("bob"))
     }
     await world.sync(world.ann, world.bob)
     world.ann.remote.setDuringExchange {}
     await world.sync(world.ann)
-    #expect(try await world.serverSharing() == .principals("bob"))
+    #expect(try await world.serverSharing() == .users("bob"))
     #expect(try await world.isEven())
   }
 
@@ -119,11 +119,11 @@ struct SharingStories {
     let world = try Principals()
     for id in ["T1", "T2"] {
       try world.ann.insert(id, "start")
-      try await world.ann.store.sharing.share(.note(id), with: .principals("bob"))
+      try await world.ann.store.sharing.share(.note(id), with: .users("bob"))
     }
     await world.sync(world.ann, world.bob)
     try world.bob.retitle("T2", "bob's")
-    for id in ["T1", "T2"] { try await world.ann.store.sharing.unshare(.note(id), from: .principals("bob")) }
+    for id in ["T1", "T2"] { try await world.ann.store.sharing.unshare(.note(id), from: .users("bob")) }
     await world.sync(world.ann)
     world.bob.remote.forgetRequests()
     let pulled = await world.bob.store.sync(.pull)
@@ -142,12 +142,12 @@ struct SharingStories {
   func letInAgain() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
-    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann, world.bob)
     try world.bob.retitle("bob's")
-    try await world.ann.store.sharing.unshare(.note(), from: .principals("bob"))
+    try await world.ann.store.sharing.unshare(.note(), from: .users("bob"))
     await world.sync(world.ann, world.bob)
-    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann)
     world.world.time.advance(by: 1_000_000)
     await world.sync(world.bob, world.ann)
@@ -159,14 +159,14 @@ struct SharingStories {
   func refusal() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
-    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann, world.bob)
-    try await world.bob.store.sharing.share(.note(), with: .principals("cid"))
+    try await world.bob.store.sharing.share(.note(), with: .users("cid"))
     await world.sync(world.bob)
     #expect(try world.bob.store.inbox().first?.reason?.fields.map(\.field) == ["sharing"])
-    #expect(try world.bob.store.audience(of: .note()) == .principals("bob", "cid"))
+    #expect(try world.bob.store.audience(of: .note()) == .users("bob", "cid"))
     try world.bob.store.resolve(.note(), .revert)
-    #expect(try world.bob.store.audience(of: .note()) == .principals("bob"))
+    #expect(try world.bob.store.audience(of: .note()) == .users("bob"))
     #expect(try await world.isEven())
   }
 
@@ -180,15 +180,15 @@ struct SharingStories {
     world.ann.remote.setBeforeSending { _ in
       guard calls.add() == 1 else { return }
       do {
-        try await store.sharing.share(.note(), with: .principals("cid"))
+        try await store.sharing.share(.note(), with: .users("cid"))
         try await store.store.write { _ = try $0.update(Note.self, id: "T1") { $0.note = "meanwhile" } }
       } catch { Issue.record(error) }
     }
     try await store.sharing.share(
-      .note(), with: .principals("bob"), options: RequestOptions(writePolicy: .remoteThenLocal))
-    #expect(try store.audience(of: .note()) == .principals("bob", "cid"))
+      .note(), with: .users("bob"), options: RequestOptions(writePolicy: .remoteThenLocal))
+    #expect(try store.audience(of: .note()) == .users("bob", "cid"))
     #expect(try await world.isEven())
-    #expect(try store.audience(of: .note()) == .principals("bob", "cid"))
+    #expect(try store.audience(of: .note()) == .users("bob", "cid"))
     #expect(try world.bob.note()?.note == "meanwhile")
   }
 
@@ -196,24 +196,24 @@ struct SharingStories {
   func networkFirst() async throws {
     let world = try Principals { $0.writePolicy = .remoteThenLocal }
     try await world.ann.store.save(Note(id: "T1", "start"))
-    let receipt = try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    let receipt = try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     guard case .accepted = receipt.known else {
       Issue.record("\(receipt.state)")
       return
     }
-    #expect(try world.ann.store.audience(of: .note()) == .principals("bob"))
+    #expect(try world.ann.store.audience(of: .note()) == .users("bob"))
     await world.sync(world.bob)
-    let error = await #expect(throws: SyncError.self) {
-      try await world.bob.store.sharing.share(.note(), with: .principals("cid"))
+    let error = await #expect(throws: BothyError.self) {
+      try await world.bob.store.sharing.share(.note(), with: .users("cid"))
     }
     #expect(error?.code == .rejected)
-    #expect(try world.bob.store.audience(of: .note()) == .principals("bob"))
+    #expect(try world.bob.store.audience(of: .note()) == .users("bob"))
     world.ann.remote.isOffline = true
-    try await world.ann.store.sharing.share(.note(), with: .principals("cid"))
+    try await world.ann.store.sharing.share(.note(), with: .users("cid"))
     #expect(try world.ann.store.outboxEntries().map(\.record) == [.note()])
     world.ann.remote.isOffline = false
     #expect(try await world.isEven())
-    #expect(try await world.serverSharing() == .principals("bob", "cid"))
+    #expect(try await world.serverSharing() == .users("bob", "cid"))
   }
 
   @Test("A record that is missing or of a local type can't be shared")
@@ -221,13 +221,13 @@ struct SharingStories {
     var schema = StoreSchema.notes
     schema.types.append(TypeSchema("Own", fields: [FieldSchema("x", .int)], synced: false))
     let world = try Principals(schema: schema)
-    let missing = await #expect(throws: StoreError.self) {
-      try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    let missing = await #expect(throws: BothyError.self) {
+      try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     }
     #expect(missing?.code == .notFound)
     try world.ann.put(AnyRecord("Own", id: "1", ["x": .int(1)]))
-    let own = await #expect(throws: SyncError.self) {
-      try await world.ann.store.sharing.share(RecordID(type: "Own", id: "1"), with: .principals("bob"))
+    let own = await #expect(throws: BothyError.self) {
+      try await world.ann.store.sharing.share(RecordID(type: "Own", id: "1"), with: .users("bob"))
     }
     #expect(own?.code == .notSynced)
   }
@@ -236,7 +236,7 @@ struct SharingStories {
   func again() async throws {
     let world = try Principals()
     try world.ann.insert("T1", "start")
-    try await world.ann.store.sharing.share(.note(), with: .principals("bob"))
+    try await world.ann.store.sharing.share(.note(), with: .users("bob"))
     await world.sync(world.ann)
     try world.ann.remove()
     await world.sync(world.ann)
@@ -244,7 +244,7 @@ struct SharingStories {
     #expect(try world.ann.store.audience(of: .note()) == .nobody)
     await world.sync(world.ann)
     // The server knows the tombstone, so its owner and audience stay in force.
-    #expect(try world.ann.store.audience(of: .note()) == .principals("bob"))
+    #expect(try world.ann.store.audience(of: .note()) == .users("bob"))
     #expect(try await world.isEven())
   }
 }

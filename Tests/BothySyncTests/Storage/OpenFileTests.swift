@@ -31,9 +31,9 @@ struct OpenFileTests {
     let plain = try LocalStore(at: path, schema: schema)
     let id = RecordID(type: "Note", id: "a")
     #expect(try plain.record(id)?["title"] == "kept")
-    #expect(throws: StoreError.self) { try plain.write { try $0.update(id, fields: ["title": "lost"]) } }
-    #expect(throws: StoreError.self) { try plain.write { try $0.delete(id) } }
-    let error = #expect(throws: StoreError.self) {
+    #expect(throws: BothyError.self) { try plain.write { try $0.update(id, fields: ["title": "lost"]) } }
+    #expect(throws: BothyError.self) { try plain.write { try $0.delete(id) } }
+    let error = #expect(throws: BothyError.self) {
       try plain.write { try $0.insert(AnyRecord("Note", id: "b", ["title": "x"])) }
     }
     #expect(error?.code == .readOnly)
@@ -51,11 +51,11 @@ struct OpenFileTests {
     try await store.save(AnyRecord("Note", id: "a", ["title": "kept"]))
     try FileManager.default.removeItem(atPath: path)
     if isReplaced { try Data("another".utf8).write(to: URL(fileURLWithPath: path)) }
-    let error = await #expect(throws: StoreError.self) {
+    let error = await #expect(throws: BothyError.self) {
       try await store.save(AnyRecord("Note", id: "b", ["title": "x"]))
     }
     #expect(error?.code == .cannotOpen)
-    #expect(throws: StoreError.self) {
+    #expect(throws: BothyError.self) {
       try store.store.write { try $0.insert(AnyRecord("Note", id: "c", ["title": "x"])) }
     }
   }

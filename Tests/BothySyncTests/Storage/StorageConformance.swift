@@ -51,12 +51,12 @@ struct StorageConformance: Sendable {
       #expect(try await storage.load(container: "nowhere").isEmpty)
     },
     Check("Sharing is changed by itself or with the record, and nothing else changes with it") { storage in
-      try await storage.persist(StoredItem(note("T1", "new"), sharing: .principals("bob", "cid")))
-      #expect(try await storage.load(container: "Note").map(\.sharing) == [.principals("bob", "cid")])
-      let shared = try await storage.updateSharing(of: .note("T1"), to: .principals("cid", "dan"))
-      #expect(shared.sharing == .principals("cid", "dan") && shared.record["title"] == .text("new"))
+      try await storage.persist(StoredItem(note("T1", "new"), sharing: .users("bob", "cid")))
+      #expect(try await storage.load(container: "Note").map(\.sharing) == [.users("bob", "cid")])
+      let shared = try await storage.updateSharing(of: .note("T1"), to: .users("cid", "dan"))
+      #expect(shared.sharing == .users("cid", "dan") && shared.record["title"] == .text("new"))
       let edited = try await storage.persist(StoredItem(note("T1", "edited")))
-      #expect(edited.sharing == .principals("cid", "dan"))
+      #expect(edited.sharing == .users("cid", "dan"))
       try await storage.updateSharing(of: .note("T1"), to: .nobody)
       #expect(try await storage.load(container: "Note").map(\.sharing) == [.nobody])
     },
@@ -149,7 +149,7 @@ struct StorageTests {
       var changed = list
       changed.members = ["bob"]
       try await storage.modify(changed)
-      try await storage.updateSharing(of: .note("T1"), to: Audience(principals: ["cid"], lists: ["L1"]))
+      try await storage.updateSharing(of: .note("T1"), to: Audience(users: ["cid"], lists: ["L1"]))
       await world.sync(world.ann, world.bob)
       seen.append(
         try await world.bob.store.load(container: "Note").map { item in
@@ -170,7 +170,7 @@ struct StorageTests {
     let folder = try TemporaryFolder()
     let path = folder.path + "/notes.sqlite"
     let local = try LocalStorage(at: path, schema: .notes)
-    try await local.persist(StoredItem(StorageConformance.note("T1", "new"), sharing: .principals("bob")))
+    try await local.persist(StoredItem(StorageConformance.note("T1", "new"), sharing: .users("bob")))
     try await local.persist(StoredItem(StorageConformance.note("T2", "new")))
     try await local.remove(.note("T2"))
     let before = try await local.load(container: "Note")

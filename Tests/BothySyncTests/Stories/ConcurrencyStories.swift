@@ -305,7 +305,7 @@ struct ConcurrencyStories {
   func reset() async throws {
     let pair = try await Pair.sharing()
     try pair.a.retitle("b")
-    let error = await #expect(throws: SyncError.self) { try await pair.a.store.maintenance.reset() }
+    let error = await #expect(throws: BothyError.self) { try await pair.a.store.maintenance.reset() }
     #expect(error?.code == .pendingChanges)
     #expect(try pair.a.title() == "b")
     try await pair.a.store.maintenance.reset(discardingPending: true)

@@ -298,7 +298,7 @@ struct FailureStories {
       for number in 0..<20 { try pair.a.insert("N\(number)", "n") }
       pair.a.remote.plan(.status(401, retryAfter: nil))
       let report = await pair.a.store.sync()
-      #expect(report.stop?.name == "authenticationRequired")
+      #expect(report.stop?.name == "signInRequired")
       #expect(pair.a.remote.requests.count == 1)
       #expect(try pair.a.store.pendingCounts().insert == 20)
       #expect(try pair.a.store.inbox().isEmpty)

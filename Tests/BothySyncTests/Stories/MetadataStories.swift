@@ -51,7 +51,7 @@ struct MetadataStories {
     let before = try #require(try pair.a.metadata())
     pair.world.time.advance(by: 5000)
     try pair.a.change { _ = try $0.move(.note("T1"), to: "box") }
-    try await pair.a.store.sharing.share(.note("T2"), with: Audience.principals("guest"))
+    try await pair.a.store.sharing.share(.note("T2"), with: Audience.users("guest"))
     #expect(try await pair.isEven())
     #expect(try pair.b.metadata()?.modifiedTime == pair.world.time.now)
     #expect(try pair.b.metadata()?.createdTime == before.createdTime)

@@ -115,10 +115,10 @@ struct PayloadStories {
           pair.a.remote.isOffline = network == "off"
           pair.a.remote.setScript { network == "lost answers" ? .lostAnswer : .none }
           let needsNetwork = network != "on"
-          do { try await pair.a.store.save(Note(id: "N\(step)", network)) } catch let error as SyncError {
+          do { try await pair.a.store.save(Note(id: "N\(step)", network)) } catch let error as BothyError {
             #expect(needsNetwork && save == .remote && error.code == .unreachable)
           }
-          do { _ = try await pair.a.store.fetchResult(RecordQuery<Note>()) } catch let error as SyncError {
+          do { _ = try await pair.a.store.fetchResult(RecordQuery<Note>()) } catch let error as BothyError {
             #expect(needsNetwork && fetch == .remote && error.code == .unreachable)
           }
         }

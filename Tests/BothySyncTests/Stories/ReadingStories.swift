@@ -107,7 +107,7 @@ struct ReadingStories {
     let pair = try await Pair.sharing()
     pair.a.remote.plan(.status(status, retryAfter: nil))
     for policy in [ReadPolicy.remoteElseLocal, .remote] {
-      await #expect(throws: SyncError.self) { try await all(pair.a, RequestOptions(readPolicy: policy)) }
+      await #expect(throws: BothyError.self) { try await all(pair.a, RequestOptions(readPolicy: policy)) }
     }
     #expect(try pair.a.title() == "start")
   }

@@ -16,7 +16,7 @@ struct BankAccount: Entity, Equatable {
 
   func encode(to fields: inout FieldEncoder) { balance.encodeField(to: &fields) }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     balance = try Int(fromField: &fields)
   }

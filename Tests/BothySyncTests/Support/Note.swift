@@ -30,7 +30,7 @@ struct Note: Entity, Equatable {
     for value in own { value.encodeField(to: &fields) }
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     title = try String(fromField: &fields)
     note = try String?(fromField: &fields)

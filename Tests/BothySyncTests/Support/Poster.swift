@@ -43,7 +43,7 @@ struct Poster: Entity, Equatable {
     pin.encodeField(to: &fields)
   }
 
-  init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     title = try String(fromField: &fields)
     score = try Int(fromField: &fields)

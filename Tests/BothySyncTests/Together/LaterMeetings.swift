@@ -175,13 +175,13 @@ struct LaterMeetings {
       try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
       try transaction.update(Note.self, id: "T2") { $0.title = "mine" }
     }
-    try await pair.a.store.sharing.share(.note("T1"), with: Audience.principals("guest"))
+    try await pair.a.store.sharing.share(.note("T1"), with: Audience.users("guest"))
     await pair.a.store.sync()
     let operations = pair.a.operations
     #expect(operations.map { $0.group?.size } == [2, 2, nil])
     #expect(operations.map { $0.sharing != nil } == [false, false, true])
     #expect(try await pair.isEven())
-    #expect(try await pair.world.serverRecords()[.note("T1")]?.sharing == Audience.principals("guest"))
+    #expect(try await pair.world.serverRecords()[.note("T1")]?.sharing == Audience.users("guest"))
   }
 
   @Test("An awaited save first sends the transactions beneath its own")

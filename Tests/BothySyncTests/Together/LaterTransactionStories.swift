@@ -190,7 +190,7 @@ struct LaterTransactionStories {
   @Test("Pending sharing beneath a transaction survives edits of other devices")
   func sharedBeneath() async throws {
     let pair = try await Pair.sharing(["T1", "T2"], policy: .fieldByField)
-    try await pair.a.store.sharing.share(.note("T1"), with: Audience.principals("guest"))
+    try await pair.a.store.sharing.share(.note("T1"), with: Audience.users("guest"))
     try await pair.a.store.write(.atomic) { transaction in
       try transaction.update(Note.self, id: "T1") { $0.title = "mine" }
       try transaction.update(Note.self, id: "T2") { $0.title = "mine" }

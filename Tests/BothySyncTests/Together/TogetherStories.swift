@@ -181,7 +181,7 @@ struct TogetherStories {
     }
     try pair.a.put(AnyRecord("BankAccount", id: "alone", ["balance": .int(1)]))
     try pair.a.open(Dictionary(uniqueKeysWithValues: (0..<50).map { ("n\($0)", $0) }))
-    let error = #expect(throws: SyncError.self) {
+    let error = #expect(throws: BothyError.self) {
       try pair.a.open(Dictionary(uniqueKeysWithValues: (0..<51).map { ("m\($0)", $0) }))
     }
     #expect(error?.code == .tooManyTogether)

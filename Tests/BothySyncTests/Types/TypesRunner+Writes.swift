@@ -57,13 +57,13 @@ extension TypesRunner {
 
   func share(_ index: Int, _ name: TypesName, _ principal: String) async throws {
     guard try isHere(index, name) else { return }
-    try await store(index).sharing.share(name.record, with: .principals(principal))
+    try await store(index).sharing.share(name.record, with: .users(principal))
     count("share")
   }
 
   func unshare(_ index: Int, _ name: TypesName, _ principal: String) async throws {
     guard try isHere(index, name) else { return }
-    try await store(index).sharing.unshare(name.record, from: .principals(principal))
+    try await store(index).sharing.unshare(name.record, from: .users(principal))
     count("unshare")
   }
 

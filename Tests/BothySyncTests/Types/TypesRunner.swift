@@ -58,7 +58,7 @@ final class TypesRunner {
     for (number, step) in history.steps.enumerated() {
       world.time.advance(by: 1000)
       note("\(number): \(step)")
-      do { try await take(step) } catch let error as SyncError {
+      do { try await take(step) } catch let error as BothyError {
         note("  threw \(error.code): \(error.message)")
       }
     }

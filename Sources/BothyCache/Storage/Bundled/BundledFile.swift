@@ -9,7 +9,7 @@ public final class BundledFile: BlobReader {
   private let files: EntryFolder
   private let sources: SourceBook
 
-  /// Opens the file. Throws `StoreError`, with `.newerFile` or `.notADatabase` if this version can't read it.
+  /// Opens the file. Throws `BothyError`, with `.newerFile` or `.notADatabase` if this version can't read it.
   public init(_ path: String) throws {
     files = EntryFolder(path + "-large")
     sources = SourceBook(folder: files.tree)
@@ -18,12 +18,12 @@ public final class BundledFile: BlobReader {
       index = try IndexFile(immutable: path)
       switch try index.read({ try IndexSchema.verdict($0) }) {
       case .known: break
-      case .new: throw StoreError(.notADatabase, "\(path) has no entries' tables. Make it with export(to:).")
+      case .new: throw BothyError(.notADatabase, "\(path) has no entries' tables. Make it with export(to:).")
       case .foreign(let reason):
-        throw StoreError(.newerFile, "\(path) can't be read: \(reason). Export it again with this version.")
+        throw BothyError(.newerFile, "\(path) can't be read: \(reason). Export it again with this version.")
       }
     } catch {
-      throw StoreError(error, path: path)
+      throw BothyError(error, path: path)
     }
   }
 

@@ -69,7 +69,7 @@ extension IndexedStore {
         }
         return .nothing
       }
-    } catch let error as StoreError where [.busy, .diskFull].contains(error.code) {
+    } catch let error as BothyError where [.busy, .diskFull].contains(error.code) {
       return .nothing
     }
   }
@@ -96,7 +96,7 @@ extension IndexedStore {
           }
         }
       }
-    } catch let error as StoreError where [.busy, .diskFull].contains(error.code) {
+    } catch let error as BothyError where [.busy, .diskFull].contains(error.code) {
       // The entry stays until the next read finds it. No read returns it.
     }
   }

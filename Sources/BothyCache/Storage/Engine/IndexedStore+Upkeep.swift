@@ -122,7 +122,7 @@ extension IndexedStore {
   /// Copies the database, and the files of large entries beside it.
   func export(to path: String) throws {
     guard FileBytes.size(path) == nil else {
-      throw StoreError(.alreadyExists, "There is a file at \(path). Choose another path or remove it.")
+      throw BothyError(.alreadyExists, "There is a file at \(path). Choose another path or remove it.")
     }
     try lock.writing {
       do { try opened().copy(to: path) } catch { throw sentence(error) }

@@ -59,7 +59,7 @@ final class IndexedStore: Sendable {
 
   func opened() throws -> IndexFile {
     guard let index = index.withLock({ $0 }) else {
-      throw StoreError(.cannotOpen, "The store at \(indexPath) was closed. Open it again to use it.")
+      throw BothyError(.cannotOpen, "The store at \(indexPath) was closed. Open it again to use it.")
     }
     return index
   }
@@ -146,7 +146,7 @@ final class IndexedStore: Sendable {
   }
 
   func sentence(_ error: any Error) -> any Error {
-    error is DatabaseError ? StoreError(error, path: indexPath) : error
+    error is DatabaseError ? BothyError(error, path: indexPath) : error
   }
 
   private static func isDamage(_ error: DatabaseError) -> Bool {

@@ -26,7 +26,7 @@ public enum CacheFolder {
   static func mark(_ folder: String) throws {
     let path = folder + "/CACHEDIR.TAG"
     if FileBytes.size(path) == nil {
-      do { try FileBytes.write(Array(path.utf8) + [0], Data(tag.utf8), []) } catch let error as StoreError
+      do { try FileBytes.write(Array(path.utf8) + [0], Data(tag.utf8), []) } catch let error as BothyError
         where [.diskFull, .database].contains(error.code)
       {
         // Another process just created it, or the disk is full. The mark is a courtesy.

@@ -129,7 +129,7 @@ final class EntryFolder: Sendable {
     let number = counter.add(1, ordering: .relaxed).newValue
     let temporary = Array("\(incoming)/\(getpid())-\(number)".utf8) + [0]
     do {
-      do { try FileBytes.write(temporary, body, tail) } catch let error as StoreError
+      do { try FileBytes.write(temporary, body, tail) } catch let error as BothyError
         where error.code == .cannotOpen
       {
         try prepare(isUsed: true)

@@ -37,7 +37,7 @@ final class FolderLock: Sendable {
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
       guard errno == EWOULDBLOCK || errno == EINTR else { throw DiskError.last(path) }
       guard ContinuousClock.now < deadline else {
-        throw StoreError(.busy, "Another process keeps the cache's lock \(path). Try again when it is done.")
+        throw BothyError(.busy, "Another process keeps the cache's lock \(path). Try again when it is done.")
       }
       usleep(pause)
       pause = min(pause * 2, 5000)

@@ -116,7 +116,7 @@ final class IndexFile: Sendable {
       result = try body(database)
       return .commit
     }
-    guard let result else { throw StoreError(.database, "A transaction of \(path) ended without a result.") }
+    guard let result else { throw BothyError(.database, "A transaction of \(path) ended without a result.") }
     return result
   }
 

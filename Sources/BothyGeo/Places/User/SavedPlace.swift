@@ -49,7 +49,7 @@ public struct SavedPlace: Entity, Hashable {
     self.createdAt = Timestamp(createdAt).date  // as it is stored
   }
 
-  public init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  public init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     kind = try Kind(fromField: &fields)
     name = try String(fromField: &fields)
@@ -106,7 +106,7 @@ public struct SelectedPlace: Entity, Hashable {
     self.selectedAt = Timestamp(selectedAt).date
   }
 
-  public init(id: String, from fields: inout FieldDecoder) throws(StoreError) {
+  public init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     name = try String(fromField: &fields)
     position = try Coordinate(fromField: &fields)

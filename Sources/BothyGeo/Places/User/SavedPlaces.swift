@@ -37,10 +37,10 @@ public struct SavedPlaces: Sendable {
   /// Returns the destination, or `nil`.
   public func destination() throws -> SavedPlace? { try store.fetch(SavedPlace.self, id: Self.destinationID) }
 
-  /// Saves a new or changed place. Throws `StoreError`.
+  /// Saves a new or changed place. Throws `BothyError`.
   public func save(_ place: SavedPlace) throws { try store.write { try $0.save(place) } }
 
-  /// Saves a marker with a new id and returns it. Throws `StoreError`.
+  /// Saves a marker with a new id and returns it. Throws `BothyError`.
   @discardableResult
   public func addMarker(
     _ name: String, at position: Coordinate, for feature: FeatureKey? = nil, note: String? = nil,

@@ -164,11 +164,11 @@ private struct Judge {
 
   init(_ query: AnyQuery, _ schema: StoreSchema?) throws(RemoteError) {
     isGuessed = schema == nil
-    do throws(StoreError) {
+    do throws(BothyError) {
       var query = query
       if let schema {
         guard let declared = schema[query.type] else {
-          throw StoreError(.unknownType, "The schema has no type '\(query.type)'.")
+          throw BothyError(.unknownType, "The schema has no type '\(query.type)'.")
         }
         type = declared
       } else {
@@ -215,7 +215,7 @@ private struct Judge {
     whole.limit = nil
     whole.offset = 0
     let records = Dictionary(found.map { ($0.0.id, $0.1) }, uniquingKeysWith: { $1 })
-    do throws(StoreError) {
+    do throws(BothyError) {
       return try whole.evaluate(over: found.map(\.0), schema: type).compactMap { records[$0.id] }
     } catch { throw RemoteError(.rejected, error.message, code: error.code.description) }
   }

@@ -98,7 +98,7 @@ struct SoakWorkload: Sendable {
     do {
       try await store.save(record, options: RequestOptions(writePolicy: .remoteThenLocal))
       try SoakLog.say("ok", "add", value: .int(number))
-    } catch let error as SyncError {
+    } catch let error as BothyError where !error.isLocalFailure {
       try SoakLog.say("info", "add", value: .int(number))
       try SoakLog.say("error", "add", value: .string("\(error)"))
     }

@@ -1,0 +1,48 @@
+public import BothyCore
+
+/// The parts of an error that downloads add.
+private struct DownloadDetails: Sendable {
+  var status: Int?
+  var retryAfter: Duration?
+}
+
+extension BothyError {
+  /// The status of the server's response to a download, or `nil` if none came.
+  public var status: Int? {
+    get { download.status }
+    set { download.status = newValue }
+  }
+  /// The pause that the server demands before the next request for a download.
+  public var retryAfter: Duration? {
+    get { download.retryAfter }
+    set { download.retryAfter = newValue }
+  }
+
+  private var download: DownloadDetails {
+    get { details as? DownloadDetails ?? DownloadDetails() }
+    set { details = newValue }
+  }
+
+  /// Creates an error of a download, for tests and previews.
+  package init(_ code: Code, _ message: String, status: Int?, retryAfter: Duration? = nil) {
+    self.init(code, message)
+    details = DownloadDetails(status: status, retryAfter: retryAfter)
+  }
+
+  /// Creates an error of a download with a pause.
+  package init(_ code: Code, _ message: String, retryAfter: Duration?) {
+    self.init(code, message, status: nil, retryAfter: retryAfter)
+  }
+
+  /// True if the error is one of downloads already, rather than one of the file below.
+  package var isOfDownloads: Bool {
+    [
+      .unknownSource, .sourceConflict, .invalidSource, .invalidKey, .zoomOutOfRange, .invalidConfiguration,
+      .notCached, .offline, .unreachable, .timedOut, .refused, .unexpectedContent, .tooLarge, .absent,
+      .undecodable, .cancelled, .storage, .closed,
+    ].contains(code)
+  }
+
+  /// True if the network is the reason, so that a later read may succeed.
+  package var isOffline: Bool { code == .unreachable || code == .timedOut || code == .offline }
+}

@@ -1,0 +1,5 @@
+import BothyCore
+
+extension BothyError {
+  static func invalidSchema(_ message: String) -> BothyError { BothyError(.invalidSchema, message) }
+}
