@@ -165,4 +165,61 @@ struct FrontDoorSyncTests {
     try await store.maintenance.reset(discardingPending: true)
     #expect(try await store.count(Todo.self) == 0)
   }
+
+  @Test("A sync's obstacle is one word, and the status counts what is pending") func obstacle() async throws {
+    otherRemote.isOffline = true
+    try await other.save(Todo(title: "Wax"))
+    let report = await other.sync()
+    #expect(report.obstacle == .unreachable && report.message?.isEmpty == false)
+    for await status in other.statuses where !status.isSyncing {
+      #expect(status.pendingCount == 1 && status.rejectedCount == 0 && status.obstacle == .unreachable)
+      break
+    }
+    otherRemote.isOffline = false
+    #expect(await other.sync().obstacle == nil)
+    #expect(other.status.pendingCount == 0 && other.status.lastSync != nil)
+  }
+
+  @Test("A typed rule decides a conflict, and the journal has what it replaced") func rules() async throws {
+    other.mergePolicies.set(for: Todo.self) { conflict in
+      guard var merged = conflict.suggestion else { return .remote }
+      merged.priority = max(conflict.local?.priority ?? 0, conflict.remote?.priority ?? 0)
+      merged.title = conflict.remote?.title ?? merged.title
+      return .merged(merged)
+    }
+    try await store.save(Todo(id: "1", title: "start"))
+    await store.sync()
+    await other.sync()
+    try await store.update(Todo.self, id: "1") { ($0.title, $0.priority) = ("first", 2) }
+    await store.sync()
+    let mine = try await other.update(Todo.self, id: "1") { ($0.title, $0.priority) = ("second", 5) }
+    let result = try await mine.result()
+    #expect(result.record?.title == "first" && result.record?.priority == 5 && result.origin == .merged)
+    let entries = try await other.journal.entries(for: Todo(id: "1", title: ""))
+    let entry = try #require(entries.first { !$0.overwrittenFields.isEmpty })
+    #expect(entry.overwrittenFields == ["title"] && entry.date.timeIntervalSince1970 > 0)
+    #expect(try other.journal.overwritten(Todo.self, in: entry)?.title == "second")
+    try await other.journal.restore(entry)
+    #expect(try await other.fetch(Todo.self, id: "1", policy: .local)?.title == "second")
+  }
+
+  @Test("An error has a code to branch on and the server's reason") func errors() async throws {
+    otherRemote.isOffline = true
+    do {
+      try await other.save(Todo(title: ""), policy: .remote)
+      Issue.record("It was saved.")
+    } catch let error as BothyError where error.code == .unreachable {
+      #expect(!error.message.isEmpty && "\(error)" == error.message)
+    }
+    let error = await #expect(throws: BothyError.self) {
+      try await store.save(Todo(id: "1", title: tooLong), policy: .remote)
+    }
+    #expect(error?.code == .rejected && error?.record == RecordID(Todo.self, id: "1"))
+    #expect(error?.rejection?.message.isEmpty == false)
+  }
+
+  @Test("A blob is added, saved in a record, and read on another device") func blobs() async throws {
+    let photo = try await store.blobs.add(Data("a picture".utf8), contentType: "image/jpeg")
+    #expect(try await store.blobs.data(for: photo) == Data("a picture".utf8) && photo.contentType == "image/jpeg")
+  }
 }

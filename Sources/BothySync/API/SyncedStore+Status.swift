@@ -27,8 +27,7 @@ extension SyncedStore {
           }
         }
         group.addTask {
-          // A store that can't be read has an unknown number.
-          do { for try await found in counts { latest.set(found) } } catch { return }
+          do { for try await found in counts { latest.set(found) } } catch { latest.countingFailed() }
         }
       }
       continuation.finish()
@@ -66,6 +65,8 @@ private final class LatestStatus: Sendable {
   private struct State {
     var phase: SyncStatus?
     var counts: Outbox.Counts?
+    /// True if the store can't be read, so that the numbers stay unknown.
+    var isUncounted = false
     var delivered: SyncStatus?
   }
 
@@ -78,10 +79,14 @@ private final class LatestStatus: Sendable {
 
   func set(_ counts: Outbox.Counts) { change { $0.counts = counts } }
 
+  func countingFailed() { change { $0.isUncounted = true } }
+
   private func change(_ body: (inout State) -> Void) {
     state.withLock { state in
       body(&state)
-      guard let status = state.phase?.counting(state.counts), status != state.delivered else { return }
+      guard state.counts != nil || state.isUncounted, let status = state.phase?.counting(state.counts),
+        status != state.delivered
+      else { return }
       state.delivered = status
       // Yields under the lock, so that no earlier status is delivered after this one.
       continuation.yield(status)

@@ -1,0 +1,73 @@
+import BothyCache
+import Foundation
+import HTTPTypes
+import Testing
+
+@Suite("Downloads by their URLs", .timeLimit(.minutes(5)))
+struct URLReadTests {
+  struct Menu: Codable, Sendable, Equatable { var dish: String }
+
+  private let url = URL(string: "https://api.example/menu?day=1")
+
+  private func rig(_ bodies: [String]) throws -> CacheRig {
+    let calls = Box(0)
+    return try CacheRig { _ in
+      let number = calls.change { calls in
+        calls += 1
+        return calls
+      }
+      return .init(
+        200, fields: [.contentType: "application/json"],
+        #"{"dish":"\#(bodies[min(number, bodies.count) - 1])"}"#)
+    }
+  }
+
+  @Test("A value and its bytes are read by URL, and served from the cache while fresh")
+  func value() async throws {
+    let url = try #require(url)
+    let rig = try rig(["soup", "pie"])
+    #expect(try await rig.cache.value(Menu.self, at: url, maxAge: .seconds(60)) == Menu(dish: "soup"))
+    #expect(try await rig.cache.data(at: url, policy: .local) == Data(#"{"dish":"soup"}"#.utf8))
+    #expect(try await rig.cache.value(Menu.self, at: url, maxAge: .seconds(60)).dish == "soup")
+    #expect(rig.loader.requests.count == 1)
+    rig.pass(.seconds(61))
+    #expect(try await rig.cache.value(Menu.self, at: url, maxAge: .seconds(60)).dish == "pie")
+    #expect(rig.loader.requests.count == 2)
+  }
+
+  @Test("A URL of a registered source has the key and rule of that source")
+  func registered() async throws {
+    let url = try #require(url)
+    let rig = try rig(["soup"])
+    let source = try ResourceSource("api", template: "https://api.example", userAgent: "Tests/1 (tests.example)")
+    try rig.cache.register(source)
+    _ = try await rig.cache.data(at: url)
+    #expect(rig.cache.peek(try source.key(path: "menu?day=1")) != nil)
+    #expect(!rig.cache.sources.contains { $0.id == "any-address" })
+  }
+
+  @Test("Values at a URL are the stored one, then the newer one")
+  func values() async throws {
+    let url = try #require(url)
+    let rig = try rig(["soup", "pie"])
+    _ = try await rig.cache.data(at: url, maxAge: .seconds(1))
+    rig.pass(.seconds(100_000))
+    var dishes: [String] = []
+    for try await menu in rig.cache.values(Menu.self, at: url) {
+      dishes.append(menu.dish)
+      if menu.dish == "pie" { break }
+    }
+    #expect(dishes == ["soup", "pie"])
+  }
+
+  @Test("A removed URL is downloaded again, and a text that is no address is refused")
+  func removed() async throws {
+    let url = try #require(url)
+    let rig = try rig(["soup", "pie"])
+    _ = try await rig.cache.data(at: url)
+    try await rig.cache.remove(url)
+    #expect(try await rig.cache.value(Menu.self, at: url).dish == "pie")
+    let folder = URL(fileURLWithPath: "/tmp/menu.json")
+    await #expect(throws: BothyError.self) { try await rig.cache.data(at: folder) }
+  }
+}
