@@ -6,7 +6,8 @@ extension BothyError {
     [
       .invalidCoordinate, .invalidTile, .invalidKey, .zoomOutOfRange, .tooManyTiles, .notATile,
       .invalidCategories, .notAnArchive, .damagedArchive, .changedArchive, .unavailable, .damagedPlaces,
-      .invalidSource, .invalidRegion, .bulkForbidden, .regionExists, .unknownRegion, .regionBusy, .interrupted,
+      .invalidSource, .invalidRegion, .bulkForbidden, .regionExists, .unknownRegion, .regionBusy,
+      .interrupted,
     ].contains(code)
   }
 

@@ -106,13 +106,18 @@ struct Watched: SettingsGroup, Equatable {
     doubled.encodeField(to: &fields)
   }
 
-  static func willUpdate(from old: Watched, to proposed: inout Watched) throws { try hooks.pre(old, proposed) }
+  static func willUpdate(from old: Watched, to proposed: inout Watched) throws {
+    try hooks.pre(old, proposed)
+    proposed.value = min(proposed.value, hooks.most)
+  }
 
   static func didUpdate(from old: Watched, to new: Watched, in settings: SharedSettings<Watched>) throws {
     try hooks.post(old, new, settings)
   }
 
   struct Hooks: Sendable {
+    /// The value to which a change is lowered.
+    var most = Int.max
     var pre: @Sendable (Watched, Watched) throws -> Void = { _, _ in }
     var post: @Sendable (Watched, Watched, SharedSettings<Watched>) throws -> Void = { _, _, _ in }
   }

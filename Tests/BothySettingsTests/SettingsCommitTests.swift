@@ -67,6 +67,20 @@ import Testing
     #expect(told.first?.new.timeFormat == "24" && told.first?.old == LocaleSettings())
   }
 
+  @Test("A change that willUpdate adjusts is stored and delivered as adjusted") func adjusted() async throws {
+    try await Watched.$hooks.withValue(Watched.Hooks(most: 10)) {
+      let settings = SharedSettings<Watched>(in: .inMemory())
+      let changes = settings.changes
+      #expect(try settings.update { $0.value = 50 }.value == 10)
+      #expect(try settings.load().value == 10)
+      // Lowered to the value that is stored already: nothing changes.
+      #expect(try settings.update { $0.value = 99 }.value == 10)
+      try settings.update { $0.value = 3 }
+      let told = await SharedSettings<Watched>.take(2, of: changes)
+      #expect(told.map(\.new.value) == [10, 3])
+    }
+  }
+
   /// Promises: K-4, B-40
   @Test("A commit without a change notifies no listener, but a touch runs both hooks") func nothing()
     async throws

@@ -220,6 +220,7 @@ struct FrontDoorSyncTests {
 
   @Test("A blob is added, saved in a record, and read on another device") func blobs() async throws {
     let photo = try await store.blobs.add(Data("a picture".utf8), contentType: "image/jpeg")
-    #expect(try await store.blobs.data(for: photo) == Data("a picture".utf8) && photo.contentType == "image/jpeg")
+    #expect(
+      try await store.blobs.data(for: photo) == Data("a picture".utf8) && photo.contentType == "image/jpeg")
   }
 }

@@ -36,13 +36,13 @@ public struct EntryMetadata: Sendable, Hashable {
   /// The values computed from the fields when the bytes came. A read only compares numbers.
   public var freshness: FreshnessTerms
   /// The request's fields on which the response depends (`Vary`), in lower case and ordered. A missing field is `nil`.
-  public var variedOn: [VariedField]
+  package var variedOn: [VariedField]
   /// The time from which these bytes count as stale in any case. It overrides the source's rule.
   public var expiresAt: Int64?
   /// The type to which the bytes decode, or `nil` for plain resources.
-  public var valueType: String?
+  package var valueType: String?
   /// The version of the value's format, by default 0.
-  public var formatVersion: Int
+  package var formatVersion: Int
 
   /// Creates metadata. Times are milliseconds since 1970.
   public init(
@@ -85,12 +85,12 @@ public struct EntryMetadata: Sendable, Hashable {
 /// One field of the request on which a response depends.
 public struct VariedField: Sendable, Hashable {
   /// The name, in lower case.
-  public var name: String
+  package var name: String
   /// The value in the request, or `nil` if it had no such field.
-  public var value: String?
+  package var value: String?
 
   /// Creates one field of a request. The name must be in lower case.
-  public init(name: String, value: String?) {
+  package init(name: String, value: String?) {
     self.name = name
     self.value = value
   }

@@ -27,15 +27,15 @@ package struct Answer: Sendable {
 }
 
 /// A response that isn't usable. The stored entry and its times do not change.
-public struct AnswerFailure: Sendable, Hashable {
+package struct AnswerFailure: Sendable, Hashable {
   /// The status of the response. It may be 200 if only the content is unexpected.
-  public var status: Int
+  package var status: Int
   /// True if another request may succeed.
-  public var isTransient: Bool
+  package var isTransient: Bool
   /// The pause that the server demands by `Retry-After`, in milliseconds.
-  public var retryAfter: Int64?
+  package var retryAfter: Int64?
   /// The difference between the content and the source's expectation.
-  public var mismatch: ContentMismatch?
+  package var mismatch: ContentMismatch?
 
   package init(status: Int, isTransient: Bool, retryAfter: Int64? = nil, mismatch: ContentMismatch? = nil) {
     self.status = status

@@ -7,7 +7,7 @@ public final class CutOff: Sendable {
   private let moment: Atomic<Int64>
 
   /// Creates the cut-off. Everything that came or was created before this date is stale.
-  public init(_ date: Date) { moment = Atomic(Timestamp(date).milliseconds) }
+  package init(_ date: Date) { moment = Atomic(Timestamp(date).milliseconds) }
 
   /// The current cut-off, in whole milliseconds.
   public var date: Date { Timestamp(milliseconds: milliseconds).date }

@@ -5,13 +5,13 @@ public struct FreshnessTerms: Sendable, Hashable {
   /// The lifetime of the response, counted from its age zero. At an age of exactly this it is stale.
   public var lifetime: Int64
   /// The age of the response when it came (RFC 9111 §4.2.3, corrected_initial_age).
-  public var initialAge: Int64
+  package var initialAge: Int64
   /// The time of its creation, by `Last-Modified` or the rule's stamp, in milliseconds since 1970.
-  public var createdAt: Int64?
+  package var createdAt: Int64?
   /// The time after its end at which it may be used during a refresh, by `stale-while-revalidate` (RFC 5861 §3).
-  public var staleWhileRevalidate: Int64
+  package var staleWhileRevalidate: Int64
   /// The time after its end at which it may be used if the server fails, by `stale-if-error` (RFC 5861 §4).
-  public var staleIfError: Int64
+  package var staleIfError: Int64
   /// The origin of the lifetime.
   public var origin: Origin
   /// The demands of the server beyond a lifetime.
@@ -36,11 +36,11 @@ public struct FreshnessTerms: Sendable, Hashable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
     /// The response may not be used without a request to the server.
-    public static let noCache = Flags(rawValue: 1)
+    package static let noCache = Flags(rawValue: 1)
     /// The response may not be used when stale without a request to the server.
-    public static let mustRevalidate = Flags(rawValue: 2)
+    package static let mustRevalidate = Flags(rawValue: 2)
     /// The response does not change while it is fresh, and isn't requested even when the user reloads (RFC 8246).
-    public static let immutable = Flags(rawValue: 4)
+    package static let immutable = Flags(rawValue: 4)
   }
 
   /// Creates terms for entries that come from no server. By default they have a lifetime only.

@@ -23,11 +23,11 @@ public struct Usability: Sendable, Hashable {
   /// Milliseconds since the time from which the rule counts. Never negative.
   public var age: Int64
   /// Milliseconds until the entry is stale, negative after that. `Int64.max` if it never becomes stale.
-  public var freshFor: Int64
+  package var freshFor: Int64
   /// The origin of the end of its freshness.
   public var origin: FreshnessTerms.Origin
   /// True if even a reload sends no request (RFC 8246).
-  public var isImmutable: Bool
+  package var isImmutable: Bool
 
   package init(
     state: State, age: Int64, freshFor: Int64, origin: FreshnessTerms.Origin, isImmutable: Bool = false
@@ -40,9 +40,9 @@ public struct Usability: Sendable, Hashable {
   }
 
   /// True if the entry may be returned before a request to the server.
-  public var isUsableAtOnce: Bool { state.rawValue <= State.staleWhileRevalidate.rawValue }
+  package var isUsableAtOnce: Bool { state.rawValue <= State.staleWhileRevalidate.rawValue }
   /// True if the entry may be returned after the server failed or was unreachable.
-  public var isUsableOnError: Bool { state.rawValue <= State.staleIfError.rawValue }
+  package var isUsableOnError: Bool { state.rawValue <= State.staleIfError.rawValue }
   /// True if the entry may be used without a request.
   public var isFresh: Bool { state == .fresh }
 

@@ -33,7 +33,8 @@ extension ResourceCache {
   public func value<Value: Decodable & Sendable>(
     _ type: Value.Type, at url: URL, policy: ReadPolicy = .localElseRemote, maxAge: Duration? = nil
   ) async throws -> Value {
-    try await Resource<Value>(try key(at: url), in: self, expirationInterval: maxAge).value(policy: policy).value
+    try await Resource<Value>(try key(at: url), in: self, expirationInterval: maxAge).value(policy: policy)
+      .value
   }
 
   /// Returns the stored JSON value at once, if there is one, then each newer one. Sends one request; later downloads of

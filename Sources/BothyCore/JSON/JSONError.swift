@@ -6,7 +6,7 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
   public var offset: Int
 
   /// Creates an error at a byte offset. `reason` is the tail of a sentence, such as "a string has no end".
-  public init(reason: String, offset: Int) {
+  package init(reason: String, offset: Int) {
     self.reason = reason
     self.offset = offset
   }

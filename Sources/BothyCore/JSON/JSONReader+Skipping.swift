@@ -2,7 +2,7 @@
 extension JSONReader {
   /// The greatest nesting depth of the value of one field. Every envelope around it, in messages and in files, needs
   /// fewer levels than the rest of `maximumDepth`.
-  public static let maximumValueDepth = 32
+  package static let maximumValueDepth = 32
 
   /// Reads one value of any kind and returns its bytes unchanged, at any depth. For a value that is stored or passed on
   /// and read later.

@@ -76,7 +76,7 @@ public struct JSONReader {
   }
 
   /// Reads an object and calls `member` with each name. `member` must read or skip exactly one value.
-  public mutating func object(_ member: (String, inout JSONReader) throws -> Void) throws {
+  package mutating func object(_ member: (String, inout JSONReader) throws -> Void) throws {
     try enter(UInt8(ascii: "{"), "an object")
     if try leave(UInt8(ascii: "}")) { return }
     repeat {
@@ -104,7 +104,7 @@ public struct JSONReader {
   }
 
   /// Reads `null` if it is next. Returns true if it was.
-  public mutating func nextIsNull() throws(JSONError) -> Bool {
+  package mutating func nextIsNull() throws(JSONError) -> Bool {
     guard try peek() == .null else { return false }
     guard literal("null") else { throw error("null expected") }
     return true

@@ -11,7 +11,7 @@ public struct JSONWriter: Sendable {
   private var needsComma = false
 
   /// Creates an empty text. Allocates `capacity` bytes at once, and more when they are needed.
-  public init(reserving capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+  package init(reserving capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
   /// The text so far as a string.
   public var string: String { String(decoding: bytes, as: UTF8.self) }
@@ -23,13 +23,13 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes `{`. Pairs of a `key(_:)` and a value follow, then `endObject()`.
-  public mutating func beginObject() { open(UInt8(ascii: "{")) }
+  package mutating func beginObject() { open(UInt8(ascii: "{")) }
   /// Writes `}`. The caller makes sure that it closes the object opened last.
-  public mutating func endObject() { close(UInt8(ascii: "}")) }
+  package mutating func endObject() { close(UInt8(ascii: "}")) }
   /// Writes `[`. Values follow, then `endArray()`.
-  public mutating func beginArray() { open(UInt8(ascii: "[")) }
+  package mutating func beginArray() { open(UInt8(ascii: "[")) }
   /// Writes `]`. The caller makes sure that it closes the array opened last.
-  public mutating func endArray() { close(UInt8(ascii: "]")) }
+  package mutating func endArray() { close(UInt8(ascii: "]")) }
 
   /// Writes `"name":`. The next call writes its value.
   public mutating func key(_ name: String) {

@@ -2,12 +2,12 @@
 /// sleeps.
 public struct Uptime: Sendable, Hashable {
   /// An id of the machine's present run. It changes with each restart of the machine.
-  public var boot: String
+  package var boot: String
   /// The time since that start.
   public var milliseconds: Int64
 
   /// Creates an uptime, for clocks of tests. `SyncClock()` reads that of the machine.
-  public init(boot: String, milliseconds: Int64) {
+  package init(boot: String, milliseconds: Int64) {
     self.boot = boot
     self.milliseconds = milliseconds
   }

@@ -1,4 +1,4 @@
-public import BothyStore
+package import BothyStore
 
 /// The radius that an atlas covers, and the age up to which it uses tiles.
 public struct NearbyMapSettings: Sendable, Hashable {
@@ -18,18 +18,18 @@ public struct NearbyMapSettings: Sendable, Hashable {
 }
 
 /// The tiles of a position, and those of them to fetch, with their order.
-public struct NearbyMapPlan: Sendable, Hashable {
+package struct NearbyMapPlan: Sendable, Hashable {
   /// The tile that contains the position.
-  public let current: Tile
+  package let current: Tile
   /// The tiles around the position: the current one first, then by distance.
-  public let cover: [Tile]
+  package let cover: [Tile]
   /// The tiles to fetch, in groups. The next group begins when the one before is done. If the current tile isn't
   /// available, it is a group of its own.
-  public let stages: [[Tile]]
+  package let stages: [[Tile]]
   /// True if the atlas can show something without a network: the current tile is available, at any age.
-  public let canShow: Bool
+  package let canShow: Bool
   /// True if the current tile is shown before the others, as only it is missing around the position.
-  public let tellsCurrent: Bool
+  package let tellsCurrent: Bool
 
   /// Creates the plan of a position.
   ///
@@ -37,7 +37,7 @@ public struct NearbyMapPlan: Sendable, Hashable {
   ///   - held: the available tiles, with the time of their last validation in milliseconds since 1970.
   ///   - required: tiles elsewhere that are needed too, such as those of markers.
   /// - Throws: `BothyError` for an invalid position or too many tiles.
-  public init(
+  package init(
     around position: Coordinate, held: [Tile: Int64], required: Set<Tile> = [], at now: Int64,
     _ settings: NearbyMapSettings = NearbyMapSettings()
   ) throws(BothyError) {
@@ -81,16 +81,16 @@ public struct TileSetReport: Sendable {
   /// The tiles that came with new bytes.
   public internal(set) var loaded: Set<Tile> = []
   /// The tiles that the server confirmed, or sent with the same bytes.
-  public internal(set) var unchanged: Set<Tile> = []
+  package internal(set) var unchanged: Set<Tile> = []
   /// The tiles that the server doesn't have.
   public internal(set) var absent: Set<Tile> = []
   /// The tiles that are shown from an old version, as no newer one came.
-  public internal(set) var fromStale: Set<Tile> = []
+  package internal(set) var fromStale: Set<Tile> = []
   /// The tiles whose request failed, with the error. An old version of them stays.
   public internal(set) var failed: [Tile: any Error] = [:]
 
   /// Creates an empty report.
-  public init() {}
+  package init() {}
 
   /// The number of requested tiles.
   public var count: Int { loaded.count + unchanged.count + absent.count + failed.count }
@@ -120,7 +120,7 @@ public enum NearbyMapState: Sendable, Hashable {
   case error
 
   /// The state after a run.
-  public init(after report: TileSetReport, current: Tile, isHeld: Bool) {
+  package init(after report: TileSetReport, current: Tile, isHeld: Bool) {
     self = isHeld || report.absent.contains(current) ? .ready : .error
   }
 }

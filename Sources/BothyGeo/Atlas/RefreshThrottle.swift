@@ -1,19 +1,19 @@
-public import BothyStore
+package import BothyStore
 
 /// Selects positions of a device that are far enough from the last selected one in time and in space.
-public struct RefreshThrottle: Sendable {
+package struct RefreshThrottle: Sendable {
   /// The milliseconds between two positions on foot. Both time and distance must be exceeded.
-  public var interval: Int64 = 5000
+  package var interval: Int64 = 5000
   /// The metres between two positions on foot, which must be exceeded.
-  public var distance: Double = 5
+  package var distance: Double = 5
   /// The milliseconds between two positions in a vehicle.
-  public var vehicleInterval: Int64 = 20_000
+  package var vehicleInterval: Int64 = 20_000
   /// The seconds of driving whose distance two positions in a vehicle must exceed.
-  public var vehicleReach: Double = 5
+  package var vehicleReach: Double = 5
   private var last: (position: Coordinate, time: Int64)?
 
   /// Creates a throttle: 5 s and 5 m on foot, 20 s and the distance of 5 s in a vehicle.
-  public init() {}
+  package init() {}
 
   /// Returns true if a position at a time, in milliseconds since 1970, should be used. Later positions are then
   /// measured from it.
@@ -22,7 +22,7 @@ public struct RefreshThrottle: Sendable {
   /// was set back, the time isn't checked.
   ///
   /// - Parameter vehicleSpeed: metres a second, or `nil` on foot.
-  public mutating func accepts(_ position: Coordinate, at time: Int64, vehicleSpeed: Double? = nil) -> Bool {
+  package mutating func accepts(_ position: Coordinate, at time: Int64, vehicleSpeed: Double? = nil) -> Bool {
     guard position.longitude.isFinite, (-90...90).contains(position.latitude) else { return false }
     let position = Coordinate(
       latitude: position.latitude, longitude: Geodesy.normalized(longitude: position.longitude))
@@ -38,5 +38,5 @@ public struct RefreshThrottle: Sendable {
   }
 
   /// Makes the throttle accept the next position at any distance.
-  public mutating func reset() { last = nil }
+  package mutating func reset() { last = nil }
 }

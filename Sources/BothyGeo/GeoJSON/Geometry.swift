@@ -16,7 +16,7 @@ public enum Geometry: Hashable, Sendable {
   case multiPolygon([GeoPolygon])
 
   /// The kind of extent of a shape.
-  public enum Extent: String, Sendable, Hashable, CaseIterable {
+  package enum Extent: String, Sendable, Hashable, CaseIterable {
     /// One position or several.
     case point
     /// One line or several.
@@ -26,7 +26,7 @@ public enum Geometry: Hashable, Sendable {
   }
 
   /// The kind of extent, independent of the number of parts.
-  public var extent: Extent {
+  package var extent: Extent {
     switch self {
     case .point, .multiPoint: .point
     case .lineString, .multiLineString: .line
@@ -46,7 +46,7 @@ public enum Geometry: Hashable, Sendable {
   }
 
   /// The smallest box around the shape, by the shorter way around the world, or `nil` without positions.
-  public var bounds: GeoBox? { GeoBox(around: outline) }
+  package var bounds: GeoBox? { GeoBox(around: outline) }
 
   /// The middle of the box around the shape, or `nil` without positions.
   public var center: Coordinate? {

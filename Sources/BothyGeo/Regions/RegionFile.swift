@@ -103,7 +103,8 @@ final class RegionFile: Sendable {
       ).map(Self.decoded)
     }
     guard let found else {
-      throw BothyError(.unknownRegion, "The region does not exist, or has been deleted. List those there are.")
+      throw BothyError(
+        .unknownRegion, "The region does not exist, or has been deleted. List those there are.")
     }
     return found
   }

@@ -9,7 +9,7 @@ public struct RegionTiles: Sequence, Sendable {
   private let zooms: ClosedRange<Int>
 
   /// Creates the sequence. Throws `BothyError` for an invalid area.
-  public init(_ area: RegionArea, zooms: ZoomRange) throws(BothyError) {
+  package init(_ area: RegionArea, zooms: ZoomRange) throws(BothyError) {
     self.zooms = zooms.lowest...zooms.highest
     switch area {
     case .box(let box):
@@ -22,7 +22,7 @@ public struct RegionTiles: Sequence, Sendable {
 
   /// Returns the number of tiles, at most `limit + 1`, as counting ends there. For a box, the cost is constant. For
   /// polygons, it is a few steps for each tile at their edges.
-  public func count(limit: Int = .max) throws(BothyError) -> Int {
+  package func count(limit: Int = .max) throws(BothyError) -> Int {
     switch cover {
     case .grids(let grids):
       let sum = grids.reduce(0) { sum, grid in

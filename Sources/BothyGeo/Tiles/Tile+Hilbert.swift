@@ -2,7 +2,7 @@
 /// Hilbert curve of its zoom, after all earlier zooms.
 extension Tile {
   /// The number, which is 0 at zoom 0, 1 to 4 at zoom 1, and so on. Nearby tiles have close numbers.
-  public var hilbertID: UInt64 {
+  package var hilbertID: UInt64 {
     var (column, row, distance) = (UInt64(x), UInt64(y), UInt64(0))
     var half: UInt64 = zoom == 0 ? 0 : 1 << UInt64(zoom - 1)
     while half > 0 {

@@ -35,7 +35,7 @@ extension Tile {
 
   /// The quadkey as a number to the base 4, after one bit that separates zooms. Nearby tiles of one zoom mostly have
   /// close numbers.
-  public var morton: UInt64 { 1 << UInt64(2 * zoom) | Self.spread(x) | Self.spread(y) << 1 }
+  package var morton: UInt64 { 1 << UInt64(2 * zoom) | Self.spread(x) | Self.spread(y) << 1 }
 
   /// Creates the tile of a Morton number. Throws `BothyError` `.invalidKey` if no tile has this number.
   public init(morton: UInt64) throws(BothyError) {
@@ -48,7 +48,7 @@ extension Tile {
   }
 
   /// The zoom in the highest 8 bits, then 28 of x and 28 of y, or `nil` at zoom 29, which doesn't fit.
-  public var packedKey: UInt64? {
+  package var packedKey: UInt64? {
     zoom > 28 ? nil : UInt64(zoom) << 56 | UInt64(x) << 28 | UInt64(y)
   }
 

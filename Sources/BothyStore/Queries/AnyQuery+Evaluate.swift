@@ -4,7 +4,7 @@ extension AnyQuery {
   ///
   /// Reads every record; sorting costs n log n comparisons. Throws `BothyError` `.unknownField` or `.invalidQuery` if
   /// the query doesn't fit the schema.
-  public func evaluate(over records: [AnyRecord], schema: TypeSchema) throws(BothyError) -> [AnyRecord] {
+  package func evaluate(over records: [AnyRecord], schema: TypeSchema) throws(BothyError) -> [AnyRecord] {
     let query = try checked(for: schema)
     var found = records.filter { query.holds($0, schema) }
     let keys = query.totalOrder
@@ -15,7 +15,7 @@ extension AnyQuery {
   /// True if a record meets the condition and is in the container. Ignores the limit.
   ///
   /// Throws `BothyError` `.unknownField` or `.invalidQuery` if the query doesn't fit the schema.
-  public func isMet(by record: AnyRecord, schema: TypeSchema) throws(BothyError) -> Bool {
+  package func isMet(by record: AnyRecord, schema: TypeSchema) throws(BothyError) -> Bool {
     try checked(for: schema).holds(record, schema)
   }
 

@@ -7,7 +7,7 @@ extension AnyQuery {
   ///
   /// Throws `BothyError` `.invalidQuery` for a malformed document or an unknown member, and `.unknownType` or
   /// `.unknownField` if the schema has no such type or field.
-  public init(json: JSONValue, schema: StoreSchema? = nil) throws(BothyError) {
+  package init(json: JSONValue, schema: StoreSchema? = nil) throws(BothyError) {
     let document = try QueryDocument(
       json, "The query", ["type", "where", "order", "limit", "offset", "container", "children", "include"])
     self.init(try document.string("type"))

@@ -54,7 +54,7 @@ public enum FieldKind: Sendable, Hashable {
   }
 
   /// The kind as part of a sentence: "a whole number".
-  public var phrase: String {
+  package var phrase: String {
     switch self {
     case .bool: "true or false"
     case .int: "a whole number"

@@ -6,7 +6,7 @@ extension FieldValue {
   /// Dates are accepted as integer milliseconds or RFC 3339 text. `null` is accepted for any kind, because the schema
   /// decides if a field may be null. Throws `FieldValueError` if the JSON is of another type, and `JSONError` if it is
   /// malformed.
-  public init(from reader: inout JSONReader, kind: FieldKind) throws {
+  package init(from reader: inout JSONReader, kind: FieldKind) throws {
     let found = try reader.peek()
     if found == .null {
       _ = try reader.nextIsNull()
@@ -41,7 +41,7 @@ extension FieldValue {
   }
 
   /// Converts a parsed JSON value to a value of `kind`. Throws `FieldValueError`.
-  public init(json: JSONValue, kind: FieldKind) throws {
+  package init(json: JSONValue, kind: FieldKind) throws {
     var writer = JSONWriter()
     json.write(to: &writer)
     self = try JSONReader.read(writer.bytes) { try FieldValue(from: &$0, kind: kind) }
@@ -49,7 +49,7 @@ extension FieldValue {
 
   /// Guesses the kind from the JSON alone, for records of types without a schema. Whole numbers become `.int`, other
   /// numbers `.double`, strings `.text`, arrays and objects `.json`.
-  public init(guessing json: JSONValue) {
+  package init(guessing json: JSONValue) {
     switch json {
     case .null: self = .null
     case .bool(let flag): self = .bool(flag)
@@ -94,16 +94,16 @@ extension FieldValue {
 }
 
 /// The error of a value that doesn't fit the kind of its field.
-public struct FieldValueError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct FieldValueError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of the field.
-  public var expected: FieldKind
+  package var expected: FieldKind
   /// The text that was found instead, or the kind of JSON.
-  public var found: String
+  package var found: String
 
   init(expected: FieldKind, found: String) {
     self.expected = expected
     self.found = found
   }
 
-  public var description: String { "Expected \(expected.phrase), found \(found)." }
+  package var description: String { "Expected \(expected.phrase), found \(found)." }
 }

@@ -202,7 +202,8 @@ extension SyncedStore {
     var own = options
     // Local records need not be requested again, unless the call says so.
     if own.readPolicy == nil || own.readPolicy == .remoteElseLocal { own.readPolicy = .localElseRemote }
-    do { try await bring(Array(wanted), own) } catch let error as BothyError where error.code == .unreachable {
+    do { try await bring(Array(wanted), own) } catch let error as BothyError where error.code == .unreachable
+    {
       if options.readPolicy == .remote { throw error }
     }
     let found = try await store.read { transaction in try wanted.compactMap { try transaction.record($0) } }

@@ -261,7 +261,8 @@ extension PendingDocument.Entry {
       case .string(let text): columns[name] = .string(text)
       case .null: break
       case .double, .blob:
-        throw BothyError(.badDocument, "The outbox column \(name) holds what no document of pending work can.")
+        throw BothyError(
+          .badDocument, "The outbox column \(name) holds what no document of pending work can.")
       }
     }
     guard let type = columns["type"]?.stringValue, let id = columns["id"]?.stringValue else {

@@ -14,7 +14,8 @@ final class BlobDownloads: Sendable {
   func run(_ blob: Blob, in store: SyncedStore) async throws {
     let name = blob.sha256
     guard Blob.isName(name) else {
-      throw BothyError(.blobMissing, "'\(name)' names no blob: it is not a SHA-256 in lower-case hexadecimal.")
+      throw BothyError(
+        .blobMissing, "'\(name)' names no blob: it is not a SHA-256 in lower-case hexadecimal.")
     }
     try await lines.withGate(of: name) {
       guard store.blobFolder.size(of: name) == nil else { return }

@@ -62,7 +62,8 @@ struct BlobPutCommand: AsyncParsableCommand {
       guard try session.store.store.record(target.record) != nil else {
         throw ToolError("\(target.record) does not exist. Make it first: bothy db put.")
       }
-      let blob = try await session.store.blobs.add(contentsOf: URL(fileURLWithPath: file), contentType: contentType)
+      let blob = try await session.store.blobs.add(
+        contentsOf: URL(fileURLWithPath: file), contentType: contentType)
       let field = target.field
       var record = AnyRecord(target.type, id: target.id, [:])
       record[field] = FieldValue(blob)

@@ -25,47 +25,52 @@ enum AppTemplate {
 
         static let everything = Item.order(by: \\.title)
 
-        /// Saves a record. It is durable in the file when this returns, with and without a network.
-        static func add(_ title: String, to store: SyncedStore) async throws {
-          let receipt = try await store.save(Item(title: title))
-          print("\\(title): \\(receipt.state.name)")
-        }
 
-        /// Changes records in one transaction, completely or not at all.
-        static func finish(_ title: String, in store: SyncedStore) async throws {
-          try await store.write { transaction in
-            for item in try transaction.fetch(Item.where { $0.title == title }) {
-              try transaction.update(item) { $0.isDone = true }
-            }
-          }
-        }
+      """ + actions
+  }
 
-        /// Sends pending changes and receives the changes of other devices.
-        static func sync(_ store: SyncedStore) async {
-          let report = await store.sync()
-          print(report.message ?? "Sent \\(report.pushed), received \\(report.pulled)")
-          for failure in report.failures { print("Refused: \\(failure.rejection.message)") }
-          if report.obstacle == .signInRequired {
-            print("Set BOTHY_TOKEN to a token of the server. README.md shows how to make one.")
-          }
-        }
-
-        /// Shows the records now and after every change, and syncs meanwhile.
-        static func watch(_ store: SyncedStore) async throws {
-          let syncing = Task { await store.run() }
-          defer { syncing.cancel() }
-          for try await items in store.values(of: everything) { show(items) }
-        }
-
-        static func show(_ items: [Item]) {
-          let lines = items.map { ($0.isDone ? "[x] " : "[ ] ") + $0.title }
-          print(lines.isEmpty ? "No items." : lines.joined(separator: "\\n"))
-        }
-
-        /// Prints the schema for the server. Do this after a change of `Item`, and start the server again.
-        static func printSchema() { print(StoreSchema(Item.self).json.canonicalText) }
+  /// The functions behind the commands.
+  private static let actions = """
+      /// Saves a record. It is durable in the file when this returns, with and without a network.
+      static func add(_ title: String, to store: SyncedStore) async throws {
+        let receipt = try await store.save(Item(title: title))
+        print("\\(title): \\(receipt.state.name)")
       }
 
-      """
-  }
+      /// Changes records in one transaction, completely or not at all.
+      static func finish(_ title: String, in store: SyncedStore) async throws {
+        try await store.write { transaction in
+          for item in try transaction.fetch(Item.where { $0.title == title }) {
+            try transaction.update(item) { $0.isDone = true }
+          }
+        }
+      }
+
+      /// Sends pending changes and receives the changes of other devices.
+      static func sync(_ store: SyncedStore) async {
+        let report = await store.sync()
+        print(report.message ?? "Sent \\(report.pushed), received \\(report.pulled)")
+        for failure in report.failures { print("Refused: \\(failure.rejection.message)") }
+        if report.obstacle == .signInRequired {
+          print("Set BOTHY_TOKEN to a token of the server. README.md shows how to make one.")
+        }
+      }
+
+      /// Shows the records now and after every change, and syncs meanwhile.
+      static func watch(_ store: SyncedStore) async throws {
+        let syncing = Task { await store.run() }
+        defer { syncing.cancel() }
+        for try await items in store.values(of: everything) { show(items) }
+      }
+
+      static func show(_ items: [Item]) {
+        let lines = items.map { ($0.isDone ? "[x] " : "[ ] ") + $0.title }
+        print(lines.isEmpty ? "No items." : lines.joined(separator: "\\n"))
+      }
+
+      /// Prints the schema for the server. Do this after a change of `Item`, and start the server again.
+      static func printSchema() { print(StoreSchema(Item.self).json.canonicalText) }
+    }
+
+    """
 }

@@ -33,6 +33,13 @@ enum ReadmeTemplate {
     swift run --skip-build \(name.text) other.bothy watch   # shows changes until Ctrl-C
     ```
 
+
+    """ + files(name, bothy: path)
+  }
+
+  /// The table of the files, and how to make two of them again.
+  private static func files(_ name: StarterName, bothy path: String) -> String {
+    """
     ## Files
 
     | file | contents |

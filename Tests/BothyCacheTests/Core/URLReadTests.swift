@@ -22,7 +22,7 @@ struct URLReadTests {
     }
   }
 
-  @Test("A value and its bytes are read by URL, and served from the cache while fresh")
+  @Test("A value is read by its URL, and served from the cache while fresh")
   func value() async throws {
     let url = try #require(url)
     let rig = try rig(["soup", "pie"])
@@ -39,7 +39,8 @@ struct URLReadTests {
   func registered() async throws {
     let url = try #require(url)
     let rig = try rig(["soup"])
-    let source = try ResourceSource("api", template: "https://api.example", userAgent: "Tests/1 (tests.example)")
+    let source = try ResourceSource(
+      "api", template: "https://api.example", userAgent: "Tests/1 (tests.example)")
     try rig.cache.register(source)
     _ = try await rig.cache.data(at: url)
     #expect(rig.cache.peek(try source.key(path: "menu?day=1")) != nil)
@@ -60,7 +61,7 @@ struct URLReadTests {
     #expect(dishes == ["soup", "pie"])
   }
 
-  @Test("A removed URL is downloaded again, and a text that is no address is refused")
+  @Test("A removed URL is downloaded again, and a file URL is refused")
   func removed() async throws {
     let url = try #require(url)
     let rig = try rig(["soup", "pie"])

@@ -51,9 +51,9 @@ package final class Flight: Sendable {
 /// The progress of a load.
 public struct LoadProgress: Sendable, Hashable {
   /// The number of bytes of the body that have come, including those of an earlier, broken attempt.
-  public var received: Int64
+  package var received: Int64
   /// The length of the whole body, or `nil` if the server did not report it.
-  public var expected: Int64?
+  package var expected: Int64?
 
   package init(received: Int64, expected: Int64? = nil) {
     self.received = received
