@@ -44,7 +44,7 @@ struct LocaleSettings: SettingsGroup, Equatable {
 
   /// The region follows the language.
   static func didUpdate(
-    old: LocaleSettings, new: LocaleSettings, in settings: SharedSettings<LocaleSettings>
+    from old: LocaleSettings, to new: LocaleSettings, in settings: SharedSettings<LocaleSettings>
   ) throws {
     guard old.languageLocale != new.languageLocale else { return }
     try settings.update { $0.regionLocale = new.languageLocale }
