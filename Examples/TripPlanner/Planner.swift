@@ -2,13 +2,12 @@ import Bothy
 
 /// The actions of travellers on their trips. Every method works on the file of this device, with or without a network.
 struct Planner {
-  private let synced: SyncedStore
-  private var store: LocalStore { synced.store }
+  private let store: SyncedStore
 
   init(file: String, server: String, token: String?) throws {
     var configuration = SyncOptions()
     configuration.mergePolicies = MergePolicies(.fieldByField)
-    synced = try SyncedStore(
+    store = try SyncedStore(
       at: file, schema: StoreSchema(Trip.self, Stop.self),
       remote: BothyRemote(url: server, space: "trips", token: { token }), configuration: configuration)
   }
@@ -27,25 +26,25 @@ struct Planner {
   /// Adds one night. When devices sync, the nights of others are added, not overwritten.
   func stayLonger(at stop: String) async throws {
     try await store.write { transaction in
-      guard let found = try transaction.fetch(RecordQuery<Stop>().where { $0.name == stop }).first else {
+      guard let found = try transaction.fetch(Stop.where { $0.name == stop }.first()) else {
         throw PlannerError.unknown(stop)
       }
-      _ = try transaction.update(Stop.self, id: found.id) { $0.nights += 1 }
+      try transaction.update(found) { $0.nights += 1 }
     }
   }
 
   /// Deletes a trip and all of its stops, in one transaction.
   func cancel(_ trip: String) async throws {
     try await store.write { transaction in
-      _ = try transaction.delete(Trip.self, id: Self.trip(trip, in: transaction).id)
+      try transaction.delete(Self.trip(trip, in: transaction))
     }
   }
 
   /// Returns each trip with its stops, as of one moment.
   func itineraries() async throws -> [(trip: Trip, stops: [Stop])] {
     try await store.read { transaction in
-      try transaction.fetch(RecordQuery<Trip>().order { $0.name.ascending }).map { trip in
-        let stops = RecordQuery<Stop>().where { $0.trip == Reference(trip) }.order { $0.day.ascending }
+      try transaction.fetch(Trip.order(by: \.name)).map { trip in
+        let stops = Stop.where { $0.trip == Reference(trip) }.order(by: \.day)
         return (trip, try transaction.fetch(stops))
       }
     }
@@ -53,15 +52,15 @@ struct Planner {
 
   /// Returns the stops around a place, the nearest first. An R-tree finds them.
   func stops(near place: Coordinate) async throws -> [(stop: Stop, metres: Double)] {
-    try await store.fetch(RecordQuery<Stop>().nearest(to: place) { $0.place }.limit(3)).compactMap { stop in
+    try await store.fetch(Stop.all.nearest(to: place) { $0.place }.limit(3)).compactMap { stop in
       stop.place.map { (stop, place.distance(to: $0)) }
     }
   }
 
-  func sync() async -> SyncReport { await synced.sync() }
+  func sync() async -> SyncReport { await store.sync() }
 
   private static func trip(_ name: String, in transaction: ReadTransaction) throws -> Trip {
-    guard let trip = try transaction.fetch(RecordQuery<Trip>().where { $0.name == name }).first else {
+    guard let trip = try transaction.fetch(Trip.where { $0.name == name }.first()) else {
       throw PlannerError.unknown(name)
     }
     return trip

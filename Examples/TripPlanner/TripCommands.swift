@@ -65,7 +65,7 @@ import Foundation
 
   static func sync(_ planner: Planner) async {
     let report = await planner.sync()
-    if let reason = report.stop { return print("not now: \(reason.name)") }
+    if let obstacle = report.obstacle { return print("not now: \(obstacle)") }
     print("sent \(report.pushed), received \(report.pulled)")
     for failure in report.failures { print("refused: \(failure.message)") }
   }

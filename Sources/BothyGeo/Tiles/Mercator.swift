@@ -91,7 +91,7 @@ extension Tile {
   /// south of the map is in the nearest row. A position on the border of two tiles is in the one to the east or south.
   ///
   /// Throws `BothyError` for values that aren't numbers and for a zoom that no tile has.
-  package init(containing coordinate: Coordinate, zoom: Int) throws(BothyError) {
+  public init(containing coordinate: Coordinate, zoom: Int) throws(BothyError) {
     try coordinate.checked()
     _ = try Self.side(zoom)
     self.init(

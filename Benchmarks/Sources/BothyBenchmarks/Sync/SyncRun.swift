@@ -80,7 +80,7 @@ struct SyncRun {
     let seconds = start.duration(to: clock.now) / .seconds(1)
     guard report.obstacle == nil, rows(report) == data.items.count else {
       throw BenchmarkError(
-        "The sync moved \(rows(report)) of \(data.items.count) rows: \(report.stop as Any)")
+        "The sync moved \(rows(report)) of \(data.items.count) rows: \(report.obstacle as Any)")
     }
     return Double(data.items.count) / seconds
   }
