@@ -32,6 +32,17 @@ def flags(build):
     return found + [flag for path in maps for flag in ("-Xcc", f"-fmodule-map-file={path}")]
 
 
+def macros(build):
+    """What the compiler has to be told to expand the macros of `Bothy`."""
+    return ["-load-plugin-executable", f"{build}/BothyMacros-tool#BothyMacros"]
+
+
+def features():
+    """The upcoming features that the manifests enable."""
+    names = dict.fromkeys(re.findall(r'enableUpcomingFeature\("(\w+)"\)', pathlib.Path("Package.swift").read_text(encoding="utf-8")))
+    return [flag for name in names for flag in ("-enable-upcoming-feature", name)]
+
+
 def libraries():
     """The libraries of the package, and the one that is no product and that products export."""
     manifest = pathlib.Path("Package.swift").read_text(encoding="utf-8")
