@@ -58,8 +58,10 @@ public final class LiveModel<Value: Sendable> {
     }
   }
 
-  /// Ends the observation with an error. The value stays.
+  /// Ends the observation with an error. The value stays. Does nothing if the observation has ended with one, because
+  /// each change of the error has the view drawn again, which fails again.
   package func fail(_ error: any Error) {
+    guard given != nil || self.error == nil else { return }
     stop()
     (given, shown, self.error, isLoading) = (nil, nil, error, false)
   }

@@ -1,6 +1,8 @@
 import BothyStore
 import BothySync
 import BothyUI
+import Observation
+import Synchronization
 import Testing
 
 @Suite("Values of a request in a view", .timeLimit(.minutes(5)))
@@ -75,6 +77,22 @@ struct LiveModelTests {
       try await LiveState(LiveModel<[Item]>(), in: nil).load(Item.named("one"))
     }
     #expect("\(try #require(error))".contains("Add .store(_:)"))
+  }
+
+  @Test("A model that has failed isn't changed by failing again")
+  func failsOnce() async throws {
+    let model = LiveModel<[Item]>()
+    model.fail(MissingStore())
+    let isChanged = Mutex(false)
+    withObservationTracking {
+      _ = (model.error, model.isLoading)
+    } onChange: {
+      isChanged.withLock { $0 = true }
+    }
+    model.fail(MissingStore())
+    #expect(!isChanged.withLock { $0 } && model.error is MissingStore)
+    model.show(RecordQuery<Item>(), of: store)
+    try await until { model.value != nil && model.error == nil }
   }
 
   @Test("Requests of every shape have identities that tell them apart")

@@ -8,7 +8,7 @@ public import Observation
 /// ```
 @MainActor @Observable
 public final class SettingsModel<Group: SettingsGroup> {
-  /// The group as the view shows it. It is read when the model is created, and again by `run` and `commit`.
+  /// The group as the view shows it. It is read when the model is created, and again by `run` and `update`.
   public private(set) var value: Group
   /// The reason why the last change through the model was rejected, or nil if it was accepted.
   public private(set) var error: (any Error)?
@@ -27,6 +27,8 @@ public final class SettingsModel<Group: SettingsGroup> {
   package func show() {
     guard task == nil else { return }
     let (settings, changes) = (settings, settings.changes)
+    // The group may have changed since the model was created.
+    value = settings.current
     task = Task { [weak self] in
       for await _ in changes {
         guard let self else { return }
