@@ -2,7 +2,7 @@ public import BothyCore
 public import BothyProtocol
 
 /// The parts of an error that syncing adds.
-private struct SyncDetails: Sendable {
+private struct SyncDetails: ErrorDetails {
   var record: RecordID?
   var rejection: Rejection?
   var pendingCount: Int?
@@ -11,23 +11,18 @@ private struct SyncDetails: Sendable {
 extension BothyError {
   /// The record that a sync's error concerns, or `nil`.
   public var record: RecordID? {
-    get { sync.record }
-    set { sync.record = newValue }
+    get { self[SyncDetails.self].record }
+    set { self[SyncDetails.self].record = newValue }
   }
   /// The server's rejection, with the invalid fields, or `nil`.
   public var rejection: Rejection? {
-    get { sync.rejection }
-    set { sync.rejection = newValue }
+    get { self[SyncDetails.self].rejection }
+    set { self[SyncDetails.self].rejection = newValue }
   }
   /// The number of pending changes, for an error about them.
   public var pendingCount: Int? {
-    get { sync.pendingCount }
-    set { sync.pendingCount = newValue }
-  }
-
-  private var sync: SyncDetails {
-    get { details as? SyncDetails ?? SyncDetails() }
-    set { details = newValue }
+    get { self[SyncDetails.self].pendingCount }
+    set { self[SyncDetails.self].pendingCount = newValue }
   }
 
   /// Creates an error of a record, for tests of an app. `message` should have what to do.
@@ -36,7 +31,7 @@ extension BothyError {
     underlying: (any Error)? = nil
   ) {
     self.init(code, message, underlying: underlying)
-    details = SyncDetails(record: record, rejection: rejection)
+    self[SyncDetails.self] = SyncDetails(record: record, rejection: rejection)
   }
 
   static let cacheDisabled = BothyError(

@@ -1,7 +1,7 @@
 public import BothyCore
 
 /// The parts of an error that downloads add.
-private struct DownloadDetails: Sendable {
+private struct DownloadDetails: ErrorDetails {
   var status: Int?
   var retryAfter: Duration?
 }
@@ -9,29 +9,30 @@ private struct DownloadDetails: Sendable {
 extension BothyError {
   /// The status of the server's response to a download, or `nil` if none came.
   public var status: Int? {
-    get { download.status }
-    set { download.status = newValue }
+    get { self[DownloadDetails.self].status }
+    set { self[DownloadDetails.self].status = newValue }
   }
   /// The pause that the server demands before the next request for a download.
   public var retryAfter: Duration? {
-    get { download.retryAfter }
-    set { download.retryAfter = newValue }
-  }
-
-  private var download: DownloadDetails {
-    get { details as? DownloadDetails ?? DownloadDetails() }
-    set { details = newValue }
+    get { self[DownloadDetails.self].retryAfter }
+    set { self[DownloadDetails.self].retryAfter = newValue }
   }
 
   /// Creates an error of a download, for tests and previews.
   package init(_ code: Code, _ message: String, status: Int?, retryAfter: Duration? = nil) {
     self.init(code, message)
-    details = DownloadDetails(status: status, retryAfter: retryAfter)
+    self[DownloadDetails.self] = DownloadDetails(status: status, retryAfter: retryAfter)
   }
 
   /// Creates an error of a download with a pause.
   package init(_ code: Code, _ message: String, retryAfter: Duration?) {
     self.init(code, message, status: nil, retryAfter: retryAfter)
+  }
+
+  /// The error of a resource that doesn't exist on the server.
+  static func absent(_ key: ResourceKey, _ found: CachedResource) -> BothyError {
+    BothyError(
+      .absent, "The server says that \(key) does not exist.", status: found.metadata.status)
   }
 
   /// True if the error is one of downloads already, rather than one of the file below.

@@ -120,10 +120,7 @@ public struct Resource<Value: Sendable>: Sendable {
   }
 
   private func decoded(_ resource: CachedResource) async throws(BothyError) -> ResourceValue<Value> {
-    if resource.isAbsent {
-      throw BothyError(
-        .absent, "The server says that \(key) does not exist.", status: resource.metadata.status)
-    }
+    if resource.isAbsent { throw BothyError.absent(key, resource) }
     do {
       if let value = try cache.decodedValue(of: resource.stored, key, typed) as? Value {
         return ResourceValue(value: value, resource: resource)

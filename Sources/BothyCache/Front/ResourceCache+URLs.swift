@@ -22,9 +22,7 @@ extension ResourceCache {
     let key = try key(at: url)
     let found = try await value(
       key, ReadOptions(policy: policy, freshness: maxAge.flatMap { FreshnessRule(expirationInterval: $0) }))
-    guard let bytes = found.bytes else {
-      throw BothyError(.absent, "The server says that \(key) does not exist.", status: found.metadata.status)
-    }
+    guard let bytes = found.bytes else { throw BothyError.absent(key, found) }
     return bytes
   }
 

@@ -26,14 +26,27 @@ public struct BothyError: Error, Sendable {
   public var message: String
   /// The error of SQLite, of the system or of the server that caused it, or `nil` if Bothy itself refused.
   public var underlying: (any Error)?
-  /// What a module adds: the record of a sync's error, or the status of a download's.
-  package var details: (any Sendable)?
+  /// The parts that a module adds, such as the record of a sync's error or the status of a download's.
+  private var details: (any ErrorDetails)?
 
   /// Creates an error of the app's own implementation of a protocol, and for tests.
   public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message
     self.underlying = underlying
+  }
+}
+
+/// The parts of an error that one module adds. `init()` makes empty ones.
+package protocol ErrorDetails: Sendable {
+  init()
+}
+
+extension BothyError {
+  /// The parts that a module added, or empty ones.
+  package subscript<Details: ErrorDetails>(_ type: Details.Type) -> Details {
+    get { details as? Details ?? Details() }
+    set { details = newValue }
   }
 }
 
