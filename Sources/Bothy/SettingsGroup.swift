@@ -20,7 +20,7 @@
 /// `didUpdate` to act on them afterwards (see `SettingsGroup`).
 ///
 /// **Generated members**: `init()`, `groupName`, `fields`, `encode(to:)` and `init(from:)`. `version` and `steps` are
-/// generated if they are given. With a home also `static let settings`, `current`, `commit`, `touch` and `changes`.
+/// generated if they are given. With a home also `static let settings`, `current`, `update`, `republish` and `changes`.
 /// Without `in:` create `SharedSettings<LocaleSettings>(in: home)` yourself.
 ///
 /// **Types of properties**: those of the fields of an `Entity`, except references and blobs. ``Named(_:wire:aliases:)``

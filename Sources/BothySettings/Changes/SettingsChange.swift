@@ -4,7 +4,7 @@ public struct SettingsChange<Group: SettingsGroup>: Sendable {
   public var old: Group
   /// The group after the change.
   public var new: Group
-  /// The names of the fields that differ. Empty after `touch`.
+  /// The names of the fields that differ. Empty after `republish`.
   public var changedKeys: Set<String>
   /// The source of the change.
   public var origin: SettingsOrigin

@@ -45,8 +45,7 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
 
   /// The reason why the home can't be used, or nil if it can.
   ///
-  /// `BothyError` concerns the file, `BothyError` the container or the group. Reads the group if that hasn't
-  /// happened yet.
+  /// Usually a `BothyError` about the file, the container or the group. Reads the group if that hasn't happened yet.
   public var problem: (any Error)? { core.problem }
 
   /// Reads the group again on the calling thread, in one or two transactions like the first read of `current`.
@@ -57,8 +56,8 @@ public final class SharedSettings<Group: SettingsGroup>: Sendable {
 
   /// Changes the group in one transaction, and returns the group as it is now stored.
   ///
-  /// `change` receives the stored value, and `willUpdate` may adjust or reject its result. Then the result is written. Once it is
-  /// durable, `didUpdate` runs, and then listeners are notified.
+  /// `change` receives the stored value, and `willUpdate` may adjust or reject its result. Then the result is written.
+  /// Once it is durable, `didUpdate` runs, and then listeners are notified.
   ///
   /// Blocks the calling thread while other writes finish, those of other processes too. If `change` leaves the group as
   /// it was, nothing is written, no hook runs and no listener is notified.

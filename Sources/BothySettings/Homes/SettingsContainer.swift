@@ -3,7 +3,7 @@ import Synchronization
 
 /// The place where groups of settings are stored: a file of their own, or the file of a store.
 ///
-/// Creating a home does nothing. The file is opened when the first group is read. If that fails, `commit` throws the
+/// Creating a home does nothing. The file is opened when the first group is read. If that fails, `update` throws the
 /// error and `SharedSettings.problem` has it, while readers get the defaults.
 ///
 /// ```swift

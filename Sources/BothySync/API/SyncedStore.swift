@@ -9,8 +9,8 @@ import Synchronization
 /// happen when asked for by `sync()`, and by themselves while `run()` is running.
 ///
 /// Every call may be made from any task or thread. One that is not `async` reads or writes the file on the calling
-/// thread and makes no request. All throw `BothyError` for what the file or the schema refuses; those that ask the
-/// server throw `BothyError` too.
+/// thread and makes no request. All throw `BothyError`: for the file and the schema, and those that send a request for
+/// the server too.
 public final class SyncedStore: Sendable {
   /// The local file. Writes through it are recorded and sent like others, under `run()` a second later.
   package let store: LocalStore
