@@ -81,7 +81,7 @@ struct IntegrityTests {
     "An unusable database is quarantined, recreated and reported, and files are found again",
     arguments: StoreKind.allCases)
   func unusableDatabase(_ kind: StoreKind) throws {
-    for damage in ["noise", "newer", "another program's", "gone"] {
+    for damage in ["noise", "newer", "another program's", "a column's name", "gone"] {
       let folder = try TemporaryFolder()
       let store = try kind.open(folder)
       try store.store((0..<20).map { (tile($0), makeEntry($0)) })
@@ -93,6 +93,9 @@ struct IntegrityTests {
       case "noise": bytes = Data((0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 37) })
       case "newer": bytes[63] = 99
       case "another program's": bytes[71] ^= 1
+      case "a column's name":
+        let name = try #require(bytes.range(of: Data("pinnedBytes".utf8)))
+        bytes[name.lowerBound] ^= 0x10
       default: break
       }
       try FileManager.default.removeItem(atPath: path)

@@ -1,4 +1,5 @@
 internal import BothyStore
+internal import Foundation
 internal import GRDB
 
 /// The tables of an index, and the recognition of its file.
@@ -17,9 +18,20 @@ enum IndexSchema {
   static func verdict(_ database: Database) throws -> Verdict {
     let application = try Int64.fetchOne(database, sql: "PRAGMA application_id") ?? 0
     let version = try Int64.fetchOne(database, sql: "PRAGMA user_version") ?? 0
-    let tables = try Int64.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
-    if tables == 0 { return .new }
-    return reason(application, version).map { .foreign($0) } ?? .known
+    let definitions = try Optional<String>.fetchAll(database, sql: "SELECT sql FROM sqlite_master")
+    if definitions.isEmpty { return .new }
+    if let reason = reason(application, version) { return .foreign(reason) }
+    return isWhole(definitions.compactMap(\.self))
+      ? .known : .foreign("the definitions of its tables are damaged")
+  }
+
+  /// Returns true if the file's definitions are those that `create(_:)` writes.
+  ///
+  /// SQLite does not check the text of a definition. A damaged name of a column would fail each statement that uses it.
+  private static func isWhole(_ definitions: [String]) -> Bool {
+    definitions.count == tables.components(separatedBy: "CREATE ").count - 1
+      && Set(definitions).count == definitions.count
+      && definitions.allSatisfy { tables.contains($0) }
   }
 
   private static func reason(_ application: Int64, _ version: Int64) -> String? {
