@@ -11,6 +11,10 @@ package protocol ChangeRecorder: Sendable {
   /// The time of a change made now, in milliseconds since 1970.
   var time: Int64 { get }
   func record(_ changes: [Change], in transaction: WriteTransaction) throws
+  /// Returns the value of a field after two edits of one person, who made both from the value `read`.
+  func later(
+    _ value: FieldValue, than earlier: FieldValue, readAs read: FieldValue, _ field: FieldSchema
+  ) throws -> FieldValue
   /// Applies a declared migration step to the recorded changes.
   func migrate(_ step: Migration.Step, in database: Database) throws
   /// Converts a field in the recorded changes to its new kind. Null denotes a field without a value.

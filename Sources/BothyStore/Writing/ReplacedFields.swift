@@ -4,7 +4,8 @@ internal import GRDB
 /// edit.
 ///
 /// Each row of `bothy_replaced` has the old fields of one record that others changed, each with a hash of its new
-/// value. For a deletion by others it has the whole record. The newest `limit` rows are kept, and the row with the
+/// value. Fields that this device changed on the server, before its own row showed that, have a row of their own. For a
+/// deletion by others a row has the whole record. The newest `limit` rows are kept, and the row with the
 /// number 0 has the latest version and time of the deleted rows. For a record that this device no longer keeps, the old
 /// values are hashes too.
 package enum ReplacedFields {
@@ -22,13 +23,24 @@ package enum ReplacedFields {
     "CREATE INDEX IF NOT EXISTS bothy_replaced_record ON bothy_replaced (type, id) WHERE number > 0",
   ]
 
+  /// The cause of a row, as stored in the column `gone`.
+  enum Kind: Int64 {
+    /// Others changed the record.
+    case news = 0
+    /// Others deleted the record.
+    case deletion = 1
+    /// This device changed the record, and its row showed that only after the server's answer.
+    case own = 2
+  }
+
   /// The replaced values of a record at one time.
   struct Entry {
     /// The version of the record before, and that of the change.
     var was: String?
     var version: Int64
     /// True if others deleted the record. The container is that of the record; nil is the type's own.
-    var isGone: Bool
+    var isGone: Bool { kind == .deletion }
+    var kind: Kind
     var container: String?
     /// The old values by the fields' positions.
     var fields: [Int: FieldValue]
@@ -46,13 +58,20 @@ package enum ReplacedFields {
 
   /// Records the values that a row from the server replaces. Records nothing if no field differs, or if the version
   /// isn't newer, because the server then undid a change of this device.
+  ///
+  /// - Parameter own: The record as this device sent it, if the row does not show that yet.
   package static func note(
-    _ before: StoredRow, _ after: StoredRow, _ table: TypeTable, id: String, in transaction: WriteTransaction
+    _ before: StoredRow, _ after: StoredRow, own: StoredRow? = nil, _ table: TypeTable, id: String,
+    in transaction: WriteTransaction
   ) throws {
     let version = ReadMark.number(of: after.version)
     guard before.values != after.values, version > ReadMark.number(of: before.version) else { return }
     let changed = before.values.indices.filter { before.values[$0] != after.values[$0] }
-    try note(changed, of: before, to: after, by: version, table, id, in: transaction)
+    let sent = changed.filter { own?.values[$0] == after.values[$0] }
+    let news = changed.filter { !sent.contains($0) }
+    for (kind, positions) in [(Kind.own, sent), (.news, news)] where !positions.isEmpty {
+      try note(kind, positions, of: before, to: after, by: version, table, id, in: transaction)
+    }
   }
 
   /// Records the content of a record that others deleted. `version` is that of the deletion, if it is known.
@@ -62,12 +81,13 @@ package enum ReplacedFields {
     let last = ReadMark.number(of: before.version)
     let filled = before.values.indices.filter { !before.values[$0].isNull }
     try note(
-      filled, of: before, to: nil, by: max(ReadMark.number(of: version), last &+ 1), table, id,
+      .deletion, filled, of: before, to: nil, by: max(ReadMark.number(of: version), last &+ 1), table, id,
       in: transaction)
   }
 
   private static func note(
-    _ positions: [Int], of before: StoredRow, to after: StoredRow?, by version: Int64, _ table: TypeTable,
+    _ kind: Kind, _ positions: [Int], of before: StoredRow, to after: StoredRow?, by version: Int64,
+    _ table: TypeTable,
     _ id: String, in transaction: WriteTransaction
   ) throws {
     // A store that isn't synced has no such table.
@@ -82,11 +102,11 @@ package enum ReplacedFields {
       writer.endArray()
     }
     writer.endObject()
-    try insert(writer.bytes, before, version, isGone: after == nil, table, id, in: transaction)
+    try insert(writer.bytes, before, version, kind, table, id, in: transaction)
   }
 
   private static func insert(
-    _ fields: [UInt8], _ before: StoredRow, _ version: Int64, isGone: Bool, _ table: TypeTable, _ id: String,
+    _ fields: [UInt8], _ before: StoredRow, _ version: Int64, _ kind: Kind, _ table: TypeTable, _ id: String,
     in transaction: WriteTransaction
   ) throws {
     let insert = try PreparedStatement(
@@ -100,7 +120,7 @@ package enum ReplacedFields {
     // Without the prefix that a snapshot adds while it is applied.
     insert.bind(before.version?.split(separator: ":").last.map(String.init), at: 4)
     insert.bind(ReadMark.now(), at: 5)
-    insert.bind(isGone ? 1 : 0, at: 6)
+    insert.bind(kind.rawValue, at: 6)
     insert.bind(utf8: fields, at: 7)
     insert.bind(before.container, at: 8)
     try insert.run()
@@ -136,9 +156,9 @@ package enum ReplacedFields {
       try update.run()
     }
     guard row.version != nil else { return }
-    var gone = Entry(version: ReadMark.number(of: row.version) &+ 1, isGone: false, fields: [:])
+    var gone = Entry(version: ReadMark.number(of: row.version) &+ 1, kind: .news, fields: [:])
     for (position, value) in row.values.enumerated() { gone.hashes[position] = hash(of: value) }
-    try insert(gone.hidden(table), row, gone.version, isGone: false, table, id, in: transaction)
+    try insert(gone.hidden(table), row, gone.version, .news, table, id, in: transaction)
   }
 
   /// Deletes everything, because the versions of another history can't be compared with those of this one.
@@ -164,11 +184,10 @@ package enum ReplacedFields {
     defer { select.reset() }
     var entries: [Entry] = []
     while try select.step() {
-      let isGone = select.int(at: 2) != 0
       var entry = Entry(
-        was: select.text(at: 1), version: select.int(at: 0), isGone: isGone, container: select.text(at: 4),
-        fields: [:], number: select.int(at: 5))
-      if isGone { for position in table.schema.fields.indices { entry.fields[position] = .null } }
+        was: select.text(at: 1), version: select.int(at: 0), kind: Kind(rawValue: select.int(at: 2)) ?? .news,
+        container: select.text(at: 4), fields: [:], number: select.int(at: 5))
+      if entry.isGone { for position in table.schema.fields.indices { entry.fields[position] = .null } }
       try entry.read(select.bytes(at: 3), table)
       entries.append(entry)
     }

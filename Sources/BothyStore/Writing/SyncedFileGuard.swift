@@ -17,6 +17,10 @@ struct SyncedFileGuard: ChangeRecorder {
   var time: Int64 { Timestamp(Date()).milliseconds }
 
   func record(_ changes: [Change], in transaction: WriteTransaction) throws { throw refusal }
+  func later(
+    _ value: FieldValue, than earlier: FieldValue, readAs read: FieldValue, _ field: FieldSchema
+  ) throws -> FieldValue { throw refusal }
+
   func migrate(_ step: Migration.Step, in database: Database) throws { throw refusal }
 
   func convert(

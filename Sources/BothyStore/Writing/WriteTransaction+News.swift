@@ -2,6 +2,8 @@
 extension WriteTransaction {
   /// Preserves the changes of others since the values were read, in fields that the caller didn't change. A field with
   /// one of the replaced values counts as not edited. Returns the values as read of the fields that both sides changed.
+  ///
+  /// A field that this device alone changed since is merged as one person's two edits of it.
   func leaveNews(
     in values: inout [FieldValue], readAs mark: ReadMark, over before: StoredRow, _ table: TypeTable,
     id: String
@@ -13,6 +15,7 @@ extension WriteTransaction {
     let isPast = try ReplacedFields.isPast(mark, version: before.version, in: self)
     guard let version = news.first?.was ?? (isPast ? String(max(0, mark.number)) : nil) else { return nil }
     var stale = Change.Stale(version: version, values: [:])
+    let own = news.filter { $0.kind == .own }
     for position in values.indices where values[position] != before.values[position] {
       let replaced = news.compactMap { $0.fields[position] }
       // A record that returns to this device with its old value brought no change.
@@ -24,6 +27,11 @@ extension WriteTransaction {
       }
       if known.contains(where: { $0.had(values[position], at: position) }) {
         values[position] = before.values[position]
+      } else if let read = replaced.first, let recorder, !isPast,
+        replaced.count == own.count(where: { $0.fields[position] != nil })
+      {
+        values[position] = try recorder.later(
+          values[position], than: before.values[position], readAs: read, table.schema.fields[position])
       } else if let read = replaced.first {
         stale.values[position] = read
       } else if isPast || known.contains(where: { $0.hashes[position] != nil }) {

@@ -9,16 +9,20 @@ extension WriteTransaction {
 
   /// Replaces a row whatever its version. The version of a pending row is only the base of its change, and a server
   /// restored to an earlier state has lower versions.
-  package func replace(_ table: TypeTable, id: String, _ row: StoredRow) throws {
+  ///
+  /// - Parameter own: The record as this device sent it, if the row does not show that yet.
+  package func replace(_ table: TypeTable, id: String, _ row: StoredRow, own: StoredRow? = nil) throws {
     let before = try self.row(table, id: id)
     if before != nil { try remove(table, id: id) }
     var row = row
     row.metadata = row.metadata.filled(from: before?.metadata)
-    try put(table, id: id, row, over: before)
+    try put(table, id: id, row, over: before, own: own)
   }
 
   @discardableResult
-  private func put(_ table: TypeTable, id: String, _ row: StoredRow, over before: StoredRow?) throws -> Bool {
+  private func put(
+    _ table: TypeTable, id: String, _ row: StoredRow, over before: StoredRow?, own: StoredRow? = nil
+  ) throws -> Bool {
     let put = try statement(.put, table)
     put.bind(id, at: 1)
     var encoder = FieldEncoder(binding: put.pointer, from: 2)
@@ -32,7 +36,7 @@ extension WriteTransaction {
     guard database.changedRows > 0 else { return false }
     if let before {
       try unlink(table, id: id, before.values)
-      try ReplacedFields.note(before, row, table, id: id, in: self)
+      try ReplacedFields.note(before, row, own: own, table, id: id, in: self)
     }
     try link(table, id: id, row.values)
     note(before == nil ? .inserted : .updated, table, id)

@@ -132,7 +132,8 @@ extension OutboxQueue {
     let table = try transaction.catalog.table(entry.record.type)
     if try showHidden(entry, told: answer, isPulling: isPulling, table, in: transaction) { return false }
     if let told = entry.told(since: answer), !entry.isLeaving || told.isDeleted {
-      if let repaired = try place(told, table, in: transaction) { return repaired }
+      let own = entry.isHidden ? try local(entry, table, in: transaction) : nil
+      if let repaired = try place(told, own: own, table, in: transaction) { return repaired }
     } else if let base = entry.base, !entry.isLeaving {
       if try restore(base, entry.record, table, in: transaction) { return false }
     }
@@ -172,8 +173,10 @@ extension OutboxQueue {
   }
 
   /// Like `apply(_:in:)`, but returns `nil` for a version that can't be read, which is kept in `UnreadableTable`.
+  ///
+  /// - Parameter own: the record as this device sent it, if its row does not show that.
   private static func place(
-    _ record: ServerRecord, _ table: TypeTable, in transaction: WriteTransaction
+    _ record: ServerRecord, own: StoredRow? = nil, _ table: TypeTable, in transaction: WriteTransaction
   ) throws -> Bool? {
     var known = try KnownSharing(transaction)
     if record.isDeleted {
@@ -187,7 +190,7 @@ extension OutboxQueue {
     guard let row = try UnreadableTable.row(record, table, repaired: &repaired, in: transaction) else {
       return nil
     }
-    try transaction.replace(table, id: record.id.id, row)
+    try transaction.replace(table, id: record.id.id, row, own: own)
     return repaired
   }
 }

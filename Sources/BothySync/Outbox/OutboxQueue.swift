@@ -45,6 +45,15 @@ struct OutboxQueue: ChangeRecorder {
     if transaction.drafts != nil { try Self.hold(changes, in: transaction) }
   }
 
+  func later(
+    _ value: FieldValue, than earlier: FieldValue, readAs read: FieldValue, _ field: FieldSchema
+  ) throws -> FieldValue {
+    let merged = FieldMerge.merge(
+      base: read.json, client: value.json, server: earlier.json, clientIsLater: true,
+      rule: field.merge.ofOnePerson)
+    return try FieldValue(json: merged, kind: field.kind)
+  }
+
   /// Makes drafts of what a transaction of drafts has changed.
   private static func hold(_ changes: [Change], in transaction: WriteTransaction) throws {
     var known = Set(transaction.drafts ?? [])

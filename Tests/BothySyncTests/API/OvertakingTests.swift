@@ -47,6 +47,21 @@ struct OvertakingTests {
     #expect(try pair.a.store.journal.entries(losing: true).isEmpty)
   }
 
+  @Test("A save of a value read before an online save loses neither", arguments: policies)
+  func after(policy: MergePolicy) async throws {
+    let pair = try await Pair.sharing(policy: policy)
+    var note = try #require(try pair.a.note())
+    var other = note
+    (note.title, note.score) = ("mine", 1)
+    (other.note, other.score) = ("awaited", 10)
+    try await pair.a.store.save(note, options: .saving(.remoteThenLocal))
+    let result = try await pair.a.store.save(other, policy: .local).result(within: .seconds(60))
+    if case .accepted = result.verdict {} else { Issue.record("\(result.verdict)") }
+    #expect(try await pair.server("T1") == ["title": "mine", "note": "awaited", "score": 11])
+    #expect(try await pair.isEven())
+    #expect(try pair.a.store.journal.entries(losing: true).isEmpty)
+  }
+
   @Test("An awaited save waits for an unanswered one, and both count once")
   func unanswered() async throws {
     let pair = try await Pair.sharing(policy: .remoteWins)
