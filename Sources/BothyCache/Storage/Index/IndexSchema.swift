@@ -27,7 +27,7 @@ enum IndexSchema {
 
   /// Returns true if the file's definitions are those that `create(_:)` writes.
   ///
-  /// SQLite does not check the text of a definition. A damaged name of a column would fail each statement that uses it.
+  /// SQLite does not check the text of a definition. A damaged name of a column fails each statement that uses it.
   private static func isWhole(_ definitions: [String]) -> Bool {
     definitions.count == tables.components(separatedBy: "CREATE ").count - 1
       && Set(definitions).count == definitions.count
