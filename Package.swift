@@ -59,6 +59,8 @@ let package = Package(
     .library(name: "BothyPacks", targets: ["BothyPacks"]),
     .library(name: "BothyConfiguration", targets: ["BothyConfiguration"]),
     .library(name: "BothyHTTP", targets: ["BothyHTTP"]),
+    .library(name: "BothyKinto", targets: ["BothyKinto"]),
+    .library(name: "BothyLegacy", targets: ["BothyLegacy"]),
     .library(name: "BothyTesting", targets: ["BothyTesting"]),
   ],
   dependencies: [
@@ -112,6 +114,12 @@ let package = Package(
       name: "BothyHTTP",
       dependencies: ["BothyStore", "BothySync", "BothyCache", httpTypes, log] + asyncHTTPClient,
       swiftSettings: strict),
+    .target(
+      name: "BothyKinto", dependencies: ["BothyStore", "BothySync", "BothyHTTP", httpTypes, log],
+      swiftSettings: strict),
+    .target(
+      name: "BothyLegacy", dependencies: ["BothyStore", "BothySync", "BothyCache"],
+      swiftSettings: strict),
     .target(name: "CBothyZlib", linkerSettings: [.linkedLibrary("z")]),
     .target(name: "CBothySQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
     .macro(
@@ -130,7 +138,8 @@ let package = Package(
     .target(
       name: "Bothy",
       dependencies: [
-        "BothyStore", "BothySettings", "BothySync", "BothyHTTP", "BothyUI", "BothyMacros",
+        "BothyStore", "BothyProtocol", "BothySettings", "BothySync", "BothyHTTP", "BothyUI",
+        "BothyMacros",
       ],
       swiftSettings: strict),
     .target(
@@ -201,7 +210,7 @@ if hasServer {
       name: "BothyTool",
       dependencies: [
         "BothyStore", "BothySettings", "BothyPacks", "BothySync", "BothySyncService", "BothyCache",
-        "BothyGeo", "BothyHTTP",
+        "BothyGeo", "BothyHTTP", "BothyKinto", "BothyLegacy",
         "BothyServer", "BothyInspector", "BothyPostgres", httpTypes, log,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         lifecycle,
@@ -245,7 +254,8 @@ if isDevelopment {
     .testTarget(
       name: "BothySyncTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothySyncService", "BothyPostgres", "BothyTesting", grdb, log,
+        "BothyStore", "BothySync", "BothyLegacy", "BothySyncService", "BothyPostgres", "BothyTesting", grdb,
+        log,
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -265,6 +275,9 @@ if isDevelopment {
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "BothyLegacyTests", dependencies: ["BothyStore", "BothySync", "BothyCache", "BothyLegacy"],
+      swiftSettings: strict),
+    .testTarget(
       name: "BothyConfigurationTests",
       dependencies: [
         "BothyCache", "BothyConfiguration",
@@ -274,8 +287,8 @@ if isDevelopment {
     .testTarget(
       name: "BothyHTTPTests",
       dependencies: [
-        "BothyStore", "BothySync", "BothySyncService", "BothyCache", "BothyHTTP", "BothyServer",
-        "BothyTesting", httpTypes, log,
+        "BothyStore", "BothySync", "BothySyncService", "BothyCache", "BothyHTTP", "BothyKinto", "BothyLegacy",
+        "BothyServer", "BothyTesting", httpTypes, log,
         lifecycle,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
       ],

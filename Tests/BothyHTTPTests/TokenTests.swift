@@ -1,4 +1,5 @@
 import BothyHTTP
+import BothyLegacy
 import BothyStore
 import BothySync
 import BothySyncService

@@ -8,7 +8,7 @@ extension JSONReader {
   /// and read later.
   ///
   /// - Parameter limit: The greatest depth of the value within the whole text. A greater depth throws.
-  public mutating func rawValue(upTo limit: Int) throws -> [UInt8] {
+  package mutating func rawValue(upTo limit: Int) throws -> [UInt8] {
     skipSpace()
     let start = offset
     try skip(upTo: limit)

@@ -4,9 +4,9 @@
 /// `maximumDepth`, so that hostile input can't exhaust the stack.
 ///
 /// Cost: linear in the bytes read. A string without escapes costs one copy.
-public struct JSONReader {
+package struct JSONReader {
   /// The greatest nesting depth of arrays and objects. A greater depth throws.
-  public static let maximumDepth = 64
+  package static let maximumDepth = 64
 
   private let bytes: UnsafeRawBufferPointer
   private let limit: Int
@@ -20,7 +20,7 @@ public struct JSONReader {
   }
 
   /// The kind of the next value, determined by its first byte.
-  public enum Kind: Sendable {
+  package enum Kind: Sendable {
     /// `{` is next: read it with `object(_:)`.
     case object
     /// `[` is next: read it with `array(_:)`.
@@ -38,7 +38,7 @@ public struct JSONReader {
   /// Runs `body` with a reader at the start of `source`, then checks that only white space follows.
   ///
   /// - Parameter limit: The greatest nesting depth of arrays and objects, if less than `maximumDepth`.
-  public static func read<Result>(
+  package static func read<Result>(
     _ source: some ContiguousBytesSource, upTo limit: Int = maximumDepth,
     _ body: (inout JSONReader) throws -> Result
   ) throws -> Result {
@@ -52,7 +52,7 @@ public struct JSONReader {
   }
 
   /// The byte offset of the next unread byte.
-  public var offset: Int { position }
+  package var offset: Int { position }
 
   /// The number of arrays and objects that are open.
   var level: Int { depth }
@@ -61,7 +61,7 @@ public struct JSONReader {
 
   /// Moves to the next value and returns its kind without reading it. Throws if the text ends or no value can start
   /// here.
-  public mutating func peek() throws(JSONError) -> Kind {
+  package mutating func peek() throws(JSONError) -> Kind {
     skipSpace()
     guard position < bytes.count else { throw error("the text ends where a value should be") }
     switch bytes[position] {
@@ -89,14 +89,14 @@ public struct JSONReader {
   }
 
   /// Reads an array and calls `element` for each element. `element` must read or skip exactly one value.
-  public mutating func array(_ element: (inout JSONReader) throws -> Void) throws {
+  package mutating func array(_ element: (inout JSONReader) throws -> Void) throws {
     try enter(UInt8(ascii: "["), "an array")
     if try leave(UInt8(ascii: "]")) { return }
     repeat { try element(&self) } while try more(UInt8(ascii: "]"))
   }
 
   /// Reads `true` or `false`. Throws for anything else.
-  public mutating func bool() throws(JSONError) -> Bool {
+  package mutating func bool() throws(JSONError) -> Bool {
     skipSpace()
     if literal("true") { return true }
     if literal("false") { return false }
@@ -112,7 +112,7 @@ public struct JSONReader {
 
   /// Reads a whole number within 64 bits: one without a fraction, or with a fraction of zero (`2.0`, `1e3`). Throws for
   /// any other number rather than round it.
-  public mutating func int() throws(JSONError) -> Int64 {
+  package mutating func int() throws(JSONError) -> Int64 {
     switch try number() {
     case .int(let value): return value
     case .double(let value):
@@ -122,7 +122,7 @@ public struct JSONReader {
   }
 
   /// Reads a number as the nearest `Double`. Throws if it is out of a `Double`'s range.
-  public mutating func double() throws(JSONError) -> Double {
+  package mutating func double() throws(JSONError) -> Double {
     switch try number() {
     case .int(let value): return Double(value)
     case .double(let value): return value
@@ -130,7 +130,7 @@ public struct JSONReader {
   }
 
   /// A number as it was written.
-  public enum Number: Sendable, Equatable {
+  package enum Number: Sendable, Equatable {
     /// Written without fraction and exponent, and within 64 bits.
     case int(Int64)
     /// Any other number: the nearest `Double`, never infinite.
@@ -138,7 +138,7 @@ public struct JSONReader {
   }
 
   /// Reads a number. A number without fraction or exponent that fits 64 bits is `.int`, any other `.double`.
-  public mutating func number() throws(JSONError) -> Number {
+  package mutating func number() throws(JSONError) -> Number {
     skipSpace()
     let start = position
     let parts = try scanNumber()
@@ -157,7 +157,7 @@ public struct JSONReader {
 
   /// Reads a string and resolves its escapes. Throws for control characters, lone surrogates and bytes that are not
   /// UTF-8.
-  public mutating func string() throws(JSONError) -> String {
+  package mutating func string() throws(JSONError) -> String {
     skipSpace()
     guard take(UInt8(ascii: "\"")) else { throw error("a string expected") }
     let start = position
@@ -178,10 +178,10 @@ public struct JSONReader {
   }
 
   /// Reads one value of any kind and discards it.
-  public mutating func skip() throws { try skip(upTo: limit) }
+  package mutating func skip() throws { try skip(upTo: limit) }
 
   /// Reads one value of any kind and returns its bytes unchanged.
-  public mutating func rawValue() throws -> [UInt8] { try rawValue(upTo: limit) }
+  package mutating func rawValue() throws -> [UInt8] { try rawValue(upTo: limit) }
 
   func error(_ reason: String) -> JSONError { JSONError(reason: reason, offset: position) }
 }

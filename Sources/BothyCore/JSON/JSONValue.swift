@@ -23,7 +23,7 @@ public enum JSONValue: Sendable, Hashable {
   }
 
   /// Reads the next value of `reader`.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     switch try reader.peek() {
     case .null:
       _ = try reader.nextIsNull()
@@ -48,7 +48,7 @@ public enum JSONValue: Sendable, Hashable {
 
   /// Writes the value with object members in the order of their names' UTF-8 bytes, so equal values have
   /// equal text.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     switch self {
     case .null: writer.null()
     case .bool(let flag): writer.value(flag)
@@ -65,7 +65,7 @@ public enum JSONValue: Sendable, Hashable {
   }
 
   /// Writes the members as an object in canonical order. Leaves out members that are null, if requested.
-  public static func write(
+  package static func write(
     _ members: [String: JSONValue], leavingOutNulls: Bool = false, to writer: inout JSONWriter
   ) {
     writer.beginObject()

@@ -5,19 +5,19 @@
 /// requires in that range. NaN and infinities, which JSON lacks, become `null`.
 ///
 /// Cost: linear in the bytes written, with one growing allocation.
-public struct JSONWriter: Sendable {
+package struct JSONWriter: Sendable {
   /// The text so far, UTF-8.
-  public private(set) var bytes: [UInt8] = []
+  package private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
   /// Creates an empty text. Allocates `capacity` bytes at once, and more when they are needed.
   package init(reserving capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
   /// The text so far as a string.
-  public var string: String { String(decoding: bytes, as: UTF8.self) }
+  package var string: String { String(decoding: bytes, as: UTF8.self) }
 
   /// Deletes the text and keeps the memory, so that one writer can serve many documents.
-  public mutating func removeAll() {
+  package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     needsComma = false
   }
@@ -32,7 +32,7 @@ public struct JSONWriter: Sendable {
   package mutating func endArray() { close(UInt8(ascii: "]")) }
 
   /// Writes `"name":`. The next call writes its value.
-  public mutating func key(_ name: String) {
+  package mutating func key(_ name: String) {
     separate()
     quote(name)
     bytes.append(UInt8(ascii: ":"))
@@ -40,14 +40,14 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes `null`.
-  public mutating func null() { literal("null") }
+  package mutating func null() { literal("null") }
   /// Writes `true` or `false`.
-  public mutating func value(_ flag: Bool) { literal(flag ? "true" : "false") }
+  package mutating func value(_ flag: Bool) { literal(flag ? "true" : "false") }
   /// Writes a whole number in decimal digits.
-  public mutating func value(_ number: Int) { value(Int64(number)) }
+  package mutating func value(_ number: Int) { value(Int64(number)) }
 
   /// Writes a whole number in decimal digits, even beyond the integers that a `Double` holds exactly (2^53).
-  public mutating func value(_ number: Int64) {
+  package mutating func value(_ number: Int64) {
     separate()
     appendDecimal(number)
     needsComma = true
@@ -55,7 +55,7 @@ public struct JSONWriter: Sendable {
 
   /// Writes the shortest digits that read back as the same `Double`. Writes `2.0` as `2`, and NaN and infinities as
   /// `null`.
-  public mutating func value(_ number: Double) {
+  package mutating func value(_ number: Double) {
     guard number.isFinite else { return null() }
     if number == number.rounded(.towardZero), abs(number) < 9_007_199_254_740_992 {
       return value(Int64(number))
@@ -64,21 +64,21 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes a string in quotation marks, with only the escapes that RFC 8259 section 7 requires.
-  public mutating func value(_ text: String) {
+  package mutating func value(_ text: String) {
     separate()
     quote(text)
     needsComma = true
   }
 
   /// Writes bytes that are already one complete JSON value, unchanged.
-  public mutating func raw(_ json: [UInt8]) {
+  package mutating func raw(_ json: [UInt8]) {
     separate()
     bytes.append(contentsOf: json)
     needsComma = true
   }
 
   /// Writes text that is already one complete JSON value, unchanged.
-  public mutating func raw(_ json: String) {
+  package mutating func raw(_ json: String) {
     separate()
     appendUTF8(json)
     needsComma = true

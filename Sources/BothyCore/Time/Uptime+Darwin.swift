@@ -4,7 +4,7 @@
 
   extension Uptime {
     /// Returns the uptime of this machine.
-    public static func now() -> Uptime {
+    package static func now() -> Uptime {
       var time = timespec()
       clock_gettime(CLOCK_MONOTONIC, &time)
       return Uptime(boot: boot, milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)

@@ -217,7 +217,7 @@ extension BothyRemote {
     return try await send(Self.fields(other)).0
   }
 
-  static func credentials<Token: Sendable>(
+  package static func credentials<Token: Sendable>(
     _ body: @Sendable () async throws -> Token?
   ) async throws(RemoteError) -> Token? {
     do {
@@ -243,7 +243,7 @@ extension BothyRemote {
     return fields
   }
 
-  static func encoded(_ name: String) -> String {
+  package static func encoded(_ name: String) -> String {
     let unreserved = CharacterSet(
       charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
     return name.addingPercentEncoding(withAllowedCharacters: unreserved) ?? name

@@ -4,7 +4,7 @@ import BothySync
 /// The caller's token, renewed before it expires or when the server refuses it.
 ///
 /// It is renewed once for all waiting requests, and once in a sync.
-actor TokenSource {
+package actor TokenSource {
   private let provider: @Sendable () async throws -> AccessToken?
   private let now: @Sendable () -> Int64
   private var current: AccessToken?
@@ -16,7 +16,7 @@ actor TokenSource {
   /// The time before its expiry at which a token is renewed. A short-lived token is renewed in the middle of its life.
   private static let margin: Int64 = 60_000
 
-  init(
+  package init(
     now: @escaping @Sendable () -> Int64, _ provider: @escaping @Sendable () async throws -> AccessToken?
   ) {
     self.provider = provider
@@ -26,7 +26,7 @@ actor TokenSource {
   /// Returns the token. Calls the provider the first time and shortly before the token expires.
   ///
   /// If that fails, a token that has not expired is used.
-  func token() async throws -> AccessToken? {
+  package func token() async throws -> AccessToken? {
     guard isKnown else { return try await renew() }
     guard now() >= renewal else { return current }
     do { return try await renew() } catch {
@@ -38,7 +38,7 @@ actor TokenSource {
   /// Returns the token after `refused` received a 401, or `nil` if no other token is available.
   ///
   /// Calls the provider only if the token was not renewed since, and if the request's sync has not renewed it yet.
-  func token(insteadOf refused: AccessToken?) async throws -> AccessToken? {
+  package func token(insteadOf refused: AccessToken?) async throws -> AccessToken? {
     if let refresh { return try await refresh.value }
     if isKnown, current != refused { return current }
     guard PassAllowance.current?.takeTokenRefresh() ?? true else { return nil }

@@ -1,17 +1,23 @@
 import BothyCore
-import BothySync
+package import BothySync
 import Foundation
 import HTTPTypes
 
 /// A transport that sends unencrypted requests only to this machine, unless that is allowed.
 ///
 /// It waits for a busy server as `Patience` allows.
-struct GuardedTransport: HTTPTransport {
+package struct GuardedTransport: HTTPTransport {
   let transport: any HTTPTransport
   let patience: Patience
   let allowsHTTP: Bool
 
-  func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
+  package init(transport: any HTTPTransport, patience: Patience, allowsHTTP: Bool) {
+    self.transport = transport
+    self.patience = patience
+    self.allowsHTTP = allowsHTTP
+  }
+
+  package func send(_ request: TransportRequest) async throws(RemoteError) -> TransportResponse {
     try check(request)
     var response = try await transport.send(request)
     for _ in 0..<max(0, patience.retries) {
@@ -22,7 +28,7 @@ struct GuardedTransport: HTTPTransport {
     return response
   }
 
-  func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream {
+  package func open(_ request: TransportRequest) async throws(RemoteError) -> TransportStream {
     try check(request)
     return try await transport.open(request)
   }

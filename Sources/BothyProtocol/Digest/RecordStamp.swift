@@ -31,7 +31,7 @@ extension RecordID {
 
 extension RecordStamp {
   /// Writes `{"type","id","version","hash"}`, the hash in 16 hexadecimal digits.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("type")
     writer.value(id.type)
@@ -45,7 +45,7 @@ extension RecordStamp {
   }
 
   /// Reads the output of `write`, and skips unknown members. Throws `JSONError`.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     var stamp = RecordStamp(id: RecordID(type: "", id: ""), version: "", hash: 0)
     try reader.object { name, reader in
       switch name {

@@ -1,8 +1,8 @@
-public import BothyStore
+import BothyStore
 
 extension ScopeDigest {
   /// Writes the members `container`, `children`?, `count`, `digest`, `position`?, `parts`? into the open object.
-  public func writeMembers(to writer: inout JSONWriter) {
+  package func writeMembers(to writer: inout JSONWriter) {
     scope.writeMembers(to: &writer)
     writer.key("count")
     writer.value(count)
@@ -27,7 +27,7 @@ extension ScopeDigest {
   }
 
   /// Reads the object with these members, and skips unknown ones. Throws `JSONError`.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     var found = ScopeDigest(scope: SyncScope(container: ""), count: 0, digest: "")
     try reader.object { name, reader in
       switch name {

@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 
 /// The audience of a record: users by name, lists by id.
 public struct Audience: Sendable, Hashable {
@@ -80,7 +80,7 @@ public struct SharingChange: Sendable, Hashable {
 
 extension Audience {
   /// Writes `{"principals"?,"lists"?}`, with sorted names.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     for (name, values) in [("principals", users), ("lists", lists)] where !values.isEmpty {
       writer.key(name)
@@ -92,7 +92,7 @@ extension Audience {
   }
 
   /// Reads the output of `write`. Throws `JSONError`, also for an unknown member.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     self.init()
     var copy = self
     try reader.object { name, reader in
@@ -123,7 +123,7 @@ extension SharingChange {
   }
 
   /// Writes `{"add"?,"remove"?}`.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     for (name, part) in [("add", add), ("remove", remove)] where !part.isEmpty {
       writer.key(name)
@@ -133,7 +133,7 @@ extension SharingChange {
   }
 
   /// Reads the output of `write`. Throws `JSONError`, also for an unknown member.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     var add = Audience.nobody
     var remove = Audience.nobody
     try reader.object { name, reader in

@@ -72,7 +72,7 @@ public struct HistoryQuery: Sendable, Hashable {
 
 extension HistoryEntry {
   /// Writes `{"position","kind","type","id","container","movedFrom"?,"principal"?,"time","fields"}`.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writeMembers(to: &writer)
     writer.endObject()
@@ -106,7 +106,7 @@ extension HistoryEntry {
   }
 
   /// Reads the output of `write`, and skips unknown members. Throws `JSONError`.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     var entry = HistoryEntry(
       position: 0, kind: .update, record: RecordID(type: "", id: ""), container: "", time: 0)
     try reader.object { name, reader in
@@ -129,7 +129,7 @@ extension HistoryEntry {
 
 extension ChangeHistory {
   /// Writes the members `changes` and `next`? into the open object.
-  public func writeMembers(to writer: inout JSONWriter) {
+  package func writeMembers(to writer: inout JSONWriter) {
     writer.key("changes")
     writer.beginArray()
     for entry in entries { entry.write(to: &writer) }

@@ -1,8 +1,8 @@
-public import BothyStore
+import BothyStore
 
 extension Outcome {
   /// Writes `{"id","outcome","version"?,"modified"?,"record"?,"code"?,"message"?,"fields"?,"on"?}`.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("id")
     writer.value(operation)
@@ -45,7 +45,7 @@ extension Outcome {
   }
 
   /// Reads the output of `write`. Throws `JSONError`.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     var id: String?
     var outcome: String?
     var version: String?
@@ -83,7 +83,7 @@ extension Outcome {
 
 extension Rejection {
   /// Writes the members `code`, `message` and `fields` into the open object.
-  public func writeMembers(to writer: inout JSONWriter) {
+  package func writeMembers(to writer: inout JSONWriter) {
     writer.key("code")
     writer.value(code)
     writer.key("message")

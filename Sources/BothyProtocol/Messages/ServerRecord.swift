@@ -60,7 +60,7 @@ extension ServerRecord {
   }
 
   /// Writes `{"type","id","container","version","modified","created"?,"owner"?,"sharing"?,"deleted"?,"fields"?}`.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("type")
     writer.value(id.type)
@@ -95,7 +95,7 @@ extension ServerRecord {
   }
 
   /// Reads the output of `write`, and skips unknown members. Doesn't parse the fields. Throws `JSONError`.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     var type: String?
     var id: String?
     var container: String?

@@ -67,7 +67,7 @@ public struct SyncOperation: Sendable, Hashable {
 extension SyncOperation {
   /// Writes `{"id","kind","type","record","container"?,"base"?,"after"?,"fields"?,"cleared"?,"modified"?,"sharing"?,
   /// "group"?,"secrets"?}`. Set fields are in `fields`, cleared ones by name in `cleared`. A group is `{"id","size"}`.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("id")
     writer.value(id)
@@ -127,7 +127,7 @@ extension SyncOperation {
   }
 
   /// Reads the output of `write`. Throws `JSONError` for a missing or unknown member or kind.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     var members = Members()
     try reader.object { name, reader in try members.read(name, &reader) }
     guard let id = members.id, let kind = members.kind, let type = members.type, let record = members.record

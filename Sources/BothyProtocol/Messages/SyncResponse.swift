@@ -123,7 +123,7 @@ extension SyncResponse {
 extension SyncResponse.Page {
   /// Writes `{"container","children"?,"cursor","more"?,"reset"?,"otherHistory"?,"changes","outOfScope"?,"types"?,
   /// "unreadable"?}`.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     scope.writeMembers(to: &writer)
     writer.key("cursor")
@@ -174,7 +174,7 @@ extension SyncResponse.Page {
 
   /// Reads the output of `write`, and skips unknown members. A change that can't be read is noted in `unreadable`.
   /// Throws `JSONError`.
-  public init(from reader: inout JSONReader) throws {
+  package init(from reader: inout JSONReader) throws {
     var page = SyncResponse.Page(scope: SyncScope(container: ""), cursor: "")
     try reader.object { name, reader in
       switch name {

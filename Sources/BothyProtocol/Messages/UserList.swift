@@ -58,14 +58,14 @@ extension UserList {
   }
 
   /// Writes `{"id","name","members","version"?}`.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writeMembers(to: &writer)
     writer.endObject()
   }
 
   /// Writes these members into the open object.
-  public func writeMembers(to writer: inout JSONWriter) {
+  package func writeMembers(to writer: inout JSONWriter) {
     writer.key("id")
     writer.value(id)
     writer.key("name")

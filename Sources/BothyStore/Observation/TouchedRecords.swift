@@ -1,7 +1,7 @@
 /// The records that a transaction touched: ids up to a limit for each type, then the whole type.
 ///
 /// Inserting costs a few nanoseconds once the limit is reached, so bulk writes don't pay for observers.
-public struct TouchedRecords: Sendable {
+package struct TouchedRecords: Sendable {
   /// The number of ids of one type beyond which an observer reads again anyway.
   static let limit = 128
 

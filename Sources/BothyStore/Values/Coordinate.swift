@@ -26,7 +26,7 @@ public struct Coordinate: Sendable, Hashable {
   }
 
   /// Writes `{"lat":…,"lon":…}`.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("lat")
     writer.value(latitude)

@@ -72,7 +72,7 @@ extension FieldValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
 extension FieldValue {
   /// Writes the value as JSON: dates as integer milliseconds, data as base64 (RFC 4648 section 4), coordinates as
   /// `{"lat":…,"lon":…}`.
-  public func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     switch self {
     case .null: writer.null()
     case .bool(let flag): writer.value(flag)

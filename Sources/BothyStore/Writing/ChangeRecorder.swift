@@ -25,7 +25,7 @@ package protocol ChangeRecorder: Sendable {
 }
 
 /// The origin of a change.
-public enum WriteOrigin: Sendable, Hashable {
+package enum WriteOrigin: Sendable, Hashable {
   /// The app, on this device. Recorded and sent.
   case app
   /// The server. Applied, not recorded.

@@ -114,7 +114,7 @@ extension SharingControl {
 
 extension SyncedStore {
   /// Returns the lists that the file has. One scan of them.
-  func storedLists() throws -> [UserList] {
+  package func storedLists() throws -> [UserList] {
     try store.read { transaction in
       try UnknownTypes.records(of: UserList.typeName, in: transaction).map(UserList.init).sorted {
         ($0.name, $0.id) < ($1.name, $1.id)

@@ -66,7 +66,7 @@ extension SyncedStore {
   public var sharing: SharingControl { SharingControl(synced: self) }
 
   @discardableResult
-  func change(sharing change: SharingChange, of id: RecordID, options: RequestOptions) async throws
+  package func change(sharing change: SharingChange, of id: RecordID, options: RequestOptions) async throws
     -> SaveReceipt<AnyRecord>
   {
     try await perform(.share(id, change, edited: clock.correctedNow()), options)
@@ -77,7 +77,7 @@ extension SyncedStore {
     try store.read { try Self.audience(of: id, in: $0) }
   }
 
-  static func audience(of id: RecordID, in transaction: ReadTransaction) throws -> Audience {
+  package static func audience(of id: RecordID, in transaction: ReadTransaction) throws -> Audience {
     guard let row = try transaction.row(transaction.catalog.table(id.type), id: id.id) else { return .nobody }
     // A row without a version is new here, whatever was known of an earlier one by its id.
     let known = try row.version == nil ? .nobody : KnownSharing.sharing(of: id, in: transaction)

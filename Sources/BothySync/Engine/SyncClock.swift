@@ -33,10 +33,17 @@ public final class SyncClock: Sendable {
 
   /// - Parameters:
   ///   - now: the device's clock, in milliseconds since 1970.
-  ///   - uptime: the time that the machine has been running. If it is `nil`, the device's clock is used.
   ///   - sleep: waits for a duration, to measure time limits. It throws if its task is cancelled.
-  public init(
-    now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Uptime? = { nil },
+  public convenience init(
+    now: @escaping @Sendable () -> Int64,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) {
+    self.init(now: now, uptime: { nil }, sleep: sleep)
+  }
+
+  /// - Parameter uptime: the time that the machine has been running. If it is `nil`, the device's clock is used.
+  package init(
+    now: @escaping @Sendable () -> Int64, uptime: @escaping @Sendable () -> Uptime?,
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) {
     device = now

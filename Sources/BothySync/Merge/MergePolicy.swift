@@ -4,9 +4,14 @@ public import BothyStore
 public struct MergePolicy: Sendable {
   /// A name for reports.
   public let name: String
-  let decide: Decide
+  package let decide: Decide
 
-  enum Decide: Sendable {
+  package init(name: String, decide: Decide) {
+    self.name = name
+    self.decide = decide
+  }
+
+  package enum Decide: Sendable {
     case pure(@Sendable (MergeContext) -> MergeDecision)
     case custom(@Sendable (MergeContext) async throws -> MergeDecision)
   }
@@ -165,5 +170,29 @@ public struct MergePolicies: Sendable {
     case .delete: (specific, general) = (own?.deletes, deletes)
     }
     return specific ?? own?.default ?? general ?? `default`
+  }
+}
+
+extension MergePolicy {
+  /// The part of a winning record that is sent.
+  public enum Granularity: String, Sendable, Hashable, CaseIterable {
+    /// The whole record, so that the server has exactly the local content.
+    case record
+    /// The fields changed here. The others keep the server's values.
+    case changedFields
+  }
+
+  /// The client wins, with the given part of its record. `.record` is `.localWins`.
+  public static func localWins(_ granularity: Granularity) -> MergePolicy {
+    guard granularity == .changedFields else { return .localWins }
+    return MergePolicy(
+      name: "localWins",
+      decide: .pure { context in
+        guard let client = context.client, var merged = context.serverFields else { return .client }
+        let base = context.base ?? [:]
+        for (name, value) in client where base[name] != value { merged[name] = value }
+        for name in base.keys where client[name] == nil { merged[name] = nil }
+        return .merged(merged)
+      })
   }
 }

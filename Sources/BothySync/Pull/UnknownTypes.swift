@@ -2,14 +2,14 @@ import BothyStore
 
 /// Records of types that this schema doesn't declare. They are kept as they arrived, and moved to their table when a
 /// later version of the app declares the type.
-enum UnknownTypes {
+package enum UnknownTypes {
   static func forEach(in transaction: ReadTransaction, _ body: (ServerRecord) throws -> Void) throws {
     let select = try PreparedStatement("SELECT record FROM bothy_unknown", in: transaction.database)
     defer { select.reset() }
     while try select.step() { try body(try record(select.bytes(at: 0))) }
   }
 
-  static func records(of type: String, in transaction: ReadTransaction) throws -> [ServerRecord] {
+  package static func records(of type: String, in transaction: ReadTransaction) throws -> [ServerRecord] {
     let select = try PreparedStatement(
       "SELECT record FROM bothy_unknown WHERE type = ? ORDER BY id", in: transaction.database)
     select.bind(type, at: 1)
@@ -19,7 +19,7 @@ enum UnknownTypes {
     return records
   }
 
-  static func keep(_ record: ServerRecord, in transaction: WriteTransaction) throws {
+  package static func keep(_ record: ServerRecord, in transaction: WriteTransaction) throws {
     if record.isDeleted { return try remove(record.id, in: transaction) }
     var writer = JSONWriter()
     record.write(to: &writer)
@@ -46,7 +46,7 @@ enum UnknownTypes {
     for id in gone { try remove(id, in: transaction) }
   }
 
-  static func remove(_ id: RecordID, in transaction: WriteTransaction) throws {
+  package static func remove(_ id: RecordID, in transaction: WriteTransaction) throws {
     let delete = try PreparedStatement(
       "DELETE FROM bothy_unknown WHERE type = ? AND id = ?", in: transaction.database)
     delete.bind(id.type, at: 1)

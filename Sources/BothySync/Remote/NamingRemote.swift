@@ -2,28 +2,28 @@ import BothyStore
 
 /// A remote that is called with the names of this device's schema, while the wire has its own. Names change here alone.
 /// All local code, and everything in the file, uses the schema's names.
-struct NamingRemote: RemoteStorage {
+package struct NamingRemote: RemoteStorage {
   private let remote: any RemoteStorage
   private let names: WireNames
   private let schema: StoreSchema
 
-  init(_ remote: any RemoteStorage, _ schema: StoreSchema) {
+  package init(_ remote: any RemoteStorage, _ schema: StoreSchema) {
     self.remote = remote
     self.schema = schema
     names = WireNames(schema)
   }
 
-  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+  package func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     if names.isPlain { return try await remote.exchange(request) }
     return names.local(try await remote.exchange(names.wire(request)), to: request)
   }
 
-  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+  package func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     let found = try await remote.query(named(query))
     return names.isPlain ? found : found.map(names.local)
   }
 
-  func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
+  package func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
     try await remote.count(named(query))
   }
 
@@ -38,15 +38,15 @@ struct NamingRemote: RemoteStorage {
       })
   }
 
-  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
+  package func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
     names.local(try await remote.digest(names.wire(scope)))
   }
 
-  func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+  package func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
     names.local(try await remote.digest(names.wire(scope), parts: parts))
   }
 
-  func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
+  package func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
     try await remote.stamps(names.wire(scope), parts: parts, in: chosen)?.map { stamp in
       var stamp = stamp
       stamp.id = names.local(stamp.id)
@@ -54,12 +54,12 @@ struct NamingRemote: RemoteStorage {
     }
   }
 
-  func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+  package func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
     names.local(try await remote.history(names.wire(query)))
   }
 
-  var isConfidential: Bool { remote.isConfidential }
-  var givesHints: Bool { remote.givesHints }
-  var blobs: (any BlobRemote)? { remote.blobs }
-  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+  package var isConfidential: Bool { remote.isConfidential }
+  package var givesHints: Bool { remote.givesHints }
+  package var blobs: (any BlobRemote)? { remote.blobs }
+  package func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
 }

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import BothyLegacy
 import BothyStore
 public import BothySync
 

@@ -1,3 +1,4 @@
+import BothyKinto
 import BothyStore
 
 /// The record of the tests against Kinto: a text, a count that merges, and one field for each of three devices.

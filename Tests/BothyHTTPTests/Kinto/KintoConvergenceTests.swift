@@ -1,3 +1,4 @@
+import BothyKinto
 import BothyStore
 import BothySync
 import BothyTesting

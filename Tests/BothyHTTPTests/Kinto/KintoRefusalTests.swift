@@ -1,4 +1,5 @@
 import BothyHTTP
+import BothyKinto
 import BothyStore
 import BothySync
 import BothyTesting

@@ -1,4 +1,5 @@
 public import BothyStore
+public import BothySync
 
 /// The local store as a storage, which needs nothing outside of its file. Writes are pending, for a `SyncedStore` that
 /// opens the file later. Lists stay here.
@@ -11,8 +12,7 @@ public struct LocalStorage: DataStorage {
     at path: String?, schema: StoreSchema, options: StoreOptions = StoreOptions(),
     clock: SyncClock = SyncClock()
   ) throws {
-    store = try LocalStore(
-      at: path, schema: schema, migrations: [], options: options, recorder: OutboxQueue(clock: clock))
+    store = try LocalStore.recording(at: path, schema: schema, options: options, clock: clock)
     self.clock = clock
   }
 
@@ -25,9 +25,9 @@ public struct LocalStorage: DataStorage {
   public func persist(_ item: StoredItem) async throws -> StoredItem {
     let record = item.record
     if record.type == UserList.typeName { return try await keep(UserList(record)).item }
-    let change = LocalChange.persist(record, item.sharing, edited: clock.correctedNow())
+    let edited = clock.correctedNow()
     return try await store.write { transaction in
-      try change.apply(in: transaction)
+      try transaction.persist(record, item.sharing, edited: edited)
       try transaction.flush()
       return try Self.item(record.recordID, transaction)
     }

@@ -1,4 +1,5 @@
 public import BothyStore
+public import BothySync
 
 /// Merge policies of the two older systems, by their own rules and names.
 extension MergePolicy {
@@ -10,28 +11,6 @@ extension MergePolicy {
       guard let server = context.server, !server.isDeleted else { return .server }
       return server.modified > context.edited ? .server : .client
     })
-
-  /// The part of a winning record that is sent.
-  public enum Granularity: String, Sendable, Hashable, CaseIterable {
-    /// The whole record, so that the server has exactly the local content.
-    case record
-    /// The fields changed here. The others keep the server's values.
-    case changedFields
-  }
-
-  /// The client wins, with the given part of its record. `.record` is `.localWins`.
-  public static func localWins(_ granularity: Granularity) -> MergePolicy {
-    guard granularity == .changedFields else { return .localWins }
-    return MergePolicy(
-      name: "localWins",
-      decide: .pure { context in
-        guard let client = context.client, var merged = context.serverFields else { return .client }
-        let base = context.base ?? [:]
-        for (name, value) in client where base[name] != value { merged[name] = value }
-        for name in base.keys where client[name] == nil { merged[name] = nil }
-        return .merged(merged)
-      })
-  }
 
   /// The later edit wins. If the server has neither the record nor a note of its deletion, the time is unknown and
   /// `missingServerRecord` wins. A deletion whose time the server knows is compared like an edit.

@@ -1,3 +1,5 @@
+import BothyStore
+public import BothySync
 /// The two systems that Bothy replaces, each as one configuration.
 extension SyncOptions {
   /// The behavior of the mobile SDK with a cache for apps of one backend. Reads and saves use the network first. A sync

@@ -1,4 +1,5 @@
 public import BothyStore
+public import BothySync
 
 /// The seven operations of a storage of records: five writes and two reads. The local store, a server and a synced
 /// store all conform, so that one can replace another.

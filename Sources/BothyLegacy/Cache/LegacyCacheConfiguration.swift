@@ -1,3 +1,4 @@
+public import BothyCache
 public import Foundation
 
 /// The cache configuration of route-me's property list, read with route-me's rules.

@@ -1,4 +1,5 @@
 public import BothyStore
+public import BothySync
 
 /// A server as a storage. Every operation is one or two round trips, and nothing is stored on the device. Throws
 /// `RemoteError` without an answer, and `BothyError` if the server rejects a change.

@@ -1,4 +1,5 @@
 public import BothyStore
+public import BothySync
 
 /// Closures that report a sync in the older SDK's form. They are called with failed inserts, failed updates and failed
 /// deletions. Then the completion is called exactly once with all synced records, even without any.
@@ -94,14 +95,6 @@ extension SyncedStore {
   /// and nothing is reported twice. Callbacks that were running when the app was killed are called again. Callbacks of
   /// a new name begin with the opening of the store. Two concurrent calls need two names.
   public func tellReports(to callbacks: SyncCallbacks, as name: String = "callbacks") async {
-    let (reader, hasWaited) = engine.reports.takeWaiting(name)
-    defer { engine.reports.giveBack(reader, name) }
-    var position = ReaderPosition(name: name, store: store, opened: engine.reports.decided)
-    if let since = await position.catchUp(toNow: !hasWaited) { await callbacks.deliver(since) }
-    await position.keep()
-    while let told = await reader.next() {
-      await callbacks.deliver(await position.completed(told))
-      await position.keep()
-    }
+    await tellReports(as: name) { await callbacks.deliver($0) }
   }
 }

@@ -1,3 +1,4 @@
+import BothyHTTP
 import BothyStore
 import BothySync
 

@@ -1,4 +1,5 @@
 public import BothyStore
+public import BothySync
 
 /// The synced store as a storage: records by its policies, lists on the server.
 extension SyncedStore: DataStorage {
@@ -10,9 +11,7 @@ extension SyncedStore: DataStorage {
       let list = try UserList(record)
       return try await (list.version == nil ? sharing.create(list) : sharing.update(list)).item
     }
-    let options = RequestOptions()
-    let change = LocalChange.persist(record, item.sharing, edited: clock.correctedNow())
-    try await perform(change, options)
+    try await persist(record, item.sharing)
     return try stored(record.recordID)
   }
 
@@ -48,7 +47,7 @@ extension SyncedStore: DataStorage {
   public func load(container: String) async throws -> [StoredItem] {
     switch readPolicy {
     case .local: break
-    case .localThenRemote: engine.ask()
+    case .localThenRemote: ask()
     case .localElseRemote:
       let items = try storedItems(in: container)
       if !items.isEmpty { return items }

@@ -1,3 +1,4 @@
+public import BothyHTTP
 public import BothyStore
 public import BothySync
 

@@ -1,4 +1,5 @@
 import BothyCache
+import BothyLegacy
 import Foundation
 import Testing
 

@@ -1,3 +1,4 @@
+import BothyHTTP
 public import Logging
 
 /// The authentication to a Kinto server.
