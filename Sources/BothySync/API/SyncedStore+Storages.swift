@@ -1,6 +1,6 @@
 package import BothyStore
 
-/// What the storages and callbacks of older systems' shapes need of a synced store and its file.
+/// The part of a synced store that storages and callbacks of older systems are built on.
 extension SyncedStore {
   /// Creates the record or changes its given fields, container and audience, by the configured write policy. Makes one
   /// entry of the outbox in one transaction.
