@@ -24,8 +24,7 @@ public struct StoreSubscriptions: Sendable {
   @discardableResult
   public func remove(_ scope: SyncScope) async throws -> Int { try await set(current.filter { $0 != scope }) }
 
-  /// Replaces all subscriptions. A store that is opened again with other `SyncOptions.pullScopes` than before follows those,
-  /// so an app that changes its subscriptions passes the present ones when it opens the store.
+  /// Replaces all subscriptions. The file keeps them.
   ///
   /// Local records outside of all scopes are deleted at once, and those with pending changes once these are sent. New
   /// scopes come with the next sync. Records outside of all scopes can still be written and sent. Waits for a running

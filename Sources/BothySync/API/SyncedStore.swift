@@ -51,7 +51,7 @@ public final class SyncedStore: Sendable {
     followed = FollowedScopes(configuration.pullScopes)
     let governor = SyncGovernor(configuration, file: store.file)
     self.governor = governor
-    let found: (device: String, owner: AccountID?, decided: Int64)
+    let found: (device: String, owner: AccountID?, scopes: [SyncScope], decided: Int64)
     // Pending changes in a file that was set aside may need their secrets when it is salvaged.
     let isSweepDue = store.damagedFiles.isEmpty
     do {
@@ -62,17 +62,18 @@ public final class SyncedStore: Sendable {
         governor.updateRequired = try SyncValues.updateRequired(at: schema.version, in: transaction)
         try UnknownTypes.adopt(in: transaction)
         try UnreadableTable.retry(in: transaction)
-        try Following.change(to: configuration.pullScopes, in: transaction)
+        let scopes = try Following.open(with: configuration.pullScopes, in: transaction)
         try SecretWork.sendMoved(in: transaction, clock: clock)
         if isSweepDue { try SecretWork.sweep(in: transaction) }
         try Journal.trim(to: configuration.journal, at: clock.now(), in: transaction)
-        return (try SyncValues.device(in: transaction), owner, try Journal.end(in: transaction))
+        return (try SyncValues.device(in: transaction), owner, scopes, try Journal.end(in: transaction))
       }
     } catch {
       try? store.close()  // the first error is the one to tell
       throw error
     }
     self.owner = found.owner
+    followed.current = found.scopes
     let progress = ProgressRelay()
     blobFolder = BlobFolder(besideDatabase: path)
     engine = SyncEngine(
@@ -111,14 +112,13 @@ public final class SyncedStore: Sendable {
     }
   }
 
-  /// Opens an existing file with the schema it carries; it continues to follow what it follows, unless
-  /// `configuration` names scopes. Throws `BothyError` `.cannotOpen` if the file doesn't exist.
+  /// Opens an existing file with the schema it carries. Its subscriptions stay, unless `configuration` names scopes. Throws `BothyError` `.cannotOpen` if the file doesn't exist.
   public convenience init(
     existing path: String, remote: any RemoteStorage, configuration: SyncOptions = SyncOptions(),
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws {
     var configuration = configuration
-    if configuration.pullScopes == [.everything], let scopes = try Following.stored(at: path) {
+    if configuration.pullScopes == [.everything], let scopes = try Following.opened(at: path) {
       configuration.pullScopes = scopes
     }
     try self.init(

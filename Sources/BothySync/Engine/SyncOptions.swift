@@ -46,9 +46,9 @@ public struct SyncOptions: Sendable {
   public var rejectionPolicies: [String: RejectionPolicy] = [:]
   /// The directions of a sync that names none.
   public var scope: SyncDirection = .both
-  /// The scopes that are subscribed to; by default the whole space. A store that was opened with other scopes before
-  /// removes the records outside of these from the device. `SyncedStore.follow` changes the scopes while the store is
-  /// open.
+  /// The scopes that a new file is subscribed to; by default the whole space. `store.subscriptions` changes them, and
+  /// the file keeps them. A store that was opened with other scopes before adds the new ones. It removes those that are
+  /// no longer passed, with the records outside of what is left.
   public var pullScopes: [SyncScope] = [.everything]
   /// True if a pushed change in a container without a subscription is stored. Otherwise it is ignored.
   public var storesUnfollowedChanges = false

@@ -66,7 +66,7 @@ extension Journal {
 
   private static let columns = """
     number, type, id, verdict, at, version, reason, lost, cause, kind, names, base, now, now_at, place, attempts,
-    retry_at, restored, revision
+    retry_at, restored, revision, policy
     """
 
   /// Returns the entries that meet `condition`, which is SQL of this module's own with its order.
@@ -117,6 +117,7 @@ extension Journal {
     entry.attempts = Int(row.int(at: 15))
     entry.retryAt = number(16)
     entry.revision = number(18)
+    entry.policy = row.text(at: 19)
     return entry
   }
 

@@ -16,7 +16,7 @@ enum Journal {
       at INTEGER NOT NULL, version TEXT, reason TEXT, lost TEXT, cause INTEGER NOT NULL DEFAULT 0,
       kind INTEGER NOT NULL DEFAULT 1, names TEXT, base TEXT, now TEXT, now_at INTEGER, place TEXT,
       attempts INTEGER NOT NULL DEFAULT 0, retry_at INTEGER, restored INTEGER, share INTEGER NOT NULL DEFAULT 0,
-      ordinal INTEGER NOT NULL DEFAULT 0, extent INTEGER NOT NULL DEFAULT 0) STRICT
+      ordinal INTEGER NOT NULL DEFAULT 0, extent INTEGER NOT NULL DEFAULT 0, policy TEXT) STRICT
     """,
     "CREATE INDEX IF NOT EXISTS bothy_journal_record ON bothy_journal (type, id)",
     "CREATE INDEX IF NOT EXISTS bothy_journal_share ON bothy_journal (share, ordinal)",
@@ -55,6 +55,8 @@ enum Journal {
     var loss: Loss?
     var attempts = 0
     var retryAt: Int64?
+    /// The name of the merge policy that decided, or `nil` if none did.
+    var policy: String?
 
     init(_ entry: Outbox.Entry, _ verdict: Verdict, _ cause: JournalEntry.Cause) {
       self.init(entry.record, entry.kind, verdict, cause, revision: entry.revision)
@@ -82,12 +84,12 @@ enum Journal {
 
   private static let insertSQL = """
     INSERT INTO bothy_journal (type, id, revision, verdict, at, version, reason, lost, cause, kind, names, base, now,
-      now_at, place, attempts, retry_at, share, number, ordinal, extent)
+      now_at, place, attempts, retry_at, share, policy, number, ordinal, extent)
     VALUES (?1, ?2, ?3, CASE WHEN ?4 = 0 AND EXISTS (
         SELECT 1 FROM bothy_journal WHERE type = ?1 AND id = ?2 AND verdict = 4
           AND revision BETWEEN ?3 - \(span) AND ?3)
       THEN 1 ELSE ?4 END, ?5, ?6, ?7, ?8,
-      ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, 1 + (\(endSQL)),
+      ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?20, 1 + (\(endSQL)),
       1 + coalesce((SELECT ordinal FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0),
       ?19 + coalesce((SELECT extent FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0))
     """
@@ -112,6 +114,7 @@ enum Journal {
     for (position, number) in numbers { insert.bind(number, at: position) }
     let texts: [(Int32, String?)] = [
       (6, row.version), (7, reason), (11, row.loss?.namesJSON), (15, row.loss?.place),
+      (20, row.policy),
     ]
     for (position, text) in texts { insert.bind(text, at: position) }
     for (position, document) in zip([8, 12, 13] as [Int32], documents) {

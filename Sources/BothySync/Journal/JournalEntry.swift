@@ -72,6 +72,8 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   package var outcome: SaveOutcome
   /// The cause of the outcome.
   public var cause: Cause
+  /// The name of the merge policy that decided, such as `remoteWins`, or `nil` if none did.
+  public var policy: String?
   /// True if nothing more follows. False for a rejection that waits in the inbox, and for a merge that isn't sent yet.
   public var isFinal: Bool
   /// The time of the decision, in server-corrected milliseconds.

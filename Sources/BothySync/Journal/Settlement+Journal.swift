@@ -16,6 +16,11 @@ extension Settlement {
     var row = Journal.Row(entry, verdict, entry.isHidden ? .online : cause)
     row.version = version
     row.reason = reason
+    if cause == .merge {
+      row.policy = try Conflicts.policy(
+        for: entry.kind, transaction.catalog.table(entry.record.type).schema, configuration
+      ).name
+    }
     if loses {
       let table = try transaction.catalog.table(entry.record.type)
       let stored = try OutboxQueue.local(entry, table, in: transaction)

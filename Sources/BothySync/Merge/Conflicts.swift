@@ -76,8 +76,18 @@ struct Conflicts: Sendable {
   }
 
   private static func policy(_ context: MergeContext, _ configuration: SyncOptions) -> MergePolicy {
-    context.schema?.mergesByField == true
-      ? .fieldByField : configuration.mergePolicies.policy(for: context.operation, type: context.record.type)
+    policy(for: context.operation, context.schema, type: context.record.type, configuration)
+  }
+
+  /// Returns the policy that decides a conflict of a change of this kind.
+  static func policy(
+    for kind: ChangeKind, _ schema: TypeSchema, _ configuration: SyncOptions
+  ) -> MergePolicy { policy(for: kind, schema, type: schema.name, configuration) }
+
+  private static func policy(
+    for kind: ChangeKind, _ schema: TypeSchema?, type: String, _ configuration: SyncOptions
+  ) -> MergePolicy {
+    schema?.mergesByField == true ? .fieldByField : configuration.mergePolicies.policy(for: kind, type: type)
   }
 
   /// Returns the decision if it needs no policy of the app's own, or `nil`.

@@ -20,8 +20,14 @@ final class FollowedScopes: Sendable {
 /// brings the records of added scopes.
 enum Following {
   private static let key = "following"
+  /// The scopes that the store was last opened with, whatever it follows since.
+  private static let openedKey = "following:opened"
 
   static func stored(in transaction: ReadTransaction) throws -> [SyncScope]? {
+    try stored(key, in: transaction)
+  }
+
+  private static func stored(_ key: String, in transaction: ReadTransaction) throws -> [SyncScope]? {
     guard let text = try SyncValues.value(key, in: transaction) else { return nil }
     return try JSONValue(parsing: text).arrayValue?.compactMap { value in
       value["container"]?.stringValue.map {
@@ -30,17 +36,32 @@ enum Following {
     }
   }
 
-  /// Returns the scopes that the file at `path` pulls, or `nil`. Opens the file for reading only.
-  static func stored(at path: String) throws -> [SyncScope]? {
+  /// Returns the scopes that the file at `path` was last opened with, or `nil`. Opens the file for reading only.
+  static func opened(at path: String) throws -> [SyncScope]? {
     let schema = try LocalStore.storedSchema(at: path)
     do {
       return try Connections.reading(path) { database in
         guard try database.tableExists("bothy_sync") else { return nil }
-        return try stored(in: ReadTransaction(database, Catalog(schema)))
+        return try stored(openedKey, in: ReadTransaction(database, Catalog(schema)))
       }
     } catch {
       throw BothyError(error, path: path)
     }
+  }
+
+  /// Returns the scopes that a store follows when it is opened with `scopes`.
+  ///
+  /// A file keeps its subscriptions. If the app passes other scopes than at the last opening, the added ones are added,
+  /// and those that it no longer passes are removed.
+  static func open(with scopes: [SyncScope], in transaction: WriteTransaction) throws -> [SyncScope] {
+    var result = scopes
+    if let current = try stored(in: transaction), let before = try stored(openedKey, in: transaction) {
+      result = current.filter { !before.contains($0) || scopes.contains($0) }
+      result += scopes.filter { !before.contains($0) && !result.contains($0) }
+    }
+    try change(to: result, in: transaction)
+    if try stored(openedKey, in: transaction) != scopes { try save(scopes, as: openedKey, in: transaction) }
+    return result
   }
 
   /// Returns the number of evicted records. Costs one look-up if nothing changes, and otherwise one scan of the types'
@@ -49,7 +70,7 @@ enum Following {
   static func change(to scopes: [SyncScope], in transaction: WriteTransaction) throws -> Int {
     let before = try stored(in: transaction)
     guard before != scopes else { return 0 }
-    try save(scopes, in: transaction)
+    try save(scopes, as: key, in: transaction)
     guard let before else { return 0 }
     for scope in before where !scopes.contains(scope) { try PullState.forget(scope, in: transaction) }
     let left = try PullState.scopes(in: transaction) + scopes
@@ -57,7 +78,7 @@ enum Following {
     return try evict(before, left, in: transaction)
   }
 
-  private static func save(_ scopes: [SyncScope], in transaction: WriteTransaction) throws {
+  private static func save(_ scopes: [SyncScope], as key: String, in transaction: WriteTransaction) throws {
     let value = scopes.map { scope in
       JSONValue.object(["container": .string(scope.container), "children": .bool(scope.includesChildren)])
     }

@@ -53,6 +53,35 @@ struct FollowingTests {
     #expect(try pair.a.noteIDs() == ["R1", "R2"])
   }
 
+  @Test("Subscriptions survive a relaunch with the scopes that the app always passes")
+  func keptAcrossLaunches() async throws {
+    let pair = try await pair()
+    let trips = SyncScope(container: "trips", includesChildren: true)
+    try await pair.a.store.subscriptions.set([oslo])
+    try pair.a.restart(configuration: .following([trips]))
+    #expect(pair.a.store.subscriptions.current == [oslo])
+    #expect(try pair.a.noteIDs() == ["O1", "O2"])
+    try pair.a.store.store.close()
+    let tool = try SyncedStore(existing: pair.a.path, remote: pair.a.remote, configuration: .quiet)
+    #expect(tool.subscriptions.current == [oslo])
+    try tool.store.close()
+    // A new version of the app passes another scope, and no longer the first.
+    try pair.a.restart(configuration: .following([rome]))
+    #expect(pair.a.store.subscriptions.current == [oslo, rome])
+    await pair.a.store.sync()
+    #expect(try pair.a.noteIDs() == ["O1", "O2", "R1", "R2"])
+    try pair.a.restart(configuration: .following([rome]))
+    #expect(pair.a.store.subscriptions.current == [oslo, rome])
+  }
+
+  @Test("Subscriptions survive a relaunch without scopes")
+  func keptWithoutScopes() async throws {
+    let pair = try Pair()
+    try await pair.a.store.subscriptions.set([oslo])
+    try pair.a.restart()
+    #expect(pair.a.store.subscriptions.current == [oslo])
+  }
+
   @Test("A change of scopes waits for a running sync, which restores nothing evicted")
   func duringSync() async throws {
     let pair = try await pair()
