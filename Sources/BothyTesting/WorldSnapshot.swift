@@ -19,7 +19,7 @@ public struct WorldSnapshot: Sendable, Hashable {
     /// The pending changes, by type and id.
     public var pending: [Outbox.Entry] = []
     /// The containers that were pulled, with their positions.
-    public var containers: [ContainerStatus] = []
+    public var containers: [StoreSubscriptions.ScopeStatus] = []
   }
 
   /// The server's live records.

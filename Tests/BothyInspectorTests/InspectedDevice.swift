@@ -30,7 +30,7 @@ final class InspectedDevice: Sendable {
 
   /// - Parameter subjects: adds subjects besides the database.
   init(
-    rejections: RejectionPolicy = .keepPending,
+    rejections: SyncOptions.RejectionPolicy = .keepPending,
     _ subjects: (inout InspectorSubjects, URL) throws -> Void = { _, _ in }
   ) throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "bothy-inspected-\(UUIDv7.make())")

@@ -26,7 +26,9 @@ struct PendingAnswerTests {
 
   @Test("A rejected entry waits for its time, an often rejected one for a decision")
   func refusals() async throws {
-    for (policy, expected) in [(RejectionPolicy.keepPending, "retry"), (.quarantine(after: 1), "decision")] {
+    for (policy, expected) in [
+      (SyncOptions.RejectionPolicy.keepPending, "retry"), (.quarantine(after: 1), "decision"),
+    ] {
       let device = try InspectedDevice(rejections: policy)
       try await device.put("nowhere", ["title": "Nowhere"])
       await device.store.sync()

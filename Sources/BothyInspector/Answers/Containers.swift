@@ -4,7 +4,7 @@ import BothySync
 /// The state of each container: its cursor, its last pull, its pending entries, and the process that syncs.
 struct Containers {
   struct Row {
-    var status: ContainerStatus
+    var status: StoreSubscriptions.ScopeStatus
     var isFollowed: Bool
     var isSyncing: Bool
     /// The number of pending entries in the container.
@@ -21,7 +21,9 @@ struct Containers {
     let followed = store.followedScopes
     let syncing = store.status
     let known = Set(begun.map(\.scope))
-    let notBegun = followed.filter { !known.contains($0) }.map { ContainerStatus(notBegun: $0) }
+    let notBegun = followed.filter { !known.contains($0) }.map {
+      StoreSubscriptions.ScopeStatus(notBegun: $0)
+    }
     rows = (begun + notBegun).map { status in
       Row(
         status: status, isFollowed: followed.contains(status.scope),

@@ -8,7 +8,7 @@ struct Overview {
   let schemaVersion: Int
   let types: [(schema: TypeSchema, count: Int)]
   let pending: Outbox.Counts
-  let blobs: BlobBacklog
+  let blobs: BlobStorage.Backlog
   let containers: Int
   let lease: LeaseHolder?
   let isPaused: Bool

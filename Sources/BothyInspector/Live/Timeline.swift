@@ -39,7 +39,7 @@ final class Timeline: Sendable {
 
 /// The ends of syncs of all processes, from the newest rows of the file's log.
 struct PastSyncs {
-  let runs: [SyncRun]
+  let runs: [StoreMaintenance.SyncRun]
   /// True if the file has older ones.
   let hasMore: Bool
 

@@ -90,7 +90,7 @@ final class Watch: Service {
     var places: [Date?] = []
     var packs: [Date?] = []
     /// The end of the last sync. A failed sync sends no notification.
-    var sync: SyncRun?
+    var sync: StoreMaintenance.SyncRun?
   }
 
   private func stamps() async -> Stamps {

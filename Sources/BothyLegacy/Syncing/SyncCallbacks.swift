@@ -7,7 +7,7 @@ public import BothySync
 /// Each runs in its own isolation: a `@MainActor` closure on the main actor. An empty list of failures isn't reported.
 public struct SyncCallbacks: Sendable {
   /// Receives the failures of one sync. The next closure waits for it.
-  public typealias FailureCallback = @Sendable ([SyncFailure]) async -> Void
+  public typealias FailureCallback = @Sendable ([SyncReport.Failure]) async -> Void
 
   /// Receives records inserted here that the server rejected.
   public var failedInserts: FailureCallback?
@@ -52,10 +52,10 @@ public struct SyncedObject: Sendable, Hashable {
   /// The record by type and id.
   public var objectID: RecordID
   /// One of the first four actions.
-  public var actionTaken: SyncedRecord.Action
+  public var actionTaken: SyncReport.Record.Action
 
   /// Makes an entry, for `SyncReport.syncedObjects`.
-  public init(objectID: RecordID, actionTaken: SyncedRecord.Action) {
+  public init(objectID: RecordID, actionTaken: SyncReport.Record.Action) {
     self.objectID = objectID
     self.actionTaken = actionTaken
   }

@@ -14,7 +14,7 @@ public struct BlobPart: Sendable, Hashable {
   public var size: Int64
   /// The position of the bytes in the blob; the first one is at 0.
   public var offset: Int64
-  /// The bytes of the part: the rest of the blob, or `BlobOptions.partSize` of it.
+  /// The bytes of the part: the rest of the blob, or `SyncOptions.BlobOptions.partSize` of it.
   public var bytes: [UInt8]
 
   /// - Parameters:

@@ -15,6 +15,10 @@ extension RecordQuery {
 }
 
 extension Entity {
+  @available(*, unavailable, renamed: "where(_:)")
+  public static func filter(_ condition: (Fields) -> Condition) -> RecordQuery<Self> { RecordQuery() }
+  @available(*, unavailable, renamed: "where(_:)")
+  public static func filter(_ field: (Fields) -> Field<Bool>) -> RecordQuery<Self> { RecordQuery() }
   @available(
     *, unavailable,
     message: "Write \\.title, without the type's name: conditions and sort keys name fields of Todo.Fields."

@@ -92,7 +92,7 @@ public struct Outbox: Sendable {
   /// Returns the records that were decided about. Those that were edited since, or have no pending change, stay as they
   /// are.
   @discardableResult
-  public func resolve(_ failures: [SyncFailure], _ decision: Decision) async throws -> [RecordID] {
+  public func resolve(_ failures: [SyncReport.Failure], _ decision: Decision) async throws -> [RecordID] {
     try await FileWork.run { try synced.resolve(failures, decision) }
   }
 

@@ -77,7 +77,7 @@ extension SyncedStore {
   }
 }
 
-extension ContainerStatus {
+extension StoreSubscriptions.ScopeStatus {
   /// The server's position that the cursor encodes, where Bothy's own server gave it.
   package var position: Int64? { cursor.flatMap { Cursor(token: $0)?.position } }
 }

@@ -87,7 +87,7 @@ extension SyncedStore {
   /// transaction. Returns the records decided about; one that was edited since, or that is no longer pending, is left
   /// as it is.
   @discardableResult
-  package func resolve(_ failures: [SyncFailure], _ resolution: Outbox.Decision) throws -> [RecordID] {
+  package func resolve(_ failures: [SyncReport.Failure], _ resolution: Outbox.Decision) throws -> [RecordID] {
     let decided = try store.write(origin: .remote) { transaction in
       var decided: [RecordID] = []
       for failure in failures where try OutboxQueue.mark(failure.record, in: transaction) != nil {
@@ -116,10 +116,10 @@ extension SyncedStore {
   }
 
   /// Where each scope was pulled to; a scope is there once a pull of it was begun.
-  package func containers() throws -> [ContainerStatus] {
+  package func containers() throws -> [StoreSubscriptions.ScopeStatus] {
     try store.read { transaction in
       try PullState.all(in: transaction).map {
-        ContainerStatus(
+        StoreSubscriptions.ScopeStatus(
           scope: $0.scope, cursor: $0.cursor, isComplete: $0.isComplete, isFilling: $0.staged != nil,
           pulledAt: engine.pass.heard.time(of: $0))
       }

@@ -82,7 +82,7 @@ extension SyncedStore {
   /// Takes what a monitor reports. States count at once. A network that came back, or costs nothing now, starts a sync
   /// when it has been so for a second. One that flaps is let settle.
   func follow<C: Clock>(
-    _ monitor: any ReachabilityMonitor, _ triggers: SyncTriggers, _ clock: C
+    _ monitor: any ReachabilityMonitor, _ triggers: SyncOptions.Triggers, _ clock: C
   ) async where C.Duration == Duration {
     let changes = Counter()
     let provider = configuration.readPolicyProvider

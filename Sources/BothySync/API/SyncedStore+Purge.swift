@@ -6,13 +6,13 @@ public import BothyStore
 extension SyncedStore {
   /// Removes one record. One that is not here is nothing to remove. One transaction.
   @discardableResult
-  package func purge(_ id: RecordID, includingPending: Bool = false) throws -> PurgeResult {
+  package func purge(_ id: RecordID, includingPending: Bool = false) throws -> StoreMaintenance.Removal {
     try purge([id], includingPending: includingPending)
   }
 
   /// Removes these records. One transaction.
   @discardableResult
-  package func purge(_ ids: [RecordID], includingPending: Bool = false) throws -> PurgeResult {
+  package func purge(_ ids: [RecordID], includingPending: Bool = false) throws -> StoreMaintenance.Removal {
     try purging { purge in
       for id in ids { try purge.remove(id, includingPending) }
     }
@@ -20,26 +20,28 @@ extension SyncedStore {
 
   /// Removes the records with the ids of these values. One transaction.
   @discardableResult
-  package func purge<E: Entity>(_ entities: [E], includingPending: Bool = false) throws -> PurgeResult {
+  package func purge<E: Entity>(_ entities: [E], includingPending: Bool = false) throws
+    -> StoreMaintenance.Removal
+  {
     try purge(entities.map { RecordID(E.self, id: $0.id) }, includingPending: includingPending)
   }
 
   /// Removes every record of a type, and of no other. One transaction.
   @discardableResult
-  package func purge(type: String, includingPending: Bool = false) throws -> PurgeResult {
+  package func purge(type: String, includingPending: Bool = false) throws -> StoreMaintenance.Removal {
     try purging { try $0.removeAll(of: $0.transaction.catalog.table(type), includingPending) }
   }
 
   /// Removes the records of a container and those below it. The next sync pulls all of that container, and no other.
   /// One transaction.
   @discardableResult
-  package func purge(container: String, includingPending: Bool = false) throws -> PurgeResult {
+  package func purge(container: String, includingPending: Bool = false) throws -> StoreMaintenance.Removal {
     try purging { try $0.removeAll(in: container, includingPending) }
   }
 
   /// Removes every synced record, and the next sync brings everything; with `includingPending` the log of past syncs and the journal go too. One transaction.
   @discardableResult
-  package func purge(includingPending: Bool = false) throws -> PurgeResult {
+  package func purge(includingPending: Bool = false) throws -> StoreMaintenance.Removal {
     try purging { purge in
       for table in purge.transaction.catalog.tables where table.schema.isSynced {
         try purge.removeAll(of: table, includingPending)
@@ -56,7 +58,7 @@ extension SyncedStore {
     }
   }
 
-  private func purging(_ body: (inout Purge) throws -> Void) throws -> PurgeResult {
+  private func purging(_ body: (inout Purge) throws -> Void) throws -> StoreMaintenance.Removal {
     try store.write(origin: .remote) { transaction in
       var purge = Purge(transaction: transaction)
       try body(&purge)
@@ -69,7 +71,7 @@ extension SyncedStore {
 /// One removal, inside its transaction.
 private struct Purge {
   let transaction: WriteTransaction
-  var result = PurgeResult()
+  var result = StoreMaintenance.Removal()
   /// The records that the server may have, with their containers.
   private var unknown: [(record: RecordID, container: String?)] = []
 
@@ -156,10 +158,12 @@ private struct Purge {
   }
 }
 
-/// What a purge did.
-public struct PurgeResult: Sendable, Hashable {
-  /// The number of records removed.
-  public var removed = 0
-  /// Records left alone because they have pending work.
-  public var kept: [RecordID] = []
+extension StoreMaintenance {
+  /// What a purge did.
+  public struct Removal: Sendable, Hashable {
+    /// The number of records removed.
+    public var removed = 0
+    /// Records left alone because they have pending work.
+    public var kept: [RecordID] = []
+  }
 }

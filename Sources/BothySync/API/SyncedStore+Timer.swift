@@ -5,7 +5,7 @@ import BothyStore
 extension SyncedStore {
   /// True if the app is in the foreground, as it says: set false when it enters the background. There the timer and
   /// polls rest; what came due meanwhile is done once the app is back. Its coming back is a trigger of its own,
-  /// `SyncTriggers.foreground`.
+  /// `SyncOptions.Triggers.foreground`.
   public var isForeground: Bool {
     get { presence.isForeground }
     set {

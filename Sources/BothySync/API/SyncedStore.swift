@@ -153,7 +153,8 @@ public final class SyncedStore: Sendable {
   ///   - ifRunning: what to do when a sync is running already; nil as configured.
   @discardableResult
   public func sync(
-    _ scope: SyncDirection? = nil, container: String? = nil, forced: Bool = false, ifRunning: IfRunning? = nil
+    _ scope: SyncDirection? = nil, container: String? = nil, forced: Bool = false,
+    ifRunning: SyncOptions.IfRunning? = nil
   ) async -> SyncReport {
     if (ifRunning ?? configuration.ifRunning) == .ignore && engine.isBusy {
       var report = SyncReport()
@@ -279,7 +280,7 @@ private final class ProgressRelay: Sendable {
 
   func connect(to engine: SyncEngine) { target.withLock { $0.engine = engine } }
 
-  func send(_ progress: SyncProgress) {
+  func send(_ progress: SyncStatus.Progress) {
     let engine = target.withLock { $0.engine }
     engine?.tell(progress)
   }

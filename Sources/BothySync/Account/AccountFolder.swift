@@ -56,7 +56,7 @@ public struct AccountFolder: Sendable {
 
   /// Returns the accounts whose files are in the folder, with their pending changes. Opens each file briefly, for
   /// reading. Throws if a file can't be read.
-  public func accounts() throws -> [ParkedAccount] {
+  public func accounts() throws -> [Account.Parked] {
     guard FileManager.default.fileExists(atPath: path) else { return [] }
     let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".bothy") }
     return try names.sorted().compactMap { try FileOwner.look(at: "\(path)/\($0)") }

@@ -52,22 +52,24 @@ enum FileOwner {
 
   /// Returns the owner of a file and the number of its pending changes. It doesn't open the file as a store, and
   /// returns `nil` for other files.
-  static func look(at path: String) throws -> ParkedAccount? {
+  static func look(at path: String) throws -> Account.Parked? {
     try Connections.reading(path) { database in
       guard try database.tableExists("bothy_sync") else { return nil }
       let transaction = ReadTransaction(database, Catalog(StoreSchema(types: [])))
       guard let owner = try stored(in: transaction) else { return nil }
-      return ParkedAccount(id: owner, path: path, pending: try OutboxQueue.counts(in: transaction))
+      return Account.Parked(id: owner, path: path, pending: try OutboxQueue.counts(in: transaction))
     }
   }
 }
 
-/// An account whose file is on this device, open or not.
-public struct ParkedAccount: Sendable, Hashable {
-  /// The space and the user that the file belongs to.
-  public var id: AccountID
-  /// The path of the database file.
-  public var path: String
-  /// The numbers of pending changes in the file.
-  public var pending: Outbox.Counts
+extension Account {
+  /// An account whose file is on this device, open or not.
+  public struct Parked: Sendable, Hashable {
+    /// The space and the user that the file belongs to.
+    public var id: AccountID
+    /// The path of the database file.
+    public var path: String
+    /// The numbers of pending changes in the file.
+    public var pending: Outbox.Counts
+  }
 }

@@ -2,18 +2,20 @@ public import BothyStore
 import Foundation
 import GRDB
 
-/// The content that was salvaged from a quarantined file.
-public struct SalvageReport: Sendable, Hashable {
-  /// The number of changes that are pending again. The next sync sends them.
-  public var pending = 0
-  /// The number of restored records that no server has.
-  public var records = 0
-  /// The records whose old change was left out, because they have a pending change in the new file.
-  public var skipped: [RecordID] = []
-  /// The records whose change or fields can no longer be read. The quarantined file is kept.
-  public var lost: [RecordID] = []
-  /// True if every row that may hold such changes was read.
-  public var isComplete = true
+extension StoreMaintenance {
+  /// The content that was salvaged from a quarantined file.
+  public struct Salvage: Sendable, Hashable {
+    /// The number of changes that are pending again. The next sync sends them.
+    public var pending = 0
+    /// The number of restored records that no server has.
+    public var records = 0
+    /// The records whose old change was left out, because they have a pending change in the new file.
+    public var skipped: [RecordID] = []
+    /// The records whose change or fields can no longer be read. The quarantined file is kept.
+    public var lost: [RecordID] = []
+    /// True if every row that may hold such changes was read.
+    public var isComplete = true
+  }
 }
 
 extension SyncedStore {
@@ -31,7 +33,7 @@ extension SyncedStore {
     _ file: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
     owner: AccountID? = nil,
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
-  ) throws -> SalvageReport {
+  ) throws -> StoreMaintenance.Salvage {
     var wreck = try Wreck(file, otherwise: schema)
     try wreck.leaveOut(pendingIn: path, schema)
     try wreck.pending.check(owner, schema)
@@ -61,7 +63,7 @@ extension SyncedStore {
 /// The readable content of a damaged file. Tables are read from their beginning and, after damage, from their end.
 private struct Wreck {
   var pending: PendingDocument
-  var report = SalvageReport()
+  var report = StoreMaintenance.Salvage()
   /// The records that no server has. `wasPending` is true if their insert may be in an unreadable part of the outbox.
   private var records: [(record: BothyStore.AnyRecord, wasPending: Bool)] = []
   private var seen: Set<RecordID> = []

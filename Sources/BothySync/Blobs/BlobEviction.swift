@@ -18,13 +18,13 @@ struct BlobEviction {
   /// Evicts blobs with one listing of the folder, two transactions, and a request for each blob to evict. Blobs stay if
   /// the server can't be reached.
   @discardableResult
-  func run(budget: Int64?, keeping spared: String? = nil) async throws -> BlobEvictionResult {
+  func run(budget: Int64?, keeping spared: String? = nil) async throws -> BlobStorage.Eviction {
     let (folder, now) = (pass.blobs, pass.clock.now())
     let files = try await FileWork.run {
       folder.removeUnfinished(before: now - Self.patience)
       return folder.files()
     }
-    guard !files.isEmpty else { return BlobEvictionResult() }
+    guard !files.isEmpty else { return BlobStorage.Eviction() }
     let judged = try await pass.store.read { try fates(of: files, now: now, in: $0) }
     var doomed = files.filter { judged[$0.sha256] == .forgotten }
     if let budget {
@@ -38,7 +38,7 @@ struct BlobEviction {
       }
     }
     let chosen = doomed
-    guard !chosen.isEmpty else { return BlobEvictionResult() }
+    guard !chosen.isEmpty else { return BlobStorage.Eviction() }
     // The check is repeated within the transaction, so that blobs that were put or named meanwhile stay.
     let removed = try await pass.store.write(origin: .remote) { transaction -> [BlobFolder.File] in
       let fates = try fates(of: chosen, now: now, in: transaction)
@@ -49,7 +49,7 @@ struct BlobEviction {
       }
       return removed
     }
-    return BlobEvictionResult(removed: removed.count, bytes: removed.reduce(0) { $0 + $1.size })
+    return BlobStorage.Eviction(removed: removed.count, bytes: removed.reduce(0) { $0 + $1.size })
   }
 
   /// Returns true if the server has the blob. A blob that it lacks is uploaded and stays this time. Returns `nil` if no

@@ -108,7 +108,7 @@ public struct BlobStorage: Sendable {
     return AsyncThrowingStream { try await reader.next() }
   }
 
-  /// Downloads a blob's bytes, unless they are on this device. Makes one request for each `BlobOptions.partSize`.
+  /// Downloads a blob's bytes, unless they are on this device. Makes one request for each `SyncOptions.BlobOptions.partSize`.
   /// Throws like `data(for:)`.
   public func download(_ blob: Blob) async throws {
     guard folder.size(of: blob.sha256) == nil else { return }
@@ -146,9 +146,9 @@ public struct BlobStorage: Sendable {
 
   /// Returns the blobs that wait to be uploaded: those named by pending records that the server isn't known to have.
   /// Reads the pending records.
-  public func backlog() throws -> BlobBacklog {
+  public func backlog() throws -> BlobStorage.Backlog {
     try store.store.read { transaction in
-      var backlog = BlobBacklog()
+      var backlog = BlobStorage.Backlog()
       for (name, size) in try BlobTable.namedByPending(in: transaction) {
         let row = try BlobTable.row(name, in: transaction)
         guard row?.state != .onServer else { continue }
@@ -177,7 +177,7 @@ public struct BlobStorage: Sendable {
   /// blobs without a record that were not used for a week. Never deletes pending or pinned blobs, so those may exceed
   /// the budget. Returns the deleted number and size.
   @discardableResult
-  public func evict(toFit budget: Int64? = nil) async throws -> BlobEvictionResult {
+  public func evict(toFit budget: Int64? = nil) async throws -> BlobStorage.Eviction {
     try await BlobEviction(store.engine.pass).run(budget: budget ?? store.configuration.blobs.budget)
   }
 }
@@ -199,34 +199,38 @@ public enum BlobState: Sendable, Hashable {
   case missing
 }
 
-/// The blobs that wait to be uploaded.
-public struct BlobBacklog: Sendable, Hashable {
-  /// The number of blobs that the server lacks, wholly or in part.
-  public var count = 0
-  /// The total size of these blobs.
-  public var bytes: Int64 = 0
-  /// The number of these bytes that the server has already.
-  public var sent: Int64 = 0
+extension BlobStorage {
+  /// The blobs that wait to be uploaded.
+  public struct Backlog: Sendable, Hashable {
+    /// The number of blobs that the server lacks, wholly or in part.
+    public var count = 0
+    /// The total size of these blobs.
+    public var bytes: Int64 = 0
+    /// The number of these bytes that the server has already.
+    public var sent: Int64 = 0
 
-  /// Makes a backlog, empty by default, for comparing.
-  public init(count: Int = 0, bytes: Int64 = 0, sent: Int64 = 0) {
-    self.count = count
-    self.bytes = bytes
-    self.sent = sent
+    /// Makes a backlog, empty by default, for comparing.
+    public init(count: Int = 0, bytes: Int64 = 0, sent: Int64 = 0) {
+      self.count = count
+      self.bytes = bytes
+      self.sent = sent
+    }
   }
 }
 
-/// The blobs that an eviction deleted from this device.
-public struct BlobEvictionResult: Sendable, Hashable {
-  /// The number of blobs; 0 if all fit in the budget.
-  public var removed = 0
-  /// The total size of these blobs.
-  public var bytes: Int64 = 0
+extension BlobStorage {
+  /// The blobs that an eviction deleted from this device.
+  public struct Eviction: Sendable, Hashable {
+    /// The number of blobs; 0 if all fit in the budget.
+    public var removed = 0
+    /// The total size of these blobs.
+    public var bytes: Int64 = 0
 
-  /// Makes a result, empty by default, for comparing.
-  public init(removed: Int = 0, bytes: Int64 = 0) {
-    self.removed = removed
-    self.bytes = bytes
+    /// Makes a result, empty by default, for comparing.
+    public init(removed: Int = 0, bytes: Int64 = 0) {
+      self.removed = removed
+      self.bytes = bytes
+    }
   }
 }
 

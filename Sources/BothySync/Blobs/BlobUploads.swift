@@ -93,7 +93,8 @@ struct BlobUploads {
       left[need.blob.sha256] =
         upload?.isDone ?? false ? 0 : Int64(need.blob.size).subtractingClamped(upload?.offset ?? 0)
     }
-    var progress = SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests)
+    var progress = SyncStatus.Progress(
+      pushed: report.pushed, pulled: report.pulled, requests: report.requests)
     progress.uploadedBytes = uploadedBytes
     progress.bytesToUpload = left.values.reduce(0) { $0.addingClamped($1) }
     pass.progress(progress)

@@ -73,7 +73,7 @@ final class SyncEngine: Sendable {
   }
 
   /// Publishes the progress of a sync. The progress of an awaited write beside the syncs isn't published.
-  func tell(_ progress: SyncProgress) {
+  func tell(_ progress: SyncStatus.Progress) {
     guard state.withLock({ !$0.running.isEmpty }) else { return }
     update { $0.phase = .syncing(progress) }
   }
@@ -94,7 +94,7 @@ final class SyncEngine: Sendable {
       return (state.lastNumber, state.running.values.flatMap(\.self))
     }
     update {
-      $0.phase = .syncing(SyncProgress(pushed: 0, pulled: 0, requests: 0))
+      $0.phase = .syncing(SyncStatus.Progress(pushed: 0, pulled: 0, requests: 0))
       $0.syncing = all
     }
     return number
@@ -200,8 +200,8 @@ final class SyncEngine: Sendable {
 
   /// Notes in the file how a sync ended, also one that did not begin. `SyncLogRule` decides how much is kept.
   func note(_ report: SyncReport, began: Int64, _ row: SyncDiary.Row? = nil) async {
-    await diary.note(
-      SyncRun(report, began: began, ended: pass.clock.now(), process: pass.lease.process), after: row)
+    let (end, process) = (pass.clock.now(), pass.lease.process)
+    await diary.note(.init(report, began: began, ended: end, process: process), after: row)
   }
 
   /// Delivers a report, with the journal's position if the report has decisions.

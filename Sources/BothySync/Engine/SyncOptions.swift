@@ -80,7 +80,7 @@ public struct SyncOptions: Sendable {
   /// The transport of blobs, and the number of their bytes that stay on this device.
   public var blobs = BlobOptions()
   /// The events that make a running `SyncedStore.run()` sync. Without triggers, syncs run on request only.
-  public var triggers: SyncTriggers = .default
+  public var triggers: Triggers = .default
   /// The networks, the power state and the types that syncs run with.
   public var syncPolicy: NetworkRules = .always
   /// The treatment of a file that doesn't fit the schema and has no migration.
@@ -94,74 +94,84 @@ public struct SyncOptions: Sendable {
   /// The logger of rejected changes (notice), recreated files and saves that only the server has (warning).
   public var logger = Logger(label: "bothy.sync")
 
-  /// The defaults: reads use the server first, writes reach this device first, and the whole space is subscribed to.
+  /// The defaults: reads use this device alone, writes reach it first, and the whole space is subscribed to.
   /// Conflicts are merged field by field.
   public init() {}
 
-  func rejectionPolicy(for type: String) -> RejectionPolicy { rejectionPolicies[type] ?? rejectionPolicy }
-}
-
-/// The transport of blobs and the number of their bytes that stay on the device.
-public struct BlobOptions: Sendable, Hashable {
-  /// The most bytes of a blob in one request, and in memory.
-  public var partSize = 1 << 20
-  /// The number of bytes of blobs that are kept on the device; `nil` keeps all. The blobs used longest ago are evicted
-  /// first, and only after the server has confirmed with one request each that it has them. Without a network, blobs
-  /// aren't evicted. Pending and pinned blobs always stay. The budget is applied after each sync that moved blobs, and
-  /// after downloads.
-  public var budget: Int64?
-
-  /// A part size of one mebibyte and no budget, unless the parameters say otherwise. A part has at least one byte.
-  public init(partSize: Int = 1 << 20, budget: Int64? = nil) {
-    self.partSize = max(1, partSize)
-    self.budget = budget
+  func rejectionPolicy(for type: String) -> RejectionPolicy {
+    rejectionPolicies[type] ?? rejectionPolicy
   }
 }
 
-/// The behavior of reads when the store was just opened.
-public enum Startup: Sendable, Hashable {
-  /// They follow the fetch policy.
-  case immediate
-  /// They come from the local store until a sync has completed. Then the fetch policy takes effect.
-  case syncThenNetwork
+extension SyncOptions {
+  /// The transport of blobs and the number of their bytes that stay on the device.
+  public struct BlobOptions: Sendable, Hashable {
+    /// The most bytes of a blob in one request, and in memory.
+    public var partSize = 1 << 20
+    /// The number of bytes of blobs that are kept on the device; `nil` keeps all. The blobs used longest ago are evicted
+    /// first, and only after the server has confirmed with one request each that it has them. Without a network, blobs
+    /// aren't evicted. Pending and pinned blobs always stay. The budget is applied after each sync that moved blobs, and
+    /// after downloads.
+    public var budget: Int64?
+
+    /// A part size of one mebibyte and no budget, unless the parameters say otherwise. A part has at least one byte.
+    public init(partSize: Int = 1 << 20, budget: Int64? = nil) {
+      self.partSize = max(1, partSize)
+      self.budget = budget
+    }
+  }
 }
 
-/// The treatment of a file that doesn't fit the app's schema.
-public enum SchemaMismatch: Sendable, Hashable {
-  /// Opening the file throws `BothyError` `.schemaMismatch`, and the file stays unchanged. The default.
-  case throwError
-  /// All pending changes are written to a document beside the file, then the file is recreated. Meant for development.
-  /// `SyncedStore.setAside` names the document.
-  case resetCache
+extension SyncOptions {
+  /// The behavior of reads when the store was just opened.
+  public enum Startup: Sendable, Hashable {
+    /// They follow the fetch policy.
+    case immediate
+    /// They come from the local store until a sync has completed. Then the fetch policy takes effect.
+    case syncThenNetwork
+  }
 }
 
-/// The events that start a sync while `run()` is running.
-public struct SyncTriggers: OptionSet, Sendable, Hashable {
-  public let rawValue: Int
-  public init(rawValue: Int) { self.rawValue = rawValue }
+extension SyncOptions {
+  /// The treatment of a file that doesn't fit the app's schema.
+  public enum SchemaMismatch: Sendable, Hashable {
+    /// Opening the file throws `BothyError` `.schemaMismatch`, and the file stays unchanged. The default.
+    case throwError
+    /// All pending changes are written to a document beside the file, then the file is recreated. Meant for development.
+    /// `SyncedStore.setAside` names the document.
+    case resetCache
+  }
+}
 
-  /// A save, deletion or `write` of the `SyncedStore` under `.localThenRemote`. The sync starts at once.
-  public static let save = SyncTriggers(rawValue: 1)
-  /// The start of `run()`, with pending changes or a pull that was never completed.
-  public static let start = SyncTriggers(rawValue: 2)
-  /// A timer that fires every ten minutes while the app is in the foreground. It syncs the containers with pending
-  /// changes.
-  public static let timer = SyncTriggers(rawValue: 4)
-  /// The network came back.
-  public static let reachability = SyncTriggers(rawValue: 8)
-  /// A notification of the server that something changed.
-  public static let hints = SyncTriggers(rawValue: 16)
+extension SyncOptions {
+  /// The events that start a sync while `run()` is running.
+  public struct Triggers: OptionSet, Sendable, Hashable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// A write that bypassed the `SyncedStore` and left pending changes: one through its `store`, or of another process.
-  /// The sync starts a second later, so that several writes are sent as one. Each check after a commit scans the
-  /// pending changes.
-  public static let commit = SyncTriggers(rawValue: 32)
+    /// A save, deletion or `write` of the `SyncedStore` under `.localThenRemote`. The sync starts at once.
+    public static let save = Triggers(rawValue: 1)
+    /// The start of `run()`, with pending changes or a pull that was never completed.
+    public static let start = Triggers(rawValue: 2)
+    /// A timer that fires every ten minutes while the app is in the foreground. It syncs the containers with pending
+    /// changes.
+    public static let timer = Triggers(rawValue: 4)
+    /// The network came back.
+    public static let reachability = Triggers(rawValue: 8)
+    /// A notification of the server that something changed.
+    public static let hints = Triggers(rawValue: 16)
 
-  /// The return of the app from the background, as set with `SyncedStore.isForeground`. The sync starts at once.
-  public static let foreground = SyncTriggers(rawValue: 64)
+    /// A write that bypassed the `SyncedStore` and left pending changes: one through its `store`, or of another process.
+    /// The sync starts a second later, so that several writes are sent as one. Each check after a commit scans the
+    /// pending changes.
+    public static let commit = Triggers(rawValue: 32)
 
-  /// All seven triggers, the default of a configuration.
-  public static let `default`: SyncTriggers = [
-    .save, .start, .timer, .reachability, .hints, .commit, .foreground,
-  ]
+    /// The return of the app from the background, as set with `SyncedStore.isForeground`. The sync starts at once.
+    public static let foreground = Triggers(rawValue: 64)
+
+    /// All seven triggers, the default of a configuration.
+    public static let `default`: Triggers = [
+      .save, .start, .timer, .reachability, .hints, .commit, .foreground,
+    ]
+  }
 }

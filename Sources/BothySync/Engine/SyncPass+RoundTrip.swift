@@ -161,12 +161,12 @@ extension SyncPass {
   /// caller receives the rejection.
   static func refuse(
     _ entry: Outbox.Entry, _ rejection: Rejection, until time: Int64, in transaction: WriteTransaction
-  ) throws -> SyncFailure? {
+  ) throws -> SyncReport.Failure? {
     if entry.isHidden {
       try OutboxQueue.refuse(awaited: entry, rejection, at: time, in: transaction)
       return nil
     }
-    let failure = SyncFailure(
+    let failure = SyncReport.Failure(
       record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
       nextRetry: nil, revision: entry.revision,
       local: try OutboxQueue.localContent(of: entry.record, in: transaction))

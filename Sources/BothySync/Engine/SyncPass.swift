@@ -24,7 +24,7 @@ struct SyncPass: Sendable {
   /// Lets one sync at a time send pending changes. Another that runs beside it finds them settled.
   private let sending = Gate()
   /// Called after each exchange and each part of a blob.
-  let progress: @Sendable (SyncProgress) -> Void
+  let progress: @Sendable (SyncStatus.Progress) -> Void
 
   struct Request: Sendable, Hashable {
     var scope: SyncDirection
@@ -210,7 +210,7 @@ struct SyncPass: Sendable {
   ) async throws -> Step {
     report.repaired += plan.batch.repaired
     report.failures += plan.failures
-    report.blocked = plan.batch.blocked.map { Blocked(record: $0.record, by: $0.by) }
+    report.blocked = plan.batch.blocked.map { SyncReport.Blocked(record: $0.record, by: $0.by) }
     if plan.batch.items.isEmpty && plan.request.pulls.isEmpty {
       return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
     }
@@ -243,7 +243,7 @@ struct SyncPass: Sendable {
     }
     // Entries in doubt are known only after a push.
     if request.scope == .pull { open.removeAll { applied.putOff.contains($0) } }
-    progress(SyncProgress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
+    progress(SyncStatus.Progress(pushed: report.pushed, pulled: report.pulled, requests: report.requests))
     let givesBack = request.scope != .pull && !step.givenBack.isEmpty
     let sendsMore = plan.holdsBack || !plan.batch.items.isEmpty || givesBack
     let changed =
@@ -298,7 +298,7 @@ struct SyncPass: Sendable {
     /// The generation of each scope's validator at the time of the request.
     var generations: [SyncScope: Int64]
     /// Changes that no server accepts as they are. They wait for an edit and were not sent.
-    var failures: [SyncFailure]
+    var failures: [SyncReport.Failure]
 
     /// Returns true if the page was requested.
     func asks(for page: SyncResponse.Page) -> Bool { pull(of: page) != nil }

@@ -42,7 +42,7 @@ extension SyncReport {
   }
 }
 
-extension SyncedRecord.Action {
+extension SyncReport.Record.Action {
   package var name: String {
     switch self {
     case .insertedOnServer: "insertedOnServer"

@@ -3,10 +3,10 @@ public import BothyStore
 /// The results of one sync, record by record.
 public struct SyncReport: Sendable, Hashable, Codable {
   /// The records that agree with the server now because of local changes, in order.
-  public var synced: [SyncedRecord] = []
+  public var synced: [Record] = []
   /// The changes that the server rejected or that could not be merged. They are still pending unless the rejection
   /// policy discards them.
-  public var failures: [SyncFailure] = []
+  public var failures: [Failure] = []
   /// The local content that a conflict or a rejection policy replaced.
   public var overwritten: [Overwritten] = []
   /// The changes that were not sent because of another record. They refer to a record that isn't on the server, or were
@@ -16,7 +16,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// pending changes are settled.
   public var leaving: [RecordID] = []
   /// The server's records that can't be read here. They were quarantined, and all others were stored.
-  /// `SyncedStore.unreadableRecords` has them until a version of the app can read them.
+  /// `StoreMaintenance.unreadableRecords` has them until a version of the app can read them.
   public var unreadable: [UnreadableRecord] = []
   /// The number of acknowledged operations.
   public var pushed = 0
@@ -57,107 +57,115 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// Makes the report of a sync that did not run.
   init(stop reason: SyncStop?) { stop = reason }
 
-  mutating func note(_ record: RecordID, _ action: SyncedRecord.Action) {
-    synced.append(SyncedRecord(record: record, action: action))
+  mutating func note(_ record: RecordID, _ action: Record.Action) {
+    synced.append(SyncReport.Record(record: record, action: action))
   }
 }
 
-/// A record that a sync made agree with the server, and how.
-public struct SyncedRecord: Sendable, Hashable, Codable {
-  /// The action of a sync on a record. The raw values of the first four match the older SDK that this one replaces.
-  public enum Action: Int, Sendable, Hashable, Codable, CaseIterable {
-    /// The server has the record that was inserted here.
-    case insertedOnServer = 0
-    /// The server has the change that was made here.
-    case updatedOnServer = 1
-    /// The server has deleted the record, as this device did.
-    case deletedFromServer = 2
-    /// The server's version, or an equal result of a merge, replaced the local one.
-    case updatedCache = 3
-    /// The record was deleted here because the server has none, and its side won.
-    case removedFromCache = 4
-    /// Both sides had deleted the record, so the sync did nothing.
-    case alreadyDeleted = 5
-  }
+extension SyncReport {
+  /// A record that a sync made agree with the server, and how.
+  public struct Record: Sendable, Hashable, Codable {
+    /// The action of a sync on a record. The raw values of the first four match the older SDK that this one replaces.
+    public enum Action: Int, Sendable, Hashable, Codable, CaseIterable {
+      /// The server has the record that was inserted here.
+      case insertedOnServer = 0
+      /// The server has the change that was made here.
+      case updatedOnServer = 1
+      /// The server has deleted the record, as this device did.
+      case deletedFromServer = 2
+      /// The server's version, or an equal result of a merge, replaced the local one.
+      case updatedCache = 3
+      /// The record was deleted here because the server has none, and its side won.
+      case removedFromCache = 4
+      /// Both sides had deleted the record, so the sync did nothing.
+      case alreadyDeleted = 5
+    }
 
-  /// The record that agrees with the server now.
-  public var record: RecordID
-  /// The action on the record.
-  public var action: Action
+    /// The record that agrees with the server now.
+    public var record: RecordID
+    /// The action on the record.
+    public var action: Action
 
-  /// Makes an entry of a report, for syncs and tests.
-  public init(record: RecordID, action: Action) {
-    self.record = record
-    self.action = action
-  }
-}
-
-/// A change that the server rejected, or on which the merge policy failed. Apps can store it, encode it, and decide
-/// about it after a relaunch with `SyncedStore.resolve`.
-public struct SyncFailure: Sendable, Hashable, Codable {
-  /// The record that was changed.
-  public var record: RecordID
-  /// The kind of operation that was sent.
-  public var operation: ChangeKind
-  /// The reason of the rejection, with the invalid fields.
-  public var rejection: Rejection
-  /// The number of times it was rejected, this one included.
-  public var attempts: Int
-  /// The time before which the change isn't sent again, in milliseconds since 1970; `nil` if it isn't sent again by
-  /// itself.
-  public var nextRetry: Int64?
-  /// The state of the record that was rejected. A decision on it doesn't affect a newer state.
-  public var revision: Int64
-  /// The record as it was here; `nil` for a deletion.
-  public var local: FieldsDocument?
-
-  /// Makes an entry of a report, for syncs and tests.
-  public init(
-    record: RecordID, operation: ChangeKind, rejection: Rejection, attempts: Int,
-    nextRetry: Int64? = nil,
-    revision: Int64, local: FieldsDocument? = nil
-  ) {
-    self.record = record
-    self.operation = operation
-    self.rejection = rejection
-    self.attempts = attempts
-    self.nextRetry = nextRetry
-    self.revision = revision
-    self.local = local
-  }
-
-  /// The code to branch on.
-  public var code: String { rejection.code }
-  /// A message for people.
-  public var message: String { rejection.message }
-}
-
-/// Local content that was replaced by the other side of a conflict, or because a rejected change was undone.
-public struct Overwritten: Sendable, Hashable, Codable {
-  /// The record of the content.
-  public var record: RecordID
-  /// The local content that was replaced, also if the container alone was replaced; `nil` for a deletion that was
-  /// undone.
-  public var fields: FieldsDocument?
-
-  /// Makes an entry of a report, for syncs and tests.
-  public init(record: RecordID, fields: FieldsDocument?) {
-    self.record = record
-    self.fields = fields
+    /// Makes an entry of a report, for syncs and tests.
+    public init(record: RecordID, action: Action) {
+      self.record = record
+      self.action = action
+    }
   }
 }
 
-/// A change that could not be sent because of another one.
-public struct Blocked: Sendable, Hashable, Codable {
-  /// The record whose change waits.
-  public var record: RecordID
-  /// The record that the change waits for. The change refers to it or was written in one transaction with it, and the
-  /// server has not accepted it.
-  public var by: RecordID
+extension SyncReport {
+  /// A change that the server rejected, or on which the merge policy failed. Apps can store it, encode it, and decide
+  /// about it after a relaunch with `Outbox.resolve`.
+  public struct Failure: Sendable, Hashable, Codable {
+    /// The record that was changed.
+    public var record: RecordID
+    /// The kind of operation that was sent.
+    public var operation: ChangeKind
+    /// The reason of the rejection, with the invalid fields.
+    public var rejection: Rejection
+    /// The number of times it was rejected, this one included.
+    public var attempts: Int
+    /// The time before which the change isn't sent again, in milliseconds since 1970; `nil` if it isn't sent again by
+    /// itself.
+    public var nextRetry: Int64?
+    /// The state of the record that was rejected. A decision on it doesn't affect a newer state.
+    public var revision: Int64
+    /// The record as it was here; `nil` for a deletion.
+    public var local: FieldsDocument?
 
-  /// Makes an entry of a report, for syncs and tests.
-  public init(record: RecordID, by: RecordID) {
-    self.record = record
-    self.by = by
+    /// Makes an entry of a report, for syncs and tests.
+    public init(
+      record: RecordID, operation: ChangeKind, rejection: Rejection, attempts: Int,
+      nextRetry: Int64? = nil,
+      revision: Int64, local: FieldsDocument? = nil
+    ) {
+      self.record = record
+      self.operation = operation
+      self.rejection = rejection
+      self.attempts = attempts
+      self.nextRetry = nextRetry
+      self.revision = revision
+      self.local = local
+    }
+
+    /// The code to branch on.
+    public var code: String { rejection.code }
+    /// A message for people.
+    public var message: String { rejection.message }
+  }
+}
+
+extension SyncReport {
+  /// Local content that was replaced by the other side of a conflict, or because a rejected change was undone.
+  public struct Overwritten: Sendable, Hashable, Codable {
+    /// The record of the content.
+    public var record: RecordID
+    /// The local content that was replaced, also if the container alone was replaced; `nil` for a deletion that was
+    /// undone.
+    public var fields: FieldsDocument?
+
+    /// Makes an entry of a report, for syncs and tests.
+    public init(record: RecordID, fields: FieldsDocument?) {
+      self.record = record
+      self.fields = fields
+    }
+  }
+}
+
+extension SyncReport {
+  /// A change that could not be sent because of another one.
+  public struct Blocked: Sendable, Hashable, Codable {
+    /// The record whose change waits.
+    public var record: RecordID
+    /// The record that the change waits for. The change refers to it or was written in one transaction with it, and the
+    /// server has not accepted it.
+    public var by: RecordID
+
+    /// Makes an entry of a report, for syncs and tests.
+    public init(record: RecordID, by: RecordID) {
+      self.record = record
+      self.by = by
+    }
   }
 }

@@ -10,7 +10,7 @@ extension Outbox.Counts {
   }
 }
 
-extension BlobBacklog {
+extension BlobStorage.Backlog {
   /// Writes `waiting, bytes, sent`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.member("waiting", count)
@@ -19,7 +19,7 @@ extension BlobBacklog {
   }
 }
 
-extension ContainerStatus {
+extension StoreSubscriptions.ScopeStatus {
   /// Writes `container, children, cursor, complete, pulledAt`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.member("container", scope.container)

@@ -12,7 +12,7 @@ package enum SyncStop: Sendable, Hashable, Codable {
   case serverError(String)
   /// The server refused the whole request.
   case refused(code: String, String)
-  /// Another sync is running, and this one had `IfRunning.ignore`.
+  /// Another sync is running, and this one had `SyncOptions.IfRunning.ignore`.
   case alreadyRunning
   /// The app paused syncing.
   case paused

@@ -156,7 +156,9 @@ enum Journal {
   /// Removes the oldest rows beyond the limits. Runs once in a transaction that added rows. Costs a look at the oldest
   /// and the newest row of each share if nothing is removed, and otherwise the removal of 2,000 rows of a share at
   /// most.
-  static func trim(to limits: JournalLimits, at now: Int64, in transaction: WriteTransaction) throws {
+  static func trim(to limits: SyncOptions.JournalLimits, at now: Int64, in transaction: WriteTransaction)
+    throws
+  {
     let begin = limits.begin(at: now)
     for share in [Int64(0), 1] {
       let rows = Int64(clamping: share == 0 ? limits.acceptedRows : limits.rows)

@@ -60,7 +60,7 @@ struct ReaderPosition {
     var revision: Int64
     var code: String
 
-    init(_ failure: SyncFailure) {
+    init(_ failure: SyncReport.Failure) {
       record = failure.record
       revision = failure.revision
       code = failure.code
@@ -108,7 +108,7 @@ extension SyncReport {
     let pending = try OutboxQueue.entry(entry.record, in: transaction)
     let isOpen = !entry.isFinal && pending?.revision == entry.revision
     failures.append(
-      SyncFailure(
+      SyncReport.Failure(
         record: entry.record, operation: entry.change, rejection: reason, attempts: max(1, entry.attempts),
         nextRetry: isOpen ? entry.retryAt : nil, revision: entry.revision ?? 0,
         local: try isOpen ? OutboxQueue.localContent(of: entry.record, in: transaction) : entry.lost))
@@ -117,7 +117,7 @@ extension SyncReport {
 
 extension JournalEntry {
   /// The action of a sync on the record, or `nil` if the decision was made outside a sync or isn't final.
-  fileprivate var action: SyncedRecord.Action? {
+  fileprivate var action: SyncReport.Record.Action? {
     guard isFinal, outcome != .withdrawn else { return nil }
     switch (cause, outcome) {
     case (.online, .rejected): return nil

@@ -44,7 +44,7 @@ extension Settlement {
 extension Journal {
   /// Notes a rejection that leaves the change pending.
   static func note(
-    _ failure: SyncFailure, at time: Int64, in transaction: WriteTransaction
+    _ failure: SyncReport.Failure, at time: Int64, in transaction: WriteTransaction
   ) throws -> Noted {
     var row = Row(failure.record, failure.operation, .refused, .refused, revision: failure.revision)
     row.reason = failure.rejection

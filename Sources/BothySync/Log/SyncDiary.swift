@@ -7,9 +7,9 @@ import Synchronization
 final class SyncDiary: Sendable {
   /// The repetitions of a row that are not in the file yet.
   fileprivate struct Uncounted {
-    var row: SyncRun
+    var row: StoreMaintenance.SyncRun
     var times: Int
-    var last: SyncRun
+    var last: StoreMaintenance.SyncRun
   }
 
   private let store: LocalStore
@@ -24,7 +24,7 @@ final class SyncDiary: Sendable {
   /// Returns when the sync is noted, if it is. If the log can't be written, only the logger reports it.
   ///
   /// - Parameter row: the row that the sync wrote while it ran.
-  func note(_ run: SyncRun, after row: Row? = nil) async {
+  func note(_ run: StoreMaintenance.SyncRun, after row: Row? = nil) async {
     if let row {
       guard !row.says(run) else { return }
       return await Task {
@@ -47,7 +47,7 @@ final class SyncDiary: Sendable {
     }.value
   }
 
-  private func countLater(_ run: SyncRun, _ row: SyncRun) {
+  private func countLater(_ run: StoreMaintenance.SyncRun, _ row: StoreMaintenance.SyncRun) {
     uncounted.withLock { uncounted in
       let times = uncounted?.row.id == row.id ? uncounted?.times ?? 0 : 0
       uncounted = Uncounted(row: row, times: times + 1, last: run)
@@ -55,7 +55,7 @@ final class SyncDiary: Sendable {
   }
 
   /// Writes the sync, together with repetitions that were not counted yet. If that fails, those wait for the next sync.
-  private func keep(_ run: SyncRun) async throws {
+  private func keep(_ run: StoreMaintenance.SyncRun) async throws {
     let open = uncounted.withLock { uncounted in
       defer { uncounted = nil }
       return uncounted
@@ -66,7 +66,7 @@ final class SyncDiary: Sendable {
     }
   }
 
-  private func write(_ run: SyncRun, _ open: Uncounted?) async throws {
+  private func write(_ run: StoreMaintenance.SyncRun, _ open: Uncounted?) async throws {
     try await store.write(origin: .remote) { transaction in
       // Another process may have noted a sync meanwhile.
       let last = try SyncLog.last(in: transaction)
@@ -84,12 +84,12 @@ extension SyncDiary {
   /// A row of a sync that is running.
   struct Row: Sendable {
     var number: Int64
-    var run: SyncRun
+    var run: StoreMaintenance.SyncRun
     /// The repetitions of an older row that were counted with it.
     fileprivate var counted: Uncounted?
 
     /// Returns true if the row agrees with the sync. Its end may differ by exchanges without a commit.
-    fileprivate func says(_ other: SyncRun) -> Bool {
+    fileprivate func says(_ other: StoreMaintenance.SyncRun) -> Bool {
       var run = run
       run.ended = other.ended
       run.id = other.id
@@ -113,8 +113,8 @@ extension SyncDiary {
     /// Notes the report of earlier rounds of the sync.
     func goOn(after report: SyncReport) { state.withLock { $0.before = report } }
 
-    fileprivate func run(_ counts: [SyncReport], at time: Int64) -> SyncRun {
-      var run = SyncRun(began: began, ended: time, process: process)
+    fileprivate func run(_ counts: [SyncReport], at time: Int64) -> StoreMaintenance.SyncRun {
+      var run = StoreMaintenance.SyncRun(began: began, ended: time, process: process)
       for report in counts + [state.withLock { $0.before }] {
         run.pushed += report.pushed
         run.pulled += report.pulled
@@ -125,7 +125,7 @@ extension SyncDiary {
       return run
     }
 
-    fileprivate func write(_ run: SyncRun, in transaction: WriteTransaction) throws -> Row {
+    fileprivate func write(_ run: StoreMaintenance.SyncRun, in transaction: WriteTransaction) throws -> Row {
       if var row {
         try SyncLog.update(row.number, to: run, in: transaction)
         row.run = run

@@ -13,7 +13,7 @@ enum SyncLog {
   static let limit = 150
 
   /// Returns the last `limit` syncs, newest first.
-  static func runs(limit: Int, in transaction: ReadTransaction) throws -> [SyncRun] {
+  static func runs(limit: Int, in transaction: ReadTransaction) throws -> [StoreMaintenance.SyncRun] {
     let select = try PreparedStatement(
       """
       SELECT number, began, ended, process, pushed, pulled, uploaded, refused, requests, problem, code, message, times
@@ -21,17 +21,17 @@ enum SyncLog {
       """, in: transaction.database)
     select.bind(Int64(max(0, limit)), at: 1)
     defer { select.reset() }
-    var runs: [SyncRun] = []
+    var runs: [StoreMaintenance.SyncRun] = []
     while try select.step() { runs.append(run(select)) }
     return runs
   }
 
-  static func last(in transaction: ReadTransaction) throws -> SyncRun? {
+  static func last(in transaction: ReadTransaction) throws -> StoreMaintenance.SyncRun? {
     try runs(limit: 1, in: transaction).first
   }
 
-  private static func run(_ row: PreparedStatement) -> SyncRun {
-    SyncRun(
+  private static func run(_ row: PreparedStatement) -> StoreMaintenance.SyncRun {
+    StoreMaintenance.SyncRun(
       id: row.int(at: 0), began: row.int(at: 1), ended: row.int(at: 2),
       process: Int32(truncatingIfNeeded: row.int(at: 3)), pushed: Int(row.int(at: 4)),
       pulled: Int(row.int(at: 5)), uploadedBlobs: Int(row.int(at: 6)), refused: Int(row.int(at: 7)),
@@ -44,7 +44,7 @@ enum SyncLog {
 
   /// Adds a row, and deletes the oldest of its kind beyond the limit. Returns the row's number.
   @discardableResult
-  static func append(_ run: SyncRun, in transaction: WriteTransaction) throws -> Int64 {
+  static func append(_ run: StoreMaintenance.SyncRun, in transaction: WriteTransaction) throws -> Int64 {
     let insert = try PreparedStatement(
       """
       INSERT INTO bothy_sync_log (began, ended, process, pushed, pulled, uploaded, refused, requests, problem,
@@ -73,7 +73,9 @@ enum SyncLog {
   }
 
   /// Updates a row to the present results of its sync.
-  static func update(_ number: Int64, to run: SyncRun, in transaction: WriteTransaction) throws {
+  static func update(_ number: Int64, to run: StoreMaintenance.SyncRun, in transaction: WriteTransaction)
+    throws
+  {
     let update = try PreparedStatement(
       """
       UPDATE bothy_sync_log SET ended = ?2, pushed = ?3, pulled = ?4, uploaded = ?5, refused = ?6, requests = ?7,
@@ -93,7 +95,8 @@ enum SyncLog {
 
   /// Counts more syncs in a row, up to one that ended like `run`. Does nothing if the row was deleted.
   static func count(
-    _ more: Int, upTo run: SyncRun, in row: SyncRun, _ transaction: WriteTransaction
+    _ more: Int, upTo run: StoreMaintenance.SyncRun, in row: StoreMaintenance.SyncRun,
+    _ transaction: WriteTransaction
   ) throws {
     let update = try PreparedStatement(
       """

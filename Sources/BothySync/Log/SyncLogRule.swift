@@ -26,7 +26,9 @@ package enum SyncLogRule {
   /// The time within which the app cancelled the sync by choice, if it did nothing before, in milliseconds.
   package static let patience: Int64 = 10_000
 
-  package static func verdict(on run: SyncRun, after last: SyncRun?) -> Verdict {
+  package static func verdict(on run: StoreMaintenance.SyncRun, after last: StoreMaintenance.SyncRun?)
+    -> Verdict
+  {
     if !mayMatter(run) { return .nothing }
     guard !run.movedSomething, let last else { return .row }
     if run.problem == nil && run.refused == 0 && last.problem == nil { return .nothing }
@@ -36,7 +38,7 @@ package enum SyncLogRule {
   }
 
   /// Returns true if the sync may be noted, whatever was noted last.
-  package static func mayMatter(_ run: SyncRun) -> Bool {
+  package static func mayMatter(_ run: StoreMaintenance.SyncRun) -> Bool {
     switch run.problem {
     case .alreadyRunning, .signedOut: false
     case .cancelled:

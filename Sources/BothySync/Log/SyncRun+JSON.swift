@@ -1,7 +1,7 @@
 import BothyStore
 
 /// The JSON form of past syncs.
-extension SyncRun {
+extension StoreMaintenance.SyncRun {
   /// Writes `began, ended, process, pushed, pulled, uploadedBlobs, refused, requests, count, problem`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.member("began", began)

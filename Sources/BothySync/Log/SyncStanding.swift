@@ -21,7 +21,7 @@ package struct SyncStanding: Sendable, Hashable {
   ///   - pulledAt: the time of the last completed pull. A sync without changes leaves no other trace.
   ///
   /// A cancelled sync counts as neither.
-  package init(_ runs: [SyncRun], pulledAt: Int64?) {
+  package init(_ runs: [StoreMaintenance.SyncRun], pulledAt: Int64?) {
     let told = runs.filter { $0.problem != .cancelled }
     let failed = told.prefix { $0.problem != nil }
     let well = told.dropFirst(failed.count).first?.ended

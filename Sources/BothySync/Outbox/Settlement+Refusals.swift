@@ -29,7 +29,7 @@ extension Settlement {
   /// Undoes the local change. The row becomes what the server last reported, and the next pull requests the record.
   mutating func discard(_ entry: Outbox.Entry, _ table: TypeTable, _ rejection: Rejection) throws {
     let lost = try OutboxQueue.local(entry, table, in: transaction).map { table.document($0) }
-    report.overwritten.append(Overwritten(record: entry.record, fields: lost))
+    report.overwritten.append(SyncReport.Overwritten(record: entry.record, fields: lost))
     let noted = try journal(
       entry, .rejected, .rejectionPolicy, loses: true, to: entry.told, reason: rejection)
     let container = try OutboxQueue.serverContainer(of: entry, in: transaction)
@@ -55,13 +55,14 @@ extension Settlement {
 
   /// Reports a rejection that leaves the change pending.
   @discardableResult
-  mutating func tell(_ failure: SyncFailure) throws -> Journal.Noted {
+  mutating func tell(_ failure: SyncReport.Failure) throws -> Journal.Noted {
     report.failures.append(failure)
     return try Journal.note(failure, at: clock.now(), in: transaction)
   }
 
-  func failure(_ entry: Outbox.Entry, _ rejection: Rejection, nextRetry: Int64?) throws -> SyncFailure {
-    SyncFailure(
+  func failure(_ entry: Outbox.Entry, _ rejection: Rejection, nextRetry: Int64?) throws -> SyncReport.Failure
+  {
+    SyncReport.Failure(
       record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
       nextRetry: nextRetry, revision: entry.revision,
       local: try OutboxQueue.localContent(of: entry.record, in: transaction))

@@ -5,7 +5,7 @@ import BothyStore
 struct Settlement {
   let transaction: WriteTransaction
   let clock: SyncClock
-  let rejections: @Sendable (String) -> RejectionPolicy
+  let rejections: @Sendable (String) -> SyncOptions.RejectionPolicy
   let backoff: Backoff
   /// The decisions on conflicts, made before the transaction, by operation id.
   let decisions: [String: ConflictDecision]
@@ -26,10 +26,10 @@ struct Settlement {
   /// The server's results of changes that were hidden until then. `outcomes` has their ends.
   var answers: [RecordID: ServerRecord] = [:]
   var outcomes: [RecordID: SentValues.Decided] = [:]
-  var orphans = OrphanPolicy.deleteRule
+  var orphans = SyncOptions.OrphanPolicy.deleteRule
   /// The device's user as the server names it, who owns the records created here.
   var principal: String?
-  var journalLimits = JournalLimits()
+  var journalLimits = SyncOptions.JournalLimits()
 
   /// A decision is valid for the revision it was made on.
   struct ConflictDecision: Sendable {
@@ -224,7 +224,9 @@ struct Settlement {
       noted = try journal(entry, .accepted, .agreed, version: live?.version)
     } else {
       let lost = row.map { table.document($0) }
-      if isEdited(entry, row, table) { report.overwritten.append(Overwritten(record: id, fields: lost)) }
+      if isEdited(entry, row, table) {
+        report.overwritten.append(SyncReport.Overwritten(record: id, fields: lost))
+      }
       noted = try journal(entry, .overwritten, .merge, loses: true, to: current, version: live?.version)
       try OutboxQueue.takeOut(entry, in: transaction)
     }
@@ -306,7 +308,7 @@ struct Settlement {
       let mine = table.document(before)
       return try losesPlace || Self.losesEdit(mine, entry.base, document) ? mine : nil
     }
-    if let lost { report.overwritten.append(Overwritten(record: id, fields: lost)) }
+    if let lost { report.overwritten.append(SyncReport.Overwritten(record: id, fields: lost)) }
     if let live, live.fields == document && container == live.container {
       let isAsWritten = before.map { table.document($0) == document } ?? false
       let verdict: Journal.Verdict = lost != nil ? .overwritten : isAsWritten ? .accepted : .merged

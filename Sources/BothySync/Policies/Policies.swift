@@ -12,39 +12,47 @@ public enum WritePolicy: String, Sendable, Hashable, CaseIterable {
   case draft
 }
 
-/// The treatment of a change that the server rejects permanently. It never applies to throttling, or to a missing
-/// network or token.
-public enum RejectionPolicy: Sendable, Hashable {
-  /// The change stays pending and is tried again at growing intervals. It is listed as rejected. The default.
-  case keepPending
-  /// After `after` rejections the change isn't sent again, until the app decides.
-  case quarantine(after: Int)
-  /// The change is undone, and the record takes the server's version.
-  case discardAndRefetch
+extension SyncOptions {
+  /// The treatment of a change that the server rejects permanently. It never applies to throttling, or to a missing
+  /// network or token.
+  public enum RejectionPolicy: Sendable, Hashable {
+    /// The change stays pending and is tried again at growing intervals. It is listed as rejected. The default.
+    case keepPending
+    /// After `after` rejections the change isn't sent again, until the app decides.
+    case quarantine(after: Int)
+    /// The change is undone, and the record takes the server's version.
+    case discardAndRefetch
+  }
 }
 
-/// The choice between a local copy and none.
-public enum CacheMode: String, Sendable, Hashable, CaseIterable {
-  /// Records are stored in the file, and policies choose when reads use it. The default.
-  case enabled
-  /// Every read and every write uses the server, and nothing is stored on the device.
-  case disabled
+extension SyncOptions {
+  /// The choice between a local copy and none.
+  public enum CacheMode: String, Sendable, Hashable, CaseIterable {
+    /// Records are stored in the file, and policies choose when reads use it. The default.
+    case enabled
+    /// Every read and every write uses the server, and nothing is stored on the device.
+    case disabled
+  }
 }
 
-/// The treatment of a save that the local store cannot take, such as on a full disk or in a locked file.
-public enum LocalFailurePolicy: String, Sendable, Hashable, CaseIterable {
-  /// The save throws. The default.
-  case throwError
-  /// The save is tried on the server. The receipt states that it isn't stored on the device.
-  case tryRemote
+extension SyncOptions {
+  /// The treatment of a save that the local store cannot take, such as on a full disk or in a locked file.
+  public enum LocalFailurePolicy: String, Sendable, Hashable, CaseIterable {
+    /// The save throws. The default.
+    case throwError
+    /// The save is tried on the server. The receipt states that it isn't stored on the device.
+    case tryRemote
+  }
 }
 
-/// The answer of a read that doesn't use the server, if its condition has fields that only the server knows.
-public enum UnevaluablePolicy: String, Sendable, Hashable, CaseIterable {
-  /// The read throws `BothyError` `.notLocallyEvaluable`. The default.
-  case throwError
-  /// The answer is empty, from the cache and not complete.
-  case empty
+extension SyncOptions {
+  /// The answer of a read that doesn't use the server, if its condition has fields that only the server knows.
+  public enum UnevaluablePolicy: String, Sendable, Hashable, CaseIterable {
+    /// The read throws `BothyError` `.notLocallyEvaluable`. The default.
+    case throwError
+    /// The answer is empty, from the cache and not complete.
+    case empty
+  }
 }
 
 /// The directions of a sync.
@@ -57,12 +65,14 @@ public enum SyncDirection: String, Sendable, Hashable, CaseIterable {
   case both
 }
 
-/// The behavior of a sync that is requested while another runs.
-public enum IfRunning: String, Sendable, Hashable, CaseIterable {
-  /// Waits for that sync, or for its turn, and reports the results. The default.
-  case join
-  /// Returns at once, with `.alreadyRunning` in the report.
-  case ignore
+extension SyncOptions {
+  /// The behavior of a sync that is requested while another runs.
+  public enum IfRunning: String, Sendable, Hashable, CaseIterable {
+    /// Waits for that sync, or for its turn, and reports the results. The default.
+    case join
+    /// Returns at once, with `.alreadyRunning` in the report.
+    case ignore
+  }
 }
 
 /// The options of one call that differ from the store's configuration. `nil` leaves the configuration's value.

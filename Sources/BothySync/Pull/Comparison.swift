@@ -24,9 +24,9 @@ struct Comparison: Sendable {
   }
 
   /// Throws `RemoteError`, `BothyError`.
-  func repair() async throws -> RepairReport {
+  func repair() async throws -> StoreMaintenance.Repair {
     let theirs = try await remote.digest(scope, parts: Self.parts)
-    var report = RepairReport(scope: scope, requests: 1)
+    var report = StoreMaintenance.Repair(scope: scope, requests: 1)
     if let here = position, let there = theirs.position, here != there {
       report.isBehind = true
       return report
@@ -62,7 +62,7 @@ struct Comparison: Sendable {
 
   /// Returns the difference, or `nil` if the remote can't report parts or if pulling everything is shorter.
   private func difference(
-    _ theirs: ScopeDigest, _ ours: ScopeDigest, _ report: inout RepairReport
+    _ theirs: ScopeDigest, _ ours: ScopeDigest, _ report: inout StoreMaintenance.Repair
   ) async throws -> Difference? {
     guard theirs.parts.count == ours.parts.count else { return nil }
     let chosen = ours.parts.indices.filter { ours.parts[$0] != theirs.parts[$0] }
@@ -153,22 +153,24 @@ struct Comparison: Sendable {
   }
 }
 
-/// The result of a comparison with the server.
-public struct RepairReport: Sendable, Hashable {
-  /// The scope that was compared.
-  public var scope: SyncScope
-  /// True if the local records, without pending changes, equal the server's.
-  public var isEqual = false
-  /// Records that were replaced by the server's versions, or removed because the server has none.
-  public var repaired: [RecordID] = []
-  /// Records that differ and have pending work. They stay, and the next sync settles them.
-  public var kept: [RecordID] = []
-  /// The number of records that were compared one by one.
-  public var compared = 0
-  /// The number of round trips, which is one if all is equal.
-  public var requests = 0
-  /// True if the server changed since the pull.
-  var isBehind = false
-  /// True if the next pull brings the scope as a whole.
-  var needsPull = false
+extension StoreMaintenance {
+  /// The result of a comparison with the server.
+  public struct Repair: Sendable, Hashable {
+    /// The scope that was compared.
+    public var scope: SyncScope
+    /// True if the local records, without pending changes, equal the server's.
+    public var isEqual = false
+    /// Records that were replaced by the server's versions, or removed because the server has none.
+    public var repaired: [RecordID] = []
+    /// Records that differ and have pending work. They stay, and the next sync settles them.
+    public var kept: [RecordID] = []
+    /// The number of records that were compared one by one.
+    public var compared = 0
+    /// The number of round trips, which is one if all is equal.
+    public var requests = 0
+    /// True if the server changed since the pull.
+    var isBehind = false
+    /// True if the next pull brings the scope as a whole.
+    var needsPull = false
+  }
 }

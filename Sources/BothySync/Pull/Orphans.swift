@@ -1,15 +1,17 @@
 import BothyStore
 
-/// The treatment of an unsent record that refers to a record which others have deleted meanwhile.
-public enum OrphanPolicy: String, Sendable, Hashable, CaseIterable {
-  /// Follows the delete rule of the reference. Under `cascade` a record created here is deleted too, and the report
-  /// lists it. Under `nullify` its reference is cleared. Under `deny` it stays, and the inbox shows why the server
-  /// rejects it. The default.
-  case deleteRule
-  /// Recreates the deleted record with its local content, for the sake of those that refer to it.
-  case resurrect
-  /// Keeps the record as it is. The inbox shows why the server rejects it.
-  case keepPending
+extension SyncOptions {
+  /// The treatment of an unsent record that refers to a record which others have deleted meanwhile.
+  public enum OrphanPolicy: String, Sendable, Hashable, CaseIterable {
+    /// Follows the delete rule of the reference. Under `cascade` a record created here is deleted too, and the report
+    /// lists it. Under `nullify` its reference is cleared. Under `deny` it stays, and the inbox shows why the server
+    /// rejects it. The default.
+    case deleteRule
+    /// Recreates the deleted record with its local content, for the sake of those that refer to it.
+    case resurrect
+    /// Keeps the record as it is. The inbox shows why the server rejects it.
+    case keepPending
+  }
 }
 
 /// Carries out an orphan policy, in the transaction in which the deletion by others arrives.
@@ -18,10 +20,10 @@ public enum OrphanPolicy: String, Sendable, Hashable, CaseIterable {
 /// the parent is rejected or late, deletes nothing. Records that the server has are left to the device that deleted.
 struct Orphans {
   let transaction: WriteTransaction
-  let policy: OrphanPolicy
-  private(set) var overwritten: [Overwritten] = []
+  let policy: SyncOptions.OrphanPolicy
+  private(set) var overwritten: [SyncReport.Overwritten] = []
 
-  init(_ transaction: WriteTransaction, _ policy: OrphanPolicy) {
+  init(_ transaction: WriteTransaction, _ policy: SyncOptions.OrphanPolicy) {
     self.transaction = transaction
     self.policy = policy
   }
@@ -72,7 +74,7 @@ struct Orphans {
   private mutating func drop(_ entry: Outbox.Entry) throws {
     let id = entry.record
     let table = try transaction.catalog.table(id.type)
-    var lost: [Overwritten] = []
+    var lost: [SyncReport.Overwritten] = []
     if entry.operationID == nil {
       try OutboxQueue.forget(id, in: transaction) { try note($0, &lost) }
       try transaction.evict(table, id: id.id)
@@ -87,10 +89,10 @@ struct Orphans {
     overwritten += lost
   }
 
-  private func note(_ entry: Outbox.Entry, _ lost: inout [Overwritten]) throws -> Journal.Noted {
+  private func note(_ entry: Outbox.Entry, _ lost: inout [SyncReport.Overwritten]) throws -> Journal.Noted {
     let table = try transaction.catalog.table(entry.record.type)
     let local = try OutboxQueue.local(entry, table, in: transaction)
-    lost.append(Overwritten(record: entry.record, fields: local.map { table.document($0) }))
+    lost.append(SyncReport.Overwritten(record: entry.record, fields: local.map { table.document($0) }))
     var row = Journal.Row(entry, .overwritten, .orphaned)
     row.loss = try Journal.Loss(entry, local, table, now: entry.told)
     return try Journal.note(row, in: transaction)

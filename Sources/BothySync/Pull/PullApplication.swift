@@ -11,8 +11,8 @@ struct PullApplication {
   private(set) var pulled = 0
   private(set) var repaired = 0
   /// Unsent records that were deleted because others deleted what they refer to.
-  private(set) var overwritten: [Overwritten] = []
-  var orphans = OrphanPolicy.deleteRule
+  private(set) var overwritten: [SyncReport.Overwritten] = []
+  var orphans = SyncOptions.OrphanPolicy.deleteRule
   /// Records that left the scope and have pending work.
   private(set) var leaving: [RecordID] = []
   private var known: KnownSharing

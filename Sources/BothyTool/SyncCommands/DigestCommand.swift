@@ -60,7 +60,7 @@ struct DigestCommand: AsyncParsableCommand {
   /// Repairs differences. Ends with status 1 if some remain.
   private func repair(_ session: Session) async throws {
     try session.requireServer()
-    var reports: [RepairReport] = []
+    var reports: [StoreMaintenance.Repair] = []
     if container.isEmpty { reports = try await session.store.maintenance.repair() }
     for path in container {
       reports += try await session.store.maintenance.repair(

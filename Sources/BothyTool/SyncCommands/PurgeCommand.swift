@@ -24,7 +24,7 @@ struct PurgeCommand: AsyncParsableCommand {
   func run() async throws {
     try await Session.with(database) { session in
       let store = session.store
-      let result: PurgeResult
+      let result: StoreMaintenance.Removal
       switch (type, ids.isEmpty) {
       case (nil, _): result = try store.purge(includingPending: includingPending)
       case (let type?, true):

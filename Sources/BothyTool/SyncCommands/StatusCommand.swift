@@ -41,8 +41,8 @@ struct StatusCommand: AsyncParsableCommand {
   }
 
   private func text(
-    _ counts: Outbox.Counts, _ blobs: BlobBacklog, _ standing: SyncStanding,
-    _ containers: [ContainerStatus], _ address: RemoteAddress?, _ reachable: Bool?
+    _ counts: Outbox.Counts, _ blobs: BlobStorage.Backlog, _ standing: SyncStanding,
+    _ containers: [StoreSubscriptions.ScopeStatus], _ address: RemoteAddress?, _ reachable: Bool?
   ) -> String {
     var lines = [
       "Pending: \(counts.insert) inserts, \(counts.update) updates, \(counts.delete) deletes"

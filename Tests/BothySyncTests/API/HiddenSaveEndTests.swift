@@ -94,7 +94,7 @@ struct HiddenSaveEndTests {
   @Test("A save receives its verdict although the journal keeps nothing", arguments: online)
   func withoutJournal(policy: WritePolicy) async throws {
     let pair = try await Pair.sharing(rules: .withoutNotes) {
-      $0.journal = JournalLimits(rows: 0, acceptedRows: 0)
+      $0.journal = SyncOptions.JournalLimits(rows: 0, acceptedRows: 0)
     }
     var note = try #require(try pair.a.note())
     note.note = "refused"

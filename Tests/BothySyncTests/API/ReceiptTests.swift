@@ -52,7 +52,7 @@ struct ReceiptTests {
 
   @Test("A rejected save has its reason, under every rejection policy")
   func rejected() async throws {
-    for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
+    for policy in [SyncOptions.RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
       let pair = try Pair(rules: .withoutNotes) { $0.rejectionPolicy = policy }
       let receipt = try await pair.a.store.save(Note(id: "T1", "a", note: "refused"))
       guard case .rejected(let reason) = try await receipt.outcome() else {

@@ -141,7 +141,7 @@ struct VerdictTests {
 
   @Test("The journal keeps the latest accepted writes, and all overwritten content")
   func bounded() async throws {
-    let pair = try await Pair.sharing { $0.journal = JournalLimits(acceptedRows: 1000) }
+    let pair = try await Pair.sharing { $0.journal = SyncOptions.JournalLimits(acceptedRows: 1000) }
     try pair.b.retitle("theirs")
     await pair.b.store.sync()
     let lost = try await pair.a.store.save(Note(id: "T1", "mine"))

@@ -87,7 +87,7 @@ import Testing
     return store
   }
 
-  private func salvage(_ file: String) throws -> SalvageReport {
+  private func salvage(_ file: String) throws -> StoreMaintenance.Salvage {
     try SyncedStore.salvage(
       file, into: path, schema: Self.schema, options: StoreOptions(processes: .single, readers: 1),
       clock: SyncClock(now: time.reader()))

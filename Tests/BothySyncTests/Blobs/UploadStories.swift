@@ -18,7 +18,7 @@ struct UploadStories {
     let blob = try await pair.a.snap("1", picture())
     #expect(await pair.a.store.sync().stop?.name == "unreachable")
     #expect(try pair.a.store.blobs.state(of: blob) == .local)
-    #expect(try pair.a.store.blobs.backlog() == BlobBacklog(count: 1, bytes: 45))
+    #expect(try pair.a.store.blobs.backlog() == BlobStorage.Backlog(count: 1, bytes: 45))
     #expect(try await pair.a.store.blobs.data(for: blob) == picture())
     pair.a.remote.isOffline = false
     let report = await pair.a.store.sync()
@@ -31,7 +31,7 @@ struct UploadStories {
     }
     #expect(StackMobBinary.containsURL(url.absoluteString))
     #expect(url.absoluteString.hasSuffix(blob.sha256))
-    #expect(try pair.a.store.blobs.backlog() == BlobBacklog())
+    #expect(try pair.a.store.blobs.backlog() == BlobStorage.Backlog())
     await pair.b.store.sync()
     let other = try #require(try pair.b.snap("1")?.image)
     #expect(other == blob)
@@ -225,7 +225,7 @@ struct UploadStories {
     await pair.a.store.sync()
     #expect(seen.withLock { $0 } == [10, 35, 20, 25])
     #expect(try pair.a.store.blobs.state(of: blob) == .uploading(sent: 30, of: 45))
-    #expect(try pair.a.store.blobs.backlog() == BlobBacklog(count: 1, bytes: 45, sent: 30))
+    #expect(try pair.a.store.blobs.backlog() == BlobStorage.Backlog(count: 1, bytes: 45, sent: 30))
   }
 
   @Test("An empty blob is uploaded too")

@@ -24,7 +24,7 @@ struct ForegroundTests {
     }
   }
 
-  private func start(_ triggers: SyncTriggers) async throws -> Running {
+  private func start(_ triggers: SyncOptions.Triggers) async throws -> Running {
     let pair = try await Pair.sharing {
       $0.triggers = triggers
       $0.backoff = Backoff(first: .seconds(1), limit: .seconds(300), random: { 1 })
@@ -95,7 +95,7 @@ struct ForegroundTests {
 
   @Test("Without the trigger, or while syncing is paused, a return starts nothing")
   func notAsked() async throws {
-    #expect(SyncTriggers.default.contains(.foreground))
+    #expect(SyncOptions.Triggers.default.contains(.foreground))
     let without = try await start([.save, .start, .timer, .reachability])
     without.leaveAndReturn()
     await settle()

@@ -19,7 +19,7 @@ struct RunTests {
     }
   }
 
-  private func start(_ triggers: SyncTriggers, prepare: (Pair) throws -> Void = { _ in }) async throws
+  private func start(_ triggers: SyncOptions.Triggers, prepare: (Pair) throws -> Void = { _ in }) async throws
     -> Running
   {
     let pair = try await Pair.sharing {
@@ -76,7 +76,7 @@ struct RunTests {
   func foreignCommit() async throws {
     let pair = try await Pair.sharing()
     try pair.a.store.store.close()
-    func open(_ triggers: SyncTriggers) throws -> SyncedStore {
+    func open(_ triggers: SyncOptions.Triggers) throws -> SyncedStore {
       var configuration = SyncOptions.quiet
       configuration.triggers = triggers
       return try SyncedStore(

@@ -28,7 +28,7 @@ struct SyncPolicyTests {
   }
 
   private func start(
-    _ triggers: SyncTriggers = [], _ state: NetworkState = .reachable,
+    _ triggers: SyncOptions.Triggers = [], _ state: NetworkState = .reachable,
     _ configure: (inout SyncOptions) -> Void
   ) async throws -> Running {
     let pair = try await Pair.sharing { configuration in

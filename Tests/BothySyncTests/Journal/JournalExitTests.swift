@@ -59,7 +59,7 @@ struct JournalExitTests {
     return pair
   }
 
-  private static func refused(_ policy: RejectionPolicy) async throws -> Pair {
+  private static func refused(_ policy: SyncOptions.RejectionPolicy) async throws -> Pair {
     let pair = try await Pair.sharing(rules: .withoutNotes) { $0.rejectionPolicy = policy }
     try pair.a.edit { $0.note = "refused" }
     await pair.a.store.sync()

@@ -24,7 +24,7 @@ struct JournalKeepingTests {
 
   @Test("Entries with lost content expire by their number, and others don't displace them")
   func rows() async throws {
-    let pair = try await Pair.sharing { $0.journal = JournalLimits(rows: 3, acceptedRows: 5) }
+    let pair = try await Pair.sharing { $0.journal = SyncOptions.JournalLimits(rows: 3, acceptedRows: 5) }
     try await lose(5, pair)
     #expect(try losses(pair) == 3)
     try pair.a.change { transaction in
@@ -42,7 +42,7 @@ struct JournalKeepingTests {
 
   @Test("Entries expire by their bytes, and the newest stays whatever its size")
   func bytes() async throws {
-    let pair = try await Pair.sharing { $0.journal = JournalLimits(bytes: 4000) }
+    let pair = try await Pair.sharing { $0.journal = SyncOptions.JournalLimits(bytes: 4000) }
     let text = String(repeating: "x", count: 1500)
     try await lose(6, pair, text: text)
     #expect((1...3).contains(try losses(pair)))

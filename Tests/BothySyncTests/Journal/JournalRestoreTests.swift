@@ -98,7 +98,7 @@ struct JournalRestoreTests {
 
   @Test("Restoring throws for entries that expired, lost nothing or don't fit the schema")
   func errors() async throws {
-    let pair = try await lost(configure: { $0.journal = JournalLimits(rows: 1) })
+    let pair = try await lost(configure: { $0.journal = SyncOptions.JournalLimits(rows: 1) })
     let first = try entry(pair)
     try pair.b.retitle("theirs again")
     await pair.b.store.sync()

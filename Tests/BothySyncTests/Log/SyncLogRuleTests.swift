@@ -9,9 +9,9 @@ struct SyncLogRuleTests {
   private func run(
     _ problem: SyncStop? = nil, after: Int64 = 0, length: Int64 = 100, pushed: Int = 0, refused: Int = 0,
     requests: Int = 0
-  ) -> SyncRun {
+  ) -> StoreMaintenance.SyncRun {
     let end = Self.start + after
-    return SyncRun(
+    return StoreMaintenance.SyncRun(
       began: end - length, ended: end, pushed: pushed, refused: refused, requests: requests, problem: problem)
   }
 
@@ -100,8 +100,10 @@ struct SyncLogRuleTests {
 
 @Suite("The health of syncing by its log", .timeLimit(.minutes(5)))
 struct SyncStandingTests {
-  private func run(_ problem: SyncStop?, _ began: Int64, _ ended: Int64, count: Int = 1) -> SyncRun {
-    SyncRun(began: began, ended: ended, problem: problem, count: count)
+  private func run(_ problem: SyncStop?, _ began: Int64, _ ended: Int64, count: Int = 1)
+    -> StoreMaintenance.SyncRun
+  {
+    StoreMaintenance.SyncRun(began: began, ended: ended, problem: problem, count: count)
   }
 
   private let away = SyncStop.unreachable("No route.")

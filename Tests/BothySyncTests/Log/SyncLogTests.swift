@@ -14,7 +14,7 @@ struct SyncLogTests {
     return device.failPoints.passed.count { $0.step == .begin } - before
   }
 
-  private func log(_ device: SimulatedDevice) async throws -> [SyncRun] {
+  private func log(_ device: SimulatedDevice) async throws -> [StoreMaintenance.SyncRun] {
     try await device.store.maintenance.syncHistory(limit: .max)
   }
 

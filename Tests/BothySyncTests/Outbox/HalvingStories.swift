@@ -68,8 +68,8 @@ struct HalvingStories {
 
   @Test(
     "A server that accepts no change rejects none, within a dozen requests",
-    arguments: [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch])
-  func takesNothing(_ policy: RejectionPolicy) async throws {
+    arguments: [SyncOptions.RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch])
+  func takesNothing(_ policy: SyncOptions.RejectionPolicy) async throws {
     for status in [500, 507, 400, 408, 403, 511] {
       let pair = try await Pair.sharing { $0.rejectionPolicy = policy }
       try pair.a.retitle("mine")

@@ -28,7 +28,8 @@ struct GivingBackTests {
     }
 
     func device(
-      _ name: String, _ restored: RestorePolicy = .ask, pageSize: Int = 1000, failPoints: FailPoints? = nil,
+      _ name: String, _ restored: SyncOptions.RestorePolicy = .ask, pageSize: Int = 1000,
+      failPoints: FailPoints? = nil,
       scopes: [SyncScope] = [.everything], batchSize: Int = 500
     ) throws -> SyncedStore {
       var configuration = SyncOptions.quiet
@@ -107,7 +108,7 @@ struct GivingBackTests {
   ///
   /// `T0` to `T3` are in the backup. `late`, an edit and a count of `T1` and the deletion of `T3` came after it.
   private func restoredCase(
-    _ policy: RestorePolicy, pageSize: Int = 1000
+    _ policy: SyncOptions.RestorePolicy, pageSize: Int = 1000
   ) async throws -> (place: Place, a: SyncedStore, b: SyncedStore) {
     let place = try Place()
     let a = try place.device("a", policy, pageSize: pageSize)

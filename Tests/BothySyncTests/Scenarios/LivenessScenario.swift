@@ -20,7 +20,7 @@ struct LivenessScenario {
     await task.value
   }
 
-  private func pair(_ triggers: SyncTriggers = [.start, .save]) async throws -> Pair {
+  private func pair(_ triggers: SyncOptions.Triggers = [.start, .save]) async throws -> Pair {
     try await Pair.sharing {
       $0.triggers = triggers
       $0.backoff = Backoff(first: .seconds(1), limit: .seconds(60), random: { 1 })

@@ -24,7 +24,7 @@ struct MissingParentScenarios {
   /// Promises: Scenario-13, H-59
   @Test("A child inserted before its rejected parent waits, and is never deleted")
   func refusedParent() async throws {
-    for policy in [RejectionPolicy.keepPending, .quarantine(after: 1)] {
+    for policy in [SyncOptions.RejectionPolicy.keepPending, .quarantine(after: 1)] {
       var type = Self.schema(.cascade)
       type.types[0].permissions = Permissions(create: .nobody)
       let pair = try Pair(
@@ -35,7 +35,7 @@ struct MissingParentScenarios {
       try pair.a.put(.parent("P2"))
       for _ in 0..<3 {
         let report = await pair.a.store.sync()
-        #expect(report.blocked.contains(Blocked(record: Self.child, by: Self.parent)))
+        #expect(report.blocked.contains(SyncReport.Blocked(record: Self.child, by: Self.parent)))
         #expect(!report.failures.contains { $0.record == Self.child })
         #expect(try await pair.server("C1", type: "Child") == nil)
         #expect(try pair.a.record("Child", "C1")?["parent"] == "P1")
@@ -57,7 +57,7 @@ struct MissingParentScenarios {
     try pair.a.put(AnyRecord("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 500))]))
     let report = await pair.a.store.sync()
     #expect(report.failures.map(\.code) == ["tooLarge"])
-    #expect(report.blocked == [Blocked(record: Self.child, by: Self.parent)])
+    #expect(report.blocked == [SyncReport.Blocked(record: Self.child, by: Self.parent)])
     #expect(try await pair.world.serverRecords().isEmpty)
     #expect(try pair.a.record("Child", "C1") != nil)
     try pair.a.change { _ = try $0.update(Self.parent, fields: ["name": "short"]) }
@@ -67,7 +67,7 @@ struct MissingParentScenarios {
 
   /// Returns a pair. A has added a child offline while B deleted its parent.
   private func orphan(
-    _ schema: StoreSchema, policy: MergePolicy = .remoteWins, orphans: OrphanPolicy = .deleteRule,
+    _ schema: StoreSchema, policy: MergePolicy = .remoteWins, orphans: SyncOptions.OrphanPolicy = .deleteRule,
     _ edit: (SimulatedDevice) throws -> Void = { _ in }
   ) async throws -> Pair {
     let rules = AuthorityRules(schema: schema, checksReferences: true)

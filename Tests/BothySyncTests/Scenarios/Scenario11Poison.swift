@@ -53,7 +53,7 @@ struct Scenario11Poison {
   @Test(
     "A rejected deletion shows its record again, at once or when it is reverted")
   func refusedDeletion() async throws {
-    for policy in [RejectionPolicy.discardAndRefetch, .keepPending] {
+    for policy in [SyncOptions.RejectionPolicy.discardAndRefetch, .keepPending] {
       let pair = try await Pair.sharing(["T1", "T2"], rules: .undeletable) { $0.rejectionPolicy = policy }
       try pair.a.remove("T1")
       try pair.a.retitle("T2", "later")

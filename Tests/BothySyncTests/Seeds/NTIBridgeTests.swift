@@ -227,7 +227,7 @@ struct NTIBridgeTests {
   /// Promises: N-32, C-23
   @Test("If the local storage fails, a write fails or is sent, as configured")
   func localFailure() async throws {
-    for policy in LocalFailurePolicy.allCases {
+    for policy in SyncOptions.LocalFailurePolicy.allCases {
       let pair = try await Pair.preset(.ntiBridge, sharing: ["T1", "T2"]) { $0.localFailure = policy }
       let store = pair.a.store
       try store.store.close()

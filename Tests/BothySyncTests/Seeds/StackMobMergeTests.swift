@@ -52,7 +52,7 @@ struct StackMobMergeTests {
     #expect(SyncOptions.stackMob.mergePolicies.default.name == "remoteWins")
     let pair = try await conflict(SyncOptions.stackMob.mergePolicies)
     let report = await pair.a.store.sync()
-    #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedCache)])
+    #expect(report.synced == [SyncReport.Record(record: .note(), action: .updatedCache)])
     #expect(try report.overwritten.map { try $0.fields?.members()["title"] } == ["mine"])
     #expect(try pair.a.title() == "theirs")
     #expect(try pair.a.store.outboxEntries().isEmpty)
@@ -65,7 +65,7 @@ struct StackMobMergeTests {
     for granularity in MergePolicy.Granularity.allCases {
       let pair = try await conflict(MergePolicies(.localWins(granularity)))
       let report = await pair.a.store.sync()
-      #expect(report.synced.last == SyncedRecord(record: .note(), action: .updatedOnServer))
+      #expect(report.synced.last == SyncReport.Record(record: .note(), action: .updatedOnServer))
       #expect(try await pair.serverTitle() == "mine")
       #expect(try await pair.server("T1")?["note"] == (granularity == .record ? nil : "theirs"))
       #expect(try await pair.isEven())

@@ -201,7 +201,7 @@ struct StackMobReadingTests {
   func serverOnlyConditions() async throws {
     var newer = Note.schema
     newer.fields.append(FieldSchema("mood", .text, optional: true))
-    for unevaluable in UnevaluablePolicy.allCases {
+    for unevaluable in SyncOptions.UnevaluablePolicy.allCases {
       let world = try SimulatedWorld(rules: AuthorityRules(schema: StoreSchema(types: [newer])))
       let new = try world.addDevice("new", schema: StoreSchema(types: [newer]))
       for (id, mood) in [("T1", "good"), ("T2", "bad")] {

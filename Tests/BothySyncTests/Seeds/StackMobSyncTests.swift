@@ -16,7 +16,7 @@ struct StackMobSyncTests {
     "A sync runs only on request, and each call returns a report")
   func byHand() async throws {
     #expect(SyncOptions.stackMob.triggers.isEmpty)
-    #expect(!SyncTriggers.default.isEmpty)
+    #expect(!SyncOptions.Triggers.default.isEmpty)
     let pair = try await Pair.preset(.stackMob, sharing: ["T1"])
     pair.a.remote.isOffline = true
     try await pair.a.store.save(Note(id: "T2", "offline"))
@@ -106,13 +106,13 @@ struct StackMobSyncTests {
     let report = await pair.a.store.sync()
     #expect(
       report.synced == [
-        SyncedRecord(record: .note("T0"), action: .insertedOnServer),
-        SyncedRecord(record: .note("T2"), action: .updatedOnServer),
-        SyncedRecord(record: .note("T3"), action: .removedFromCache),
-        SyncedRecord(record: .note("T1"), action: .deletedFromServer),
-        SyncedRecord(record: .note("T4"), action: .alreadyDeleted),
+        SyncReport.Record(record: .note("T0"), action: .insertedOnServer),
+        SyncReport.Record(record: .note("T2"), action: .updatedOnServer),
+        SyncReport.Record(record: .note("T3"), action: .removedFromCache),
+        SyncReport.Record(record: .note("T1"), action: .deletedFromServer),
+        SyncReport.Record(record: .note("T4"), action: .alreadyDeleted),
       ])
-    #expect(SyncedRecord.Action.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5])
+    #expect(SyncReport.Record.Action.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5])
     #expect(
       report.syncedObjects == [
         SyncedObject(objectID: .note("T0"), actionTaken: .insertedOnServer),

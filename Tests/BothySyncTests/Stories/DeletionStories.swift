@@ -23,7 +23,7 @@ struct DeletionStories {
   @Test("A deletion against an edit is undone if the server wins", arguments: [true, false])
   func deletionServerWins(deletionFirst: Bool) async throws {
     let (pair, report) = try await deleteAgainstEdit(.remoteWins, deletionFirst: deletionFirst)
-    #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedCache)])
+    #expect(report.synced == [SyncReport.Record(record: .note(), action: .updatedCache)])
     #expect(try pair.a.title() == "b")
     #expect(try !pair.a.isPending())
     #expect(try await pair.isEven())
@@ -61,7 +61,7 @@ struct DeletionStories {
   @Test("An edit of a remotely deleted record is reported if the server wins")
   func editServerWins() async throws {
     let (pair, report) = try await editAgainstDelete(.remoteWins, editFirst: true)
-    #expect(report.synced == [SyncedRecord(record: .note(), action: .removedFromCache)])
+    #expect(report.synced == [SyncReport.Record(record: .note(), action: .removedFromCache)])
     #expect(try report.overwritten.first?.fields?.members()["title"] == "a")
     #expect(try pair.a.note() == nil)
     #expect(try await pair.isEven())
@@ -101,7 +101,7 @@ struct DeletionStories {
       try pair.a.remove()
       try pair.a.insert("T1", "z")
       let report = await pair.a.store.sync()
-      #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedOnServer)])
+      #expect(report.synced == [SyncReport.Record(record: .note(), action: .updatedOnServer)])
       #expect(pair.a.operations.map(\.kind) == [.update])
       #expect(try await pair.server("T1") == ["title": "z", "score": 0])
       #expect(try await pair.isEven())
@@ -150,7 +150,7 @@ struct DeletionStories {
     await pair.b.store.sync()
     try pair.a.remove()
     let report = await pair.a.store.sync()
-    #expect(report.synced == [SyncedRecord(record: .note(), action: .alreadyDeleted)])
+    #expect(report.synced == [SyncReport.Record(record: .note(), action: .alreadyDeleted)])
     #expect(calls.count == 0)
     #expect(try pair.a.store.outboxEntries().isEmpty)
   }

@@ -166,7 +166,7 @@ struct FailureStories {
   /// Promises: H-38, S-86
   @Test("An error inside the server discards nothing, whatever the policy")
   func serverError() async throws {
-    for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
+    for policy in [SyncOptions.RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
       let pair = try Pair { $0.rejectionPolicy = policy }
       try pair.a.insert("T1", "a")
       pair.a.remote.plan(.status(500, retryAfter: nil))
@@ -181,7 +181,7 @@ struct FailureStories {
   /// Promises: H-38, N-37
   @Test("A change on which the server fails waits and is sent again")
   func failingInside() async throws {
-    for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
+    for policy in [SyncOptions.RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
       let pair = try await Pair.sharing(["T1", "T2"]) { $0.rejectionPolicy = policy }
       try pair.a.retitle("T1", "mine")
       try pair.a.retitle("T2", "breaks the server")
@@ -293,7 +293,7 @@ struct FailureStories {
   /// Promises: H-40, C-2
   @Test("Without a valid token nothing is discarded, and one request is made")
   func unauthenticated() async throws {
-    for policy in [RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
+    for policy in [SyncOptions.RejectionPolicy.keepPending, .quarantine(after: 1), .discardAndRefetch] {
       let pair = try Pair { $0.rejectionPolicy = policy }
       for number in 0..<20 { try pair.a.insert("N\(number)", "n") }
       pair.a.remote.plan(.status(401, retryAfter: nil))

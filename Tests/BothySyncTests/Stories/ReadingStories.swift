@@ -33,7 +33,7 @@ struct ReadingStories {
     try pair.a.insert("T9", "nine")
     #expect(try await all(pair.a, network).map(\.id) == ["T1", "T9"])
     let report = await pair.a.store.sync()
-    #expect(report.synced == [SyncedRecord(record: .note("T9"), action: .insertedOnServer)])
+    #expect(report.synced == [SyncReport.Record(record: .note("T9"), action: .insertedOnServer)])
     #expect(try await pair.isEven())
   }
 

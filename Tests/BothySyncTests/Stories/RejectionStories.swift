@@ -40,7 +40,7 @@ struct RejectionStories {
     let kept = try JSONEncoder().encode(await pair.a.store.sync().failures)
     try pair.a.restart()
     try pair.a.edit("T2") { $0.title = "newer" }
-    let failures = try JSONDecoder().decode([SyncFailure].self, from: kept)
+    let failures = try JSONDecoder().decode([SyncReport.Failure].self, from: kept)
     #expect(try pair.a.store.resolve(failures, resolution) == [.note("T1"), .note("T3")])
     #expect(try pair.a.note("T1")?.note == (resolution == .removeLocal ? nil : "refused"))
     #expect(try pair.a.store.outboxEntries().map(\.record) == [.note("T2")])

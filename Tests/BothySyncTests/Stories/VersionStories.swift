@@ -19,7 +19,7 @@ struct VersionStories {
     try pair.a.retitle("c")
     let report = await pair.a.store.sync()
     #expect(calls.count == 0)
-    #expect(report.synced == [SyncedRecord(record: .note(), action: .updatedOnServer)])
+    #expect(report.synced == [SyncReport.Record(record: .note(), action: .updatedOnServer)])
     #expect(try await pair.serverTitle() == "c")
     #expect(try await pair.isEven())
   }

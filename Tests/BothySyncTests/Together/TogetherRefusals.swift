@@ -7,7 +7,9 @@ import Testing
 @Suite("Rejected transactions", .faultsStrike, .timeLimit(.minutes(5)))
 struct TogetherRefusals {
   /// Returns a pair. A has edited T1 and T2 in one transaction, and T1 is rejected. T3 was edited separately.
-  private func refused(_ policy: RejectionPolicy = .quarantine(after: 1)) async throws -> (Pair, SyncReport) {
+  private func refused(_ policy: SyncOptions.RejectionPolicy = .quarantine(after: 1)) async throws -> (
+    Pair, SyncReport
+  ) {
     let pair = try await Pair.sharing(["T1", "T2", "T3"], rules: .withoutNotes) {
       $0.rejectionPolicy = policy
     }
@@ -29,7 +31,7 @@ struct TogetherRefusals {
   func inbox() async throws {
     let (pair, report) = try await refused()
     #expect(report.failures.map(\.record) == [.note("T1")])
-    #expect(report.blocked == [Blocked(record: .note("T2"), by: .note("T1"))])
+    #expect(report.blocked == [SyncReport.Blocked(record: .note("T2"), by: .note("T1"))])
     for relaunched in [false, true] {
       if relaunched { try pair.a.restart() }
       #expect(try pair.a.store.inbox().map(\.record) == [.note("T1"), .note("T2")])

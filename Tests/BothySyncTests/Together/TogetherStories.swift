@@ -167,7 +167,7 @@ struct TogetherStories {
     }
     let report = await pair.a.store.sync()
     #expect(pair.a.operations.isEmpty)
-    #expect(report.blocked == [Blocked(record: .account("y"), by: .account("x"))])
+    #expect(report.blocked == [SyncReport.Blocked(record: .account("y"), by: .account("x"))])
     try pair.a.store.release(.account("x"))
     await pair.a.store.sync()
     #expect(try await pair.world.serverBalances() == ["x": 80, "y": 110, "z": 100])
