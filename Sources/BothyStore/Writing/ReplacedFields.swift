@@ -59,15 +59,15 @@ package enum ReplacedFields {
   /// Records the values that a row from the server replaces. Records nothing if no field differs, or if the version
   /// isn't newer, because the server then undid a change of this device.
   ///
-  /// - Parameter own: The record as this device sent it, if the row does not show that yet.
+  /// - Parameter own: The fields that this device sent, by position, if the row does not show them yet.
   package static func note(
-    _ before: StoredRow, _ after: StoredRow, own: StoredRow? = nil, _ table: TypeTable, id: String,
+    _ before: StoredRow, _ after: StoredRow, own: [Int: FieldValue] = [:], _ table: TypeTable, id: String,
     in transaction: WriteTransaction
   ) throws {
     let version = ReadMark.number(of: after.version)
     guard before.values != after.values, version > ReadMark.number(of: before.version) else { return }
     let changed = before.values.indices.filter { before.values[$0] != after.values[$0] }
-    let sent = changed.filter { own?.values[$0] == after.values[$0] }
+    let sent = changed.filter { own[$0] == after.values[$0] }
     let news = changed.filter { !sent.contains($0) }
     for (kind, positions) in [(Kind.own, sent), (.news, news)] where !positions.isEmpty {
       try note(kind, positions, of: before, to: after, by: version, table, id, in: transaction)
@@ -215,6 +215,21 @@ extension ReplacedFields {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in writer.bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return Int64(bitPattern: hash)
+  }
+}
+
+extension ReplacedFields {
+  /// Returns true if values are those that this device sent, changed again, and not a copy from before. They continue if
+  /// at least as many fields have a sent value as a replaced one. Numbers that are counted prove neither.
+  static func isContinued(_ entries: [Entry], by values: [FieldValue], _ schema: TypeSchema) -> Bool {
+    var (sent, before) = (0, 0)
+    for entry in entries where entry.kind == .own {
+      for (position, new) in entry.news where schema.fields[position].merge != .counter {
+        if hash(of: values[position]) == new { sent += 1 }
+        if entry.had(values[position], at: position) { before += 1 }
+      }
+    }
+    return sent >= before
   }
 }
 

@@ -8,30 +8,31 @@ extension WriteTransaction {
     in values: inout [FieldValue], readAs mark: ReadMark, over before: StoredRow, _ table: TypeTable,
     id: String
   ) throws -> Change.Stale? {
-    guard tells(of: table, since: mark), values != before.values,
+    guard tells(of: table, since: mark),
+      values != before.values || table.schema.fields.contains(where: { $0.merge == .counter }),
       mark.number < 0 || mark.number != ReadMark.number(of: before.version)
     else { return nil }
-    let news = try ReplacedFields.entries(since: mark, table, id: id, in: self)
+    var news = try ReplacedFields.entries(since: mark, table, id: id, in: self)
+    if ReplacedFields.isContinued(news, by: values, table.schema) { news.removeAll { $0.kind == .own } }
     let isPast = try ReplacedFields.isPast(mark, version: before.version, in: self)
     guard let version = news.first?.was ?? (isPast ? String(max(0, mark.number)) : nil) else { return nil }
     var stale = Change.Stale(version: version, values: [:])
-    let own = news.filter { $0.kind == .own }
-    for position in values.indices where values[position] != before.values[position] {
+    for (position, field) in table.schema.fields.enumerated() {
+      let (value, now) = (values[position], before.values[position])
       let replaced = news.compactMap { $0.fields[position] }
+      // A counter that was raised to the present number was raised all the same.
+      guard value != now || field.merge == .counter && replaced.first ?? now != now else { continue }
       // A record that returns to this device with its old value brought no change.
-      let known = news.filter { $0.hashes[position] == nil || !$0.had(before.values[position], at: position) }
-      if let told = news.compactMap({ $0.news[position] }).last,
-        told != ReplacedFields.hash(of: before.values[position])
-      {
+      let known = news.filter { $0.hashes[position] == nil || !$0.had(now, at: position) }
+      if let told = news.compactMap({ $0.news[position] }).last, told != ReplacedFields.hash(of: now) {
         continue  // This device has changed the field since, after it received the change.
       }
-      if known.contains(where: { $0.had(values[position], at: position) }) {
-        values[position] = before.values[position]
+      if known.contains(where: { $0.had(value, at: position) }) {
+        values[position] = now
       } else if let read = replaced.first, let recorder, !isPast,
-        replaced.count == own.count(where: { $0.fields[position] != nil })
+        !news.contains(where: { $0.kind != .own && $0.fields[position] != nil })
       {
-        values[position] = try recorder.later(
-          values[position], than: before.values[position], readAs: read, table.schema.fields[position])
+        values[position] = try recorder.later(value, than: now, readAs: read, field)
       } else if let read = replaced.first {
         stale.values[position] = read
       } else if isPast || known.contains(where: { $0.hashes[position] != nil }) {

@@ -10,8 +10,9 @@ extension WriteTransaction {
   /// Replaces a row whatever its version. The version of a pending row is only the base of its change, and a server
   /// restored to an earlier state has lower versions.
   ///
-  /// - Parameter own: The record as this device sent it, if the row does not show that yet.
-  package func replace(_ table: TypeTable, id: String, _ row: StoredRow, own: StoredRow? = nil) throws {
+  /// - Parameter own: The fields that this device sent, by position, if the row does not show them yet.
+  package func replace(_ table: TypeTable, id: String, _ row: StoredRow, own: [Int: FieldValue] = [:]) throws
+  {
     let before = try self.row(table, id: id)
     if before != nil { try remove(table, id: id) }
     var row = row
@@ -21,7 +22,7 @@ extension WriteTransaction {
 
   @discardableResult
   private func put(
-    _ table: TypeTable, id: String, _ row: StoredRow, over before: StoredRow?, own: StoredRow? = nil
+    _ table: TypeTable, id: String, _ row: StoredRow, over before: StoredRow?, own: [Int: FieldValue] = [:]
   ) throws -> Bool {
     let put = try statement(.put, table)
     put.bind(id, at: 1)

@@ -259,7 +259,7 @@ public final class WriteTransaction: ReadTransaction {
     // A secret changes nothing in the row, but must be sent.
     let hasSecret = values != given
     let stale = try leaveNews(in: &values, readAs: mark, over: before, table, id: id)
-    if before.values == values && !hasSecret { return }
+    if before.values == values && !hasSecret && stale == nil { return }
     if table.hasSideWork { try checkUnique(table, id: id, values, before: before.values) }
     let update = try statement(.update, table)
     var encoder = FieldEncoder(binding: update.pointer, from: 1)

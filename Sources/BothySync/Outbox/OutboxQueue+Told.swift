@@ -132,13 +132,27 @@ extension OutboxQueue {
     let table = try transaction.catalog.table(entry.record.type)
     if try showHidden(entry, told: answer, isPulling: isPulling, table, in: transaction) { return false }
     if let told = entry.told(since: answer), !entry.isLeaving || told.isDeleted {
-      let own = entry.isHidden ? try local(entry, table, in: transaction) : nil
+      let own = entry.isHidden && answer != nil ? try sent(entry, table, in: transaction) : [:]
       if let repaired = try place(told, own: own, table, in: transaction) { return repaired }
     } else if let base = entry.base, !entry.isLeaving {
       if try restore(base, entry.record, table, in: transaction) { return false }
     }
     try transaction.evict(table, id: entry.record.id)
     return false
+  }
+
+  /// Returns the fields that a hidden change set, by position. A merge may have brought others' values into it.
+  private static func sent(
+    _ entry: Outbox.Entry, _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> [Int: FieldValue] {
+    guard let row = try local(entry, table, in: transaction) else { return [:] }
+    var repaired = false
+    let base = entry.base.flatMap {
+      try? table.row(
+        $0.fields, container: entry.container ?? entry.record.type, version: nil, repaired: &repaired)
+    }
+    let positions = row.values.indices.filter { base == nil || row.values[$0] != base?.values[$0] }
+    return Dictionary(uniqueKeysWithValues: positions.map { ($0, row.values[$0]) })
   }
 
   /// Makes the row the state that the changes were made against. Returns false if that can't be read.
@@ -174,9 +188,9 @@ extension OutboxQueue {
 
   /// Like `apply(_:in:)`, but returns `nil` for a version that can't be read, which is kept in `UnreadableTable`.
   ///
-  /// - Parameter own: the record as this device sent it, if its row does not show that.
+  /// - Parameter own: the fields that this device sent, by position, if the row does not show them.
   private static func place(
-    _ record: ServerRecord, own: StoredRow? = nil, _ table: TypeTable, in transaction: WriteTransaction
+    _ record: ServerRecord, own: [Int: FieldValue] = [:], _ table: TypeTable, in transaction: WriteTransaction
   ) throws -> Bool? {
     var known = try KnownSharing(transaction)
     if record.isDeleted {

@@ -46,7 +46,9 @@ package struct NamingRemote: RemoteStorage {
     names.local(try await remote.digest(names.wire(scope), parts: parts))
   }
 
-  package func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError) -> [RecordStamp]? {
+  package func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
+    -> [RecordStamp]?
+  {
     try await remote.stamps(names.wire(scope), parts: parts, in: chosen)?.map { stamp in
       var stamp = stamp
       stamp.id = names.local(stamp.id)
