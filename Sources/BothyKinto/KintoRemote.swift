@@ -17,7 +17,7 @@ public import BothySync
 ///   and references are not checked.
 /// - **One order of changes.** Each type has its own order. A pull brings every type up to its newest change.
 /// - **An epoch.** A collection has an epoch from its creation, which reveals a server that lost its data. Timestamps
-///   that decrease reveal one too. Nothing is removed before `SyncedStore.adoptServer`, and pending changes stay.
+///   that decrease reveal one too. Nothing is removed before `maintenance.adoptServer`, and pending changes stay.
 /// - **Permanent tombstones.** They may be purged without notice. See `KintoOptions.snapshotAfter`.
 /// - **Queries and digests.** The server filters by equality. Other queries read all records of the type, and a digest
 ///   reads all records of the space.

@@ -59,6 +59,12 @@ enum NextVersion {
   // settings: end
 }
 
+// settings: begin
+@SettingsGroup struct Units {
+  var isMetric = true
+}
+// settings: end
+
 @Suite("The code of the article about settings", .timeLimit(.minutes(5)))
 struct SettingsGuideTests {
   /// Promises: K-3, K-5, B-36
@@ -84,11 +90,14 @@ struct SettingsGuideTests {
     let path = NSTemporaryDirectory() + "bothy-guide-\(UUIDv7.make()).bothy"
     let remote = InProcessRemote(Authority(ledger: try SQLiteLedger(), now: VirtualTime().reader()))
     // settings: begin
-    let schema = StoreSchema(types: [Todo.schema, LocaleSettings.recordType])
+    let schema = StoreSchema(types: [Todo.schema, Units.recordType])
     let store = try SyncedStore(at: path, schema: schema, remote: remote)
     let home = SettingsContainer(store)
+    let units = SharedSettings<Units>(in: home)
+
+    try units.update { $0.isMetric = false }
     // settings: end
-    try SharedSettings<LocaleSettings>(in: home).update { $0.timeFormat = "24" }
+    #expect(units.current.isMetric == false)
     #expect(await store.sync().pushed == 1)
     try home.close()
     for end in ["", "-wal", "-shm", "-signals"] { try? FileManager.default.removeItem(atPath: path + end) }

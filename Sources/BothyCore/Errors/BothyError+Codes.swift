@@ -85,7 +85,7 @@ extension BothyError.Code {
   /// The transaction has more records than can be sent at once; nothing was changed.
   public static let tooManyTogether = BothyError.Code("tooManyTogether")
   /// The server is another one than the file was synced with, or lacks acknowledged records. See
-  /// `SyncedStore.adoptServer`.
+  /// `maintenance.adoptServer`.
   public static let otherServer = BothyError.Code("otherServer")
   /// The call waits for a sync that waits for the caller, such as a merge policy. Call it when the sync has ended.
   public static let insideSync = BothyError.Code("insideSync")

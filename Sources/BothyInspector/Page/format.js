@@ -34,7 +34,8 @@ export function span(milliseconds) {
 /** A moment with how long ago it is, by the inspector's clock. */
 export function when(milliseconds, now) {
   if (milliseconds === null || milliseconds === undefined) return h("span", { class: "none" }, "never");
-  const text = now ? ` (${milliseconds > now ? `in ${span(milliseconds - now)}` : `${span(now - milliseconds)} ago`})` : "";
+  // The server's clock may be some seconds ahead of the page's.
+  const text = now ? ` (${milliseconds > now + 5000 ? `in ${span(milliseconds - now)}` : milliseconds > now - 1000 ? "now" : `${span(now - milliseconds)} ago`})` : "";
   return h("time", { datetime: new Date(milliseconds).toISOString() }, clock(milliseconds),
     text && h("span", { class: "dim" }, text));
 }
@@ -71,7 +72,7 @@ export const recordLink = (type, id, text) =>
     text ?? shortID(id));
 
 const tones = {
-  clean: "calm", pending: "wait", draft: "plain", refused: "bad", quarantined: "bad", blocked: "wait",
+  clean: "calm", pending: "wait", draft: "plain", refused: "bad", rejected: "bad", quarantined: "bad", blocked: "wait",
   insert: "good", update: "info", delete: "bad", fresh: "good", usable: "wait", stale: "bad", unknown: "plain",
 };
 export const badge = (text, tone) => h("span", { class: `badge ${tone ?? tones[text] ?? "plain"}` }, text);

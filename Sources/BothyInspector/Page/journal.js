@@ -13,7 +13,7 @@ function told(entry) {
   const what = names.length > 3 ? plural(names.length, "field") : names.join(", ");
   const at = entry.replaced ? ` at ${clock(entry.replaced)}` : "";
   const was = names.length === 1 ? "was" : "were";
-  if (entry.gone) return `${what}: the record went${at}.`;
+  if (entry.gone) return `${what} ${was} lost with the record${at}.`;
   return ["merge", "together", "online"].includes(entry.cause)
     ? `${what} ${was} replaced by another device's${at}.` : `${what} ${was} undone.`;
 }
@@ -72,11 +72,11 @@ export default {
       await context.reload();
     };
     return [
-      h("p", { class: "lead" }, "What became of the changes made on this device, as the file remembers."),
-      h("p", { key: "filter" }, h("label", null,
-        h("input", { type: "checkbox", id: "only-lost", checked: !memory.all, onchange: toggle }), " Only what lost something")),
+      h("p", { class: "lead" }, "The decisions about the changes made on this device, newest first."),
+      h("p", { key: "filter" }, h("label", { class: "check" },
+        h("input", { type: "checkbox", id: "only-lost", checked: !memory.all, onchange: toggle }), "Only what lost something")),
       entries.length ? entries.map((entry) => card(context, entry))
-        : empty("Nothing was lost.", "Content of this device that gave way to another's, or that the server refused, would be here, and could be restored."),
+        : empty("Nothing was lost.", "Content of this device that gave way to another's, or that the server refused, is listed here, and can be restored."),
       entries.length && (data.next || (memory.marks ?? []).length)
         ? pager(context, `${number(entries.length)} decisions`, data.next) : null,
     ];

@@ -66,11 +66,13 @@ package enum ReplacedFields {
   ) throws {
     let version = ReadMark.number(of: after.version)
     guard before.values != after.values, version > ReadMark.number(of: before.version) else { return }
-    let changed = before.values.indices.filter { before.values[$0] != after.values[$0] }
-    let sent = changed.filter { own[$0] == after.values[$0] }
-    let news = changed.filter { !sent.contains($0) }
-    for (kind, positions) in [(Kind.own, sent), (.news, news)] where !positions.isEmpty {
-      try note(kind, positions, of: before, to: after, by: version, table, id, in: transaction)
+    // First the row became what this device sent, and then others' changes came to it.
+    var between = before
+    for (position, value) in own { between.values[position] = value }
+    for (kind, from, to) in [(Kind.own, before, between), (.news, between, after)]
+    where from.values != to.values {
+      let changed = from.values.indices.filter { from.values[$0] != to.values[$0] }
+      try note(kind, changed, of: from, to: to, by: version, table, id, in: transaction)
     }
   }
 
@@ -220,7 +222,7 @@ extension ReplacedFields {
 
 extension ReplacedFields {
   /// Returns true if values are those that this device sent, changed again, and not a copy from before. They continue if
-  /// at least as many fields have a sent value as a replaced one. Numbers that are counted prove neither.
+  /// fields have a sent value, and at least as many as have a replaced one. Numbers that are counted prove neither.
   static func isContinued(_ entries: [Entry], by values: [FieldValue], _ schema: TypeSchema) -> Bool {
     var (sent, before) = (0, 0)
     for entry in entries where entry.kind == .own {
@@ -229,7 +231,7 @@ extension ReplacedFields {
         if entry.had(values[position], at: position) { before += 1 }
       }
     }
-    return sent >= before
+    return sent > 0 && sent >= before
   }
 }
 

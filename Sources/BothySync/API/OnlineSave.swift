@@ -14,6 +14,8 @@ struct OnlineSave: Sendable {
   let keeping: Outbox.Entry.Awaited.Keeping
   /// Whether a change that the server was not reached for is pending from then on.
   let isQueued: Bool
+  /// True for an edit of the stored record, which continues no value that was saved before.
+  let isEdit: Bool
 
   enum Result: Sendable {
     case settled(SaveReceipt<AnyRecord>)
@@ -24,13 +26,15 @@ struct OnlineSave: Sendable {
   }
 
   init(
-    _ change: LocalChange, in store: SyncedStore, keeping: Outbox.Entry.Awaited.Keeping, isQueued: Bool
+    _ change: LocalChange, in store: SyncedStore, keeping: Outbox.Entry.Awaited.Keeping, isQueued: Bool,
+    isEdit: Bool
   ) {
     self.store = store
     self.change = change.readNow
     mark = change.saved?.origin.mark.number
     self.keeping = keeping
     self.isQueued = isQueued
+    self.isEdit = isEdit
   }
 
   private var engine: SyncEngine { store.engine }
@@ -60,6 +64,7 @@ struct OnlineSave: Sendable {
       }
       guard var made = found else { return try await keepHere() }
       if let mark { made.value?.mark = mark }
+      if isEdit { made.value = nil }
       switch try await follow(&made) {
       case .ready: break
       case .again: continue

@@ -25,8 +25,8 @@ package enum SyncStop: Sendable, Hashable, Codable {
   /// The server accepts only newer versions of the app. Nothing is sent until the app's schema version rises.
   case updateRequired(String)
   /// The server is another one than the file was synced with, or lacks acknowledged records. Nothing was deleted. Sync
-  /// with the first server again, adopt this one (`SyncedStore.adoptServer`), send it the missing records
-  /// (`SyncedStore.uploadMine`), or keep the file apart (`SyncedStore.keepApart`).
+  /// with the first server again, adopt this one (`maintenance.adoptServer`), send it the missing records
+  /// (`maintenance.uploadMine`), or keep the file apart (`maintenance.keepApart`).
   case otherServer(String)
   /// The account was signed out.
   case signedOut

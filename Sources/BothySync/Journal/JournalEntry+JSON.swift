@@ -24,7 +24,7 @@ extension JournalEntry {
         ? "Another device had changed it, so the deletion was undone."
         : isGone
           ? "Another device had deleted it."
-          : "Another device had changed it too, and the merge policy decided."
+          : "Another device had changed it too, and \(policy.map { "the policy \($0)" } ?? "the merge policy") decided."
     case .atomic: "It gave way with what it was written together with."
     case .rejectionPolicy: "The server refused it, so it was undone."
     case .refused: "It is still pending; the inbox has it."
@@ -41,7 +41,7 @@ extension JournalEntry {
     }
   }
 
-  /// Writes `number, type, id, change, verdict, cause, why, version, reason, decided, replaced, restored, restorable,
+  /// Writes `number, type, id, change, verdict, cause, policy, why, version, reason, decided, replaced, restored, restorable,
   /// lost, lostFields, container, gone`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.member("number", number)
@@ -49,6 +49,7 @@ extension JournalEntry {
     writer.member("change", change.rawValue)
     writer.member("verdict", word)
     writer.member("cause", cause.name)
+    writer.member("policy", policy)
     writer.member("why", sentence)
     writer.member("final", isFinal)
     switch outcome {

@@ -141,7 +141,8 @@ extension OutboxQueue {
     return false
   }
 
-  /// Returns the fields that a hidden change set, by position. A merge may have brought others' values into it.
+  /// Returns the fields that a hidden change set, by position, as they were before merges with others' changes. Leaves
+  /// out fields for which that isn't known.
   private static func sent(
     _ entry: Outbox.Entry, _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> [Int: FieldValue] {
@@ -151,8 +152,24 @@ extension OutboxQueue {
       try? table.row(
         $0.fields, container: entry.container ?? entry.record.type, version: nil, repaired: &repaired)
     }
-    let positions = row.values.indices.filter { base == nil || row.values[$0] != base?.values[$0] }
-    return Dictionary(uniqueKeysWithValues: positions.map { ($0, row.values[$0]) })
+    guard let base, let shown = try transaction.row(table, id: entry.record.id) else {
+      return Dictionary(uniqueKeysWithValues: row.values.enumerated().map { ($0, $1) })
+    }
+    var sent: [Int: FieldValue] = [:]
+    for (position, field) in table.schema.fields.enumerated()
+    where row.values[position] != base.values[position] {
+      if base.values[position] == shown.values[position] {
+        sent[position] = row.values[position]
+      } else if field.merge == .counter {
+        // A merge has added what was counted here to the server's number.
+        let value = FieldMerge.merge(
+          base: base.values[position].json, client: row.values[position].json,
+          server: shown.values[position].json,
+          clientIsLater: true, rule: .counter)
+        sent[position] = try FieldValue(json: value, kind: field.kind)
+      }
+    }
+    return sent
   }
 
   /// Makes the row the state that the changes were made against. Returns false if that can't be read.

@@ -123,6 +123,48 @@ struct OwnSavesTests {
     try await verify(pair, ["title": "mine", "note": "stale", "score": 2])
   }
 
+  // B counted 100, which A has not received. A's online save counts 5 and is merged with that. The same copy counts 2
+  // more, here or first on the server. After two online saves a copy from before counts 10. All of that adds up.
+  @Test("Counts after an online save that was merged with others' add up", arguments: saves)
+  func mergedCounts(save: WritePolicy) async throws {
+    let pair = try await Pair.sharing(policy: .fieldByField)
+    var (note, stale) = (try copy(pair), try copy(pair))
+    try await others(pair, isPulled: false) { $0.score += 100 }
+    (note.title, note.score) = ("mine", 5)
+    try await pair.a.store.save(note, options: .saving(.remoteThenLocal))
+    (note.note, note.score) = ("x", 7)
+    try await pair.a.store.save(note, options: .saving(save))
+    await pair.a.store.sync()
+    #expect(try await pair.server("T1") == ["title": "mine", "note": "x", "score": 107])
+    guard save == .remoteThenLocal else { return }
+    stale.score = 10
+    try await pair.a.store.save(stale, policy: .local)
+    await pair.a.store.sync()
+    #expect(try await pair.server("T1") == ["title": "mine", "note": "x", "score": 117])
+  }
+
+  // Two closures count up at once, first on the server. The second reads the record while the first is on its way. Each
+  // is an edit of its own, made on the same state. Counters add up: 1 + 1 and 1 + 2.
+  @Test("Two closures that count up online at once both count", arguments: [1, 2])
+  func closures(more: Int) async throws {
+    let pair = try await Pair.sharing(policy: .fieldByField)
+    let (request, store, calls) = (HeldRequest(of: pair.a), pair.a.store, Calls())
+    let one = Task {
+      try await store.update(Note.self, id: "T1", policy: .remoteThenLocal) { $0.score += 1 }
+    }
+    await request.waitUntilSent()
+    let two = Task {
+      try await store.update(Note.self, id: "T1", policy: .remoteThenLocal) { note in
+        calls.add()
+        note.score += more
+      }
+    }
+    try await until { calls.count == 1 }
+    request.release()
+    _ = try await (one.value, two.value)
+    try await verify(pair, ["title": "start", "score": .int(Int64(1 + more))])
+  }
+
   // One copy is saved three times: online, locally, online. It counts 5, then 2 more, then 1 more. It keeps the title
   // that it was saved with, so each save continues the one before. The first 5 count once (as in OnlineAgainTests), and
   // the sum is 8.
