@@ -198,6 +198,7 @@ struct FrontDoorSyncTests {
     let entries = try await other.journal.entries(for: Todo(id: "1", title: ""))
     let entry = try #require(entries.first { !$0.overwrittenFields.isEmpty })
     #expect(entry.overwrittenFields == ["title"] && entry.date.timeIntervalSince1970 > 0)
+    #expect(entry.policy == "Todo")
     #expect(try other.journal.overwritten(Todo.self, in: entry)?.title == "second")
     try await other.journal.restore(entry)
     #expect(try await other.fetch(Todo.self, id: "1", policy: .local)?.title == "second")
