@@ -218,9 +218,7 @@ extension ReplacedFields {
     for byte in writer.bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return Int64(bitPattern: hash)
   }
-}
 
-extension ReplacedFields {
   /// Returns true if values are those that this device sent, changed again, and not a copy from before. They continue if
   /// fields have a sent value, and at least as many as have a replaced one. Numbers that are counted prove neither.
   static func isContinued(_ entries: [Entry], by values: [FieldValue], _ schema: TypeSchema) -> Bool {

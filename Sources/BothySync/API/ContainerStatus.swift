@@ -1,15 +1,15 @@
 extension StoreSubscriptions {
-  /// How far a scope has been pulled.
+  /// The progress of the pull of a scope.
   public struct ScopeStatus: Sendable, Hashable {
     /// The container, with or without those below it.
     public var scope: SyncScope
     /// The position of the next pull, opaque; nil before the first complete one, and after a reset.
     public var cursor: String?
-    /// Whether a pull was ever completed.
+    /// True if a pull was completed before.
     public var isComplete: Bool
-    /// Whether pages of a pull are waiting for the last one.
+    /// True if pages of a pull are waiting for the last one.
     public var isFilling: Bool
-    /// When a pull was last completed, in milliseconds since 1970; nil when none was.
+    /// The time of the last completed pull, in milliseconds since 1970, or `nil` if none was completed.
     public var pulledAt: Int64?
   }
 }

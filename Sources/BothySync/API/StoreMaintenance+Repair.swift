@@ -10,18 +10,18 @@ extension StoreMaintenance {
   ///
   /// - Parameter scope: the scope to compare, as far as it is subscribed to; `nil` for all subscriptions.
   @discardableResult
-  public func repair(_ scope: SyncScope? = nil) async throws -> [StoreMaintenance.Repair] {
+  public func repair(_ scope: SyncScope? = nil) async throws -> [Repair] {
     let followed = synced.followed.current
     var scopes = followed
     if let scope {
       scopes = followed.contains { $0.contains(scope) } ? [scope] : followed.filter { scope.contains($0) }
     }
-    var reports: [StoreMaintenance.Repair] = []
+    var reports: [Repair] = []
     for scope in scopes { reports.append(try await compare(scope)) }
     return reports
   }
 
-  private func compare(_ scope: SyncScope) async throws -> StoreMaintenance.Repair {
+  private func compare(_ scope: SyncScope) async throws -> Repair {
     let holding = synced.followed.current.filter { $0.contains(scope) }
     var requests = 0
     // Others may change something between the pull and the comparison.
@@ -30,7 +30,7 @@ extension StoreMaintenance {
       if let reason = pulled.stop { throw BothyError(reason) }
       requests += pulled.requests
       do {
-        var found = try await synced.engine.exclusively { () -> StoreMaintenance.Repair in
+        var found = try await synced.engine.exclusively { () -> Repair in
           let position = try await synced.store.read { transaction in
             try holding.first.flatMap { try PullState.load($0, in: transaction).cursor }
               .flatMap { Cursor(token: $0)?.position }

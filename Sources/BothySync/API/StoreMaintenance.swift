@@ -52,7 +52,7 @@ public struct StoreMaintenance: Sendable {
   /// subscription covers them: one more round trip for each five hundred records of a type.
   @discardableResult
   public func remove<E: Entity>(_ query: RecordQuery<E>, includingPending: Bool = false) async throws
-    -> StoreMaintenance.Removal
+    -> Removal
   {
     let ids = try await synced.store.read { try $0.ids(query.recordQuery) }
     return try await remove(ids.map { RecordID(E.self, id: $0) }, includingPending: includingPending)
@@ -63,14 +63,14 @@ public struct StoreMaintenance: Sendable {
   /// - Parameter includingPending: true to give up their pending changes, which are never sent then.
   @discardableResult
   public func remove(_ records: [RecordID], includingPending: Bool = false) async throws
-    -> StoreMaintenance.Removal
+    -> Removal
   {
     try await FileWork.run { try synced.purge(records, includingPending: includingPending) }
   }
 
   /// Evicts every record of a type, like `remove(_:includingPending:)`.
   @discardableResult
-  public func remove(type: String, includingPending: Bool = false) async throws -> StoreMaintenance.Removal {
+  public func remove(type: String, includingPending: Bool = false) async throws -> Removal {
     try await FileWork.run { try synced.purge(type: type, includingPending: includingPending) }
   }
 
@@ -78,7 +78,7 @@ public struct StoreMaintenance: Sendable {
   /// container as a whole.
   @discardableResult
   public func remove(container: String, includingPending: Bool = false) async throws
-    -> StoreMaintenance.Removal
+    -> Removal
   {
     try await FileWork.run { try synced.purge(container: container, includingPending: includingPending) }
   }
@@ -87,7 +87,7 @@ public struct StoreMaintenance: Sendable {
   ///
   /// - Parameter includingPending: true to give up all pending changes, the sync history and the journal.
   @discardableResult
-  public func removeAll(includingPending: Bool = false) async throws -> StoreMaintenance.Removal {
+  public func removeAll(includingPending: Bool = false) async throws -> Removal {
     try await FileWork.run { try synced.purge(includingPending: includingPending) }
   }
 
@@ -113,7 +113,7 @@ public struct StoreMaintenance: Sendable {
   ///
   /// A sync that moved something, or ended in another way than the one before it, has a row. Failures in a row that are
   /// alike share one. The file keeps the newest 150 successes and the newest 150 failures. Throws `BothyError`.
-  public func syncHistory(limit: Int = 50) async throws -> [StoreMaintenance.SyncRun] {
+  public func syncHistory(limit: Int = 50) async throws -> [SyncRun] {
     try await synced.store.read { try SyncLog.runs(limit: limit, in: $0) }
   }
 

@@ -39,7 +39,7 @@ public struct StoreSubscriptions: Sendable {
   }
 
   /// Returns the progress of each scope of which a pull has begun. One scan of the scopes.
-  public func statuses() async throws -> [StoreSubscriptions.ScopeStatus] {
+  public func statuses() async throws -> [ScopeStatus] {
     try await FileWork.run { try synced.containers() }
   }
 

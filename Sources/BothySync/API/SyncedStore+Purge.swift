@@ -159,7 +159,7 @@ private struct Purge {
 }
 
 extension StoreMaintenance {
-  /// What a purge did.
+  /// The result of a purge.
   public struct Removal: Sendable, Hashable {
     /// The number of records removed.
     public var removed = 0

@@ -146,9 +146,9 @@ public struct BlobStorage: Sendable {
 
   /// Returns the blobs that wait to be uploaded: those named by pending records that the server isn't known to have.
   /// Reads the pending records.
-  public func backlog() throws -> BlobStorage.Backlog {
+  public func backlog() throws -> Backlog {
     try store.store.read { transaction in
-      var backlog = BlobStorage.Backlog()
+      var backlog = Backlog()
       for (name, size) in try BlobTable.namedByPending(in: transaction) {
         let row = try BlobTable.row(name, in: transaction)
         guard row?.state != .onServer else { continue }
@@ -177,7 +177,7 @@ public struct BlobStorage: Sendable {
   /// blobs without a record that were not used for a week. Never deletes pending or pinned blobs, so those may exceed
   /// the budget. Returns the deleted number and size.
   @discardableResult
-  public func evict(toFit budget: Int64? = nil) async throws -> BlobStorage.Eviction {
+  public func evict(toFit budget: Int64? = nil) async throws -> Eviction {
     try await BlobEviction(store.engine.pass).run(budget: budget ?? store.configuration.blobs.budget)
   }
 }

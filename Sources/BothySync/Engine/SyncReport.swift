@@ -58,7 +58,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   init(stop reason: SyncStop?) { stop = reason }
 
   mutating func note(_ record: RecordID, _ action: Record.Action) {
-    synced.append(SyncReport.Record(record: record, action: action))
+    synced.append(Record(record: record, action: action))
   }
 }
 

@@ -9,7 +9,7 @@ public struct SyncStatus: Sendable, Hashable {
     /// `run()` waits for something to do.
     case idle
     /// A sync is running, with this progress.
-    case syncing(SyncStatus.Progress)
+    case syncing(Progress)
     /// The last try failed, and the next one begins by itself.
     case waiting(attempt: Int)
     /// `run()` waits because syncs may not run now. `obstacle` has the reason.

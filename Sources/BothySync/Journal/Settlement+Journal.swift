@@ -17,9 +17,9 @@ extension Settlement {
     row.version = version
     row.reason = reason
     if cause == .merge {
-      row.policy = try Conflicts.policy(
-        for: entry.kind, transaction.catalog.table(entry.record.type).schema, configuration
-      ).name
+      let (kind, type) = (entry.kind, entry.record.type)
+      let schema = try transaction.catalog.table(type).schema
+      row.policy = Conflicts.policy(for: kind, of: type, schema, configuration).name
     }
     if loses {
       let table = try transaction.catalog.table(entry.record.type)

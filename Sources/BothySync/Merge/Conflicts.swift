@@ -76,16 +76,12 @@ struct Conflicts: Sendable {
   }
 
   private static func policy(_ context: MergeContext, _ configuration: SyncOptions) -> MergePolicy {
-    policy(for: context.operation, context.schema, type: context.record.type, configuration)
+    policy(for: context.operation, of: context.record.type, context.schema, configuration)
   }
 
   /// Returns the policy that decides a conflict of a change of this kind.
   static func policy(
-    for kind: ChangeKind, _ schema: TypeSchema, _ configuration: SyncOptions
-  ) -> MergePolicy { policy(for: kind, schema, type: schema.name, configuration) }
-
-  private static func policy(
-    for kind: ChangeKind, _ schema: TypeSchema?, type: String, _ configuration: SyncOptions
+    for kind: ChangeKind, of type: String, _ schema: TypeSchema?, _ configuration: SyncOptions
   ) -> MergePolicy {
     schema?.mergesByField == true ? .fieldByField : configuration.mergePolicies.policy(for: kind, type: type)
   }

@@ -42,6 +42,16 @@ package enum FieldMerge {
     return merged
   }
 
+  /// Returns the value of a field after two edits of one person, who made both from the value `read`.
+  static func later(
+    _ value: FieldValue, than earlier: FieldValue, readAs read: FieldValue, _ field: FieldSchema
+  ) throws -> FieldValue {
+    let merged = merge(
+      base: read.json, client: value.json, server: earlier.json, clientIsLater: true,
+      rule: field.merge.ofOnePerson)
+    return try FieldValue(json: merged, kind: field.kind)
+  }
+
   package static func merge(
     base: JSONValue, client: JSONValue, server: JSONValue, clientIsLater: Bool, rule: FieldMergeRule
   ) -> JSONValue {

@@ -162,11 +162,8 @@ extension OutboxQueue {
         sent[position] = row.values[position]
       } else if field.merge == .counter {
         // A merge has added what was counted here to the server's number.
-        let value = FieldMerge.merge(
-          base: base.values[position].json, client: row.values[position].json,
-          server: shown.values[position].json,
-          clientIsLater: true, rule: .counter)
-        sent[position] = try FieldValue(json: value, kind: field.kind)
+        sent[position] = try FieldMerge.later(
+          row.values[position], than: shown.values[position], readAs: base.values[position], field)
       }
     }
     return sent

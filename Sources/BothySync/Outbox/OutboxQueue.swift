@@ -48,10 +48,7 @@ struct OutboxQueue: ChangeRecorder {
   func later(
     _ value: FieldValue, than earlier: FieldValue, readAs read: FieldValue, _ field: FieldSchema
   ) throws -> FieldValue {
-    let merged = FieldMerge.merge(
-      base: read.json, client: value.json, server: earlier.json, clientIsLater: true,
-      rule: field.merge.ofOnePerson)
-    return try FieldValue(json: merged, kind: field.kind)
+    try FieldMerge.later(value, than: earlier, readAs: read, field)
   }
 
   /// Makes drafts of what a transaction of drafts has changed.

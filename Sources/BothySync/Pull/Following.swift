@@ -55,12 +55,13 @@ enum Following {
   /// and those that it no longer passes are removed.
   static func open(with scopes: [SyncScope], in transaction: WriteTransaction) throws -> [SyncScope] {
     var result = scopes
-    if let current = try stored(in: transaction), let before = try stored(openedKey, in: transaction) {
+    let opened = try stored(openedKey, in: transaction)
+    if let before = opened, let current = try stored(in: transaction) {
       result = current.filter { !before.contains($0) || scopes.contains($0) }
       result += scopes.filter { !before.contains($0) && !result.contains($0) }
     }
     try change(to: result, in: transaction)
-    if try stored(openedKey, in: transaction) != scopes { try save(scopes, as: openedKey, in: transaction) }
+    if opened != scopes { try save(scopes, as: openedKey, in: transaction) }
     return result
   }
 
