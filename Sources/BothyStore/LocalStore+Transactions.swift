@@ -49,12 +49,13 @@ extension LocalStore {
     if let transaction = running.innermost { return try transaction.fetch(type, id: id) }
     do {
       let table = try catalog.table(E.typeName)
+      let reading = Reading.next()
       return try connections.lookUp { database in
         let select = try PreparedStatement(table.selectByIDSQL, in: database)
         select.bind(id, at: 1)
         defer { select.reset() }
         guard try select.step() else { return nil }
-        var decoder = FieldDecoder(row: select.pointer, table)
+        var decoder = FieldDecoder(row: select.pointer, table, reading: reading)
         return try E(id: id, from: &decoder)
       }
     } catch { throw known(error) }
@@ -133,23 +134,29 @@ extension LocalStore {
     let transaction = WriteTransaction(database, catalog, origin: origin, recorder: recorder)
     if eventHub.isHeard { transaction.log = EventLog() }
     transaction.secretStore = secrets
+    transaction.ownChanges = ownChanges
     let result = try running.marking(transaction) { try body(transaction) }
     try transaction.flush()
     // Written last, before the commit. A crash in between leaves a secret that no change needs, which is removed later.
     for (key, secret) in transaction.secrets { try secrets.set(secret, for: key) }
     try options.onStep?(.commit, origin)
-    return (result, Done(touched: transaction.touched, events: transaction.log?.events ?? []))
+    return (
+      result,
+      Done(touched: transaction.touched, events: transaction.log?.events ?? [], own: transaction.committing())
+    )
   }
 
   /// The data to announce when a transaction is durable.
   private struct Done: Sendable {
     var touched: TouchedRecords
     var events: [RecordChange]
+    var own: [RecordID: [OwnChange]]
   }
 
   /// Announces a commit before the writer begins the next transaction, so that commits are announced in their order.
   private func tell(_ done: Done, _ origin: WriteOrigin) throws {
     try options.onStep?(.committed, origin)
+    ownChanges.note(done.own)
     if !done.touched.isEmpty { notices.post(done.touched) }
     eventHub.send(done.events)
   }

@@ -18,6 +18,8 @@ public final class LocalStore: Sendable {
   let notices: CommitNotices
   let eventHub = EventHub()
   let running = RunningTransactions()
+  /// The newest changes that this process made to records of synced types.
+  package let ownChanges = OwnChanges()
   /// The background check. Nil for a store in memory, and if a damaged file is left in its place.
   let fileCheck: FileCheck?
   /// The store for the values of sensitive fields.

@@ -6,6 +6,7 @@
 struct RowCursor {
   private let statement: PreparedStatement
   private let table: TypeTable
+  private let reading: Int64
   /// The fields of the current row.
   @usableFromInline var fields: FieldDecoder
 
@@ -25,7 +26,8 @@ struct RowCursor {
       ? try PreparedStatement(query: sql, in: database) : try PreparedStatement(unkept: sql, in: database)
     statement.bind(tail.arguments)
     self.table = table
-    fields = FieldDecoder(row: statement.pointer, table)
+    reading = transaction.reading
+    fields = FieldDecoder(row: statement.pointer, table, reading: reading)
   }
 
   /// Moves to the next row. Returns false after the last one.
@@ -51,7 +53,9 @@ struct RowCursor {
 
   /// Returns the current row as a record.
   @usableFromInline
-  func record() throws -> AnyRecord { AnyRecord(id: id, try StoredRow(from: statement, table), table) }
+  func record() throws -> AnyRecord {
+    AnyRecord(id: id, try StoredRow(from: statement, table), table, reading: reading)
+  }
 }
 
 extension PreparedStatement {

@@ -15,22 +15,24 @@ public struct FieldDecoder {
 
   /// Creates a decoder of the current row of `statement`, from `column` on. Columns count from 0.
   package init(row statement: OpaquePointer, from column: Int32, type: String) {
-    self.init(row: statement, from: column, versionAt: 0, type: type)
+    self.init(row: statement, from: column, versionAt: 0, type: type, mark: .whole)
   }
 
   /// Creates a decoder of the current row of a statement that selects the columns of `TypeTable.selectSQL`.
-  package init(row statement: OpaquePointer, _ table: TypeTable) {
+  package init(row statement: OpaquePointer, _ table: TypeTable, reading: Int64) {
     self.init(
       row: statement, from: 1, versionAt: table.schema.isSynced ? table.systemColumn + 1 : 0,
-      type: table.schema.name)
+      type: table.schema.name, mark: ReadMark(number: 0, reading: reading))
   }
 
-  private init(row statement: OpaquePointer, from column: Int32, versionAt: Int32, type: String) {
+  private init(
+    row statement: OpaquePointer, from column: Int32, versionAt: Int32, type: String, mark: ReadMark
+  ) {
     self.statement = statement
     self.column = column
     self.type = type
     versionColumn = versionAt
-    mark = .whole
+    self.mark = mark
     values = []
   }
 
@@ -48,8 +50,10 @@ public struct FieldDecoder {
 
   /// The state in which the fields are read, for the `readMark` of the value. Costs one C call.
   public var readMark: ReadMark {
-    guard let statement, versionColumn > 0 else { return mark }
-    return ReadMark(number: max(0, sqlite3_column_int64(statement, versionColumn)))
+    guard let statement else { return mark }
+    guard versionColumn > 0 else { return .whole }
+    return ReadMark(
+      number: max(0, sqlite3_column_int64(statement, versionColumn)), reading: mark.reading)
   }
 
   /// Returns to `column`, for the next row of the statement.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// The state of a record that a value refers to: the state that was read, or that at the value's creation.
 ///
@@ -6,27 +7,34 @@ internal import Foundation
 /// property `readMark`. An entity written by hand declares `var readMark = ReadMark()` and sets it in `init(id:from:)`
 /// to `fields.readMark`.
 ///
+/// A save also compares with the last save of the same value, so that an edit is counted once. A copy of a value in Swift
+/// has its mark, and counts as the same value. A value that is fetched again has a mark of its own.
+///
 /// A mark adds no content: all marks are equal, and add nothing to a hash. As JSON it is one whole number, so that a
-/// value that the app stores over a relaunch still refers to the state that was read. Eight bytes.
+/// value that the app stores over a relaunch still refers to the state that was read. Sixteen bytes.
 public struct ReadMark: Sendable {
   /// A version from 0 on, where 0 is a record that the server had not acknowledged. Below 0 it is a time in negative
   /// nanoseconds since 1970; changes up to that time don't count.
   package let number: Int64
+  /// The reading in this process, 0 for a value that counts as a whole. Below 0 the time of the reading isn't known.
+  package let reading: Int64
 
   /// The mark before any read.
-  static let first = ReadMark(number: 0)
+  static let first = ReadMark(number: 0, reading: 0)
 
   /// Creates the mark of a value that is created now rather than read.
-  public init() { number = -Self.now() }
+  public init() { self.init(number: -Self.now(), reading: Reading.next()) }
 
-  init(number: Int64) { self.number = number }
+  init(number: Int64, reading: Int64) { (self.number, self.reading) = (number, reading) }
 
-  /// Creates the mark of a value that was read with its version.
-  package init(version: String?) { number = Self.number(of: version) }
+  /// Creates the mark of a value that was read with its version, some time ago if no reading is given.
+  package init(version: String?, reading: Int64? = nil) {
+    self.init(number: Self.number(of: version), reading: reading ?? -Reading.next())
+  }
 
   /// The mark of a value of which a save writes every field. Set a value's `readMark` to it to restore an old value
   /// over later changes of others.
-  public static var whole: ReadMark { ReadMark(number: .min) }
+  public static var whole: ReadMark { ReadMark(number: .min, reading: 0) }
 
   static func now() -> Int64 { Int64(clamping: Int(Date().timeIntervalSince1970 * 1_000_000) &* 1000) }
 
@@ -56,7 +64,8 @@ extension ReadMark: Hashable {
 
 extension ReadMark: Codable {
   public init(from decoder: any Decoder) throws {
-    number = try decoder.singleValueContainer().decode(Int64.self)
+    let number = try decoder.singleValueContainer().decode(Int64.self)
+    self.init(number: number, reading: number == .min ? 0 : -Reading.next())
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -70,4 +79,18 @@ extension KeyedDecodingContainer {
   public func decode(_ type: ReadMark.Type, forKey key: Key) throws -> ReadMark {
     try decodeIfPresent(type, forKey: key) ?? ReadMark()
   }
+}
+
+/// The numbers of readings and changes in this process, in their order.
+enum Reading {
+  private static let last = Atomic<Int64>(0)
+
+  /// Returns the next number. It must be taken before the snapshot of the reading.
+  ///
+  /// - Parameter inWrite: true inside a write transaction, which sees its own changes before the commit.
+  static func next(inWrite: Bool = false) -> Int64 {
+    last.add(2, ordering: .sequentiallyConsistent).newValue | (inWrite ? 1 : 0)
+  }
+
+  static func isInWrite(_ number: Int64) -> Bool { number & 1 == 1 }
 }

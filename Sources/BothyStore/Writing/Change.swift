@@ -36,6 +36,11 @@ package struct StoredRow: Sendable, Hashable {
   /// The times and the owner. Nil parts keep their values in the row that this one replaces.
   package var metadata = RecordMetadata()
 
+  /// All values by position.
+  package var all: [Int: FieldValue] {
+    Dictionary(uniqueKeysWithValues: values.enumerated().map { ($0, $1) })
+  }
+
   package init(
     values: [FieldValue], container: String? = nil, version: String? = nil, unknownFields: String? = nil
   ) {

@@ -6,6 +6,7 @@ package import GRDB
 public class ReadTransaction {
   package let database: Database
   package let catalog: Catalog
+  private let begun = Reading.next()
   private var statements: [PreparedStatement?]
   /// The entity type used last, because most transactions use one type many times.
   private var lastType: ObjectIdentifier?
@@ -22,6 +23,9 @@ public class ReadTransaction {
   enum Operation: Int, CaseIterable {
     case select, exists, insert, update, delete, put, setVersion, setAside, setMetadata
   }
+
+  /// The number of a reading of this transaction.
+  var reading: Int64 { begun }
 
   /// Throws if the transaction has ended while its closure still runs. A read can't end so.
   package func checkIsOpen() throws {}
@@ -80,7 +84,7 @@ public class ReadTransaction {
       return nil
     }
     found = select
-    return FieldDecoder(row: select.pointer, table)
+    return FieldDecoder(row: select.pointer, table, reading: reading)
   }
 
   @usableFromInline
@@ -89,7 +93,7 @@ public class ReadTransaction {
   /// Returns the record of any type, or nil. Reads one row by primary key.
   public final func record(_ id: RecordID) throws -> AnyRecord? {
     let table = try catalog.table(id.type)
-    return try row(table, id: id.id).map { AnyRecord(id: id.id, $0, table) }
+    return try row(table, id: id.id).map { AnyRecord(id: id.id, $0, table, reading: reading) }
   }
 
   /// Returns the record that a reference names, or nil if it isn't on this device. Reads one row by primary key.
@@ -149,13 +153,13 @@ extension StoredRow {
 }
 
 extension AnyRecord {
-  package init(id: String, _ row: StoredRow, _ table: TypeTable) {
+  package init(id: String, _ row: StoredRow, _ table: TypeTable, reading: Int64? = nil) {
     self.init(table.schema.name, id: id, schema: table.schema, values: row.values)
     container = row.container ?? table.schema.name
     version = row.version
     unknownFields = row.unknownFields
     origin = Origin(
-      mark: table.schema.isSynced ? ReadMark(version: row.version) : .whole, isWhole: true,
+      mark: table.schema.isSynced ? ReadMark(version: row.version, reading: reading) : .whole, isWhole: true,
       metadata: row.metadata)
   }
 }

@@ -218,19 +218,6 @@ extension ReplacedFields {
     for byte in writer.bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return Int64(bitPattern: hash)
   }
-
-  /// Returns true if values are those that this device sent, changed again, and not a copy from before. They continue if
-  /// fields have a sent value, and at least as many as have a replaced one. Numbers that are counted prove neither.
-  static func isContinued(_ entries: [Entry], by values: [FieldValue], _ schema: TypeSchema) -> Bool {
-    var (sent, before) = (0, 0)
-    for entry in entries where entry.kind == .own {
-      for (position, new) in entry.news where schema.fields[position].merge != .counter {
-        if hash(of: values[position]) == new { sent += 1 }
-        if entry.had(values[position], at: position) { before += 1 }
-      }
-    }
-    return sent > 0 && sent >= before
-  }
 }
 
 extension ReplacedFields.Entry {

@@ -36,8 +36,12 @@ extension WriteTransaction {
     try put.run()
     guard database.changedRows > 0 else { return false }
     if let before {
+      let record = RecordID(type: table.schema.name, id: id)
+      let isOwn = ownChanges?.isOwn(record, from: before.version, to: row.version) ?? false
+      let own = isOwn ? row.all : own
       try unlink(table, id: id, before.values)
       try ReplacedFields.note(before, row, own: own, table, id: id, in: self)
+      note(own: own, over: before.values, table, id: id)
     }
     try link(table, id: id, row.values)
     note(before == nil ? .inserted : .updated, table, id)

@@ -24,6 +24,9 @@ public final class WriteTransaction: ReadTransaction {
   package private(set) var secrets: [SecretKey: String] = [:]
   let recorder: (any ChangeRecorder)?
   private let clock: (any ChangeRecorder)?
+  /// The changes that this process made before, and those of this transaction.
+  var ownChanges: OwnChanges?
+  var made: [RecordID: [OwnChange]] = [:]
   /// True if the file keeps replaced values (see `ReplacedFields`).
   let keepsNews: Bool
   /// The time of the changes of this transaction, in milliseconds.
@@ -42,6 +45,9 @@ public final class WriteTransaction: ReadTransaction {
     touched = TouchedRecords(tableCount: catalog.tables.count)
     super.init(database, catalog)
   }
+
+  /// The number of a reading, which sees the changes that this transaction has made by then.
+  override var reading: Int64 { Reading.next(inWrite: true) }
 
   /// Throws if SQLite has ended the transaction. It rolls back by itself after a full disk, a failed read or write, or
   /// lack of memory. Later statements are otherwise committed at once, one by one.
@@ -92,7 +98,7 @@ public final class WriteTransaction: ReadTransaction {
     } else if let news = try deletion(since: entity.readMark, table, id: entity.id) {
       var values = FieldEncoder(gathering: table.schema.fields.count)
       entity.encode(to: &values)
-      try edit(table, id: entity.id, values: values.values, deletedBy: news)
+      try edit(table, id: entity.id, values: values.values, readAs: entity.readMark, deletedBy: news)
     } else {
       try insert(entity, in: container)
     }
@@ -115,7 +121,9 @@ public final class WriteTransaction: ReadTransaction {
       try update(table, id: record.id, values: values, readAs: record.origin.mark)
       if let container { try move(record.recordID, to: container) }
     } else if let news = try deletion(since: record.origin.mark, table, id: record.id) {
-      try edit(table, id: record.id, values: table.checkedValues(record), deletedBy: news)
+      try edit(
+        table, id: record.id, values: table.checkedValues(record), readAs: record.origin.mark, deletedBy: news
+      )
     } else {
       try insert(record)
     }
@@ -159,6 +167,7 @@ public final class WriteTransaction: ReadTransaction {
     let table = try catalog.table(record.type)
     let values = try table.checkedValues(record)
     try insert(table, id: record.id, container: record.container, values: values)
+    note(values, readAs: record.origin.mark, over: values, now: values, table, id: record.id)
   }
 
   /// Changes the named fields of a record of any type; null clears one. Throws `.notFound`, `.unknownField` or
@@ -172,7 +181,7 @@ public final class WriteTransaction: ReadTransaction {
       row.values[position] = try table.checked(value, for: position)
     }
     try update(table, id: id.id, values: row.values)
-    return AnyRecord(id: id.id, row, table)
+    return AnyRecord(id: id.id, row, table, reading: reading)
   }
 
   /// Moves a record of a synced type to another container. Returns false if it is there already. Its fields are
@@ -206,7 +215,7 @@ public final class WriteTransaction: ReadTransaction {
     try flushIfFull()
   }
 
-  private func insertRow(
+  func insertRow(
     _ table: TypeTable, id: String, container: String?, _ encode: (inout FieldEncoder) -> Void
   ) throws {
     let insert = try statement(.insert, table)
@@ -227,27 +236,6 @@ public final class WriteTransaction: ReadTransaction {
     }
   }
 
-  /// Edits a record in the state before others deleted it.
-  private func edit(
-    _ table: TypeTable, id: String, values: [FieldValue], deletedBy news: ReplacedFields.Entry
-  ) throws {
-    let read = StoredRow(
-      values: table.schema.fields.indices.map { news.fields[$0] ?? .null }, container: news.container,
-      version: news.was)
-    let values = conceal(values, table, id)
-    guard let version = news.was, values != read.values else { return }
-    try checkUnique(table, id: id, values)
-    try insertRow(table, id: id, container: news.container) { encoder in
-      for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
-    }
-    try link(table, id: id, values)
-    try setVersion(version, table, id: id)
-    changed(
-      .update, table, id, before: read,
-      stale: Change.Stale(version: version, values: [:], deletion: String(news.version)))
-    try flushIfFull()
-  }
-
   private func update(
     _ table: TypeTable, id: String, values: [FieldValue], readAs mark: ReadMark = .whole
   ) throws {
@@ -258,7 +246,9 @@ public final class WriteTransaction: ReadTransaction {
     var values = conceal(values, table, id)
     // A secret changes nothing in the row, but must be sent.
     let hasSecret = values != given
+    let saved = values
     let stale = try leaveNews(in: &values, readAs: mark, over: before, table, id: id)
+    note(saved, readAs: mark, over: before.values, now: values, table, id: id)
     if before.values == values && !hasSecret && stale == nil { return }
     if table.hasSideWork { try checkUnique(table, id: id, values, before: before.values) }
     let update = try statement(.update, table)
@@ -296,7 +286,7 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   /// Moves the values of sensitive fields to `secrets` and returns null for the row.
-  private func conceal(_ values: [FieldValue], _ table: TypeTable, _ id: String) -> [FieldValue] {
+  func conceal(_ values: [FieldValue], _ table: TypeTable, _ id: String) -> [FieldValue] {
     var values = values
     for position in table.sensitivePositions {
       guard case .text(let secret) = values[position] else { continue }
@@ -352,7 +342,7 @@ public final class WriteTransaction: ReadTransaction {
 
   // MARK: notifying the recorder and the observers
 
-  private func changed(
+  func changed(
     _ kind: Change.Kind, _ table: TypeTable, _ id: String, before: StoredRow?, stale: Change.Stale? = nil
   ) {
     touched.insert(table.index, id)
@@ -366,7 +356,7 @@ public final class WriteTransaction: ReadTransaction {
     }
   }
 
-  private func flushIfFull() throws {
+  func flushIfFull() throws {
     if changes.count >= 1000 { try flush() }
   }
 

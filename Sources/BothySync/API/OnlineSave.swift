@@ -9,13 +9,11 @@ struct OnlineSave: Sendable {
   let store: SyncedStore
   /// With a mark of the call where its value has none: what the server sends meanwhile isn't a change of the caller.
   let change: LocalChange
-  /// The mark that the value came with.
-  private let mark: Int64?
+  /// The reading that the value came with.
+  private let reading: Int64?
   let keeping: Outbox.Entry.Awaited.Keeping
   /// Whether a change that the server was not reached for is pending from then on.
   let isQueued: Bool
-  /// True for an edit of the stored record, which continues no value that was saved before.
-  let isEdit: Bool
 
   enum Result: Sendable {
     case settled(SaveReceipt<AnyRecord>)
@@ -26,15 +24,13 @@ struct OnlineSave: Sendable {
   }
 
   init(
-    _ change: LocalChange, in store: SyncedStore, keeping: Outbox.Entry.Awaited.Keeping, isQueued: Bool,
-    isEdit: Bool
+    _ change: LocalChange, in store: SyncedStore, keeping: Outbox.Entry.Awaited.Keeping, isQueued: Bool
   ) {
     self.store = store
     self.change = change.readNow
-    mark = change.saved?.origin.mark.number
+    reading = change.saved?.origin.mark.reading
     self.keeping = keeping
     self.isQueued = isQueued
-    self.isEdit = isEdit
   }
 
   private var engine: SyncEngine { store.engine }
@@ -63,13 +59,13 @@ struct OnlineSave: Sendable {
         continue
       }
       guard var made = found else { return try await keepHere() }
-      if let mark { made.value?.mark = mark }
-      if isEdit { made.value = nil }
+      if let reading { made.value?.reading = reading }
       switch try await follow(&made) {
       case .ready: break
       case .again: continue
       case .ended(let result): return result
       }
+      made.own = made.own?.sending(isWhole: reading == 0)
       guard let revision = try await made.begin(in: store.store) else { continue }
       sent.note(change.id, SentValues.Sent(change: made))
       return try await settle(revision)
@@ -115,7 +111,15 @@ struct OnlineSave: Sendable {
   /// is sent again before it, as it was.
   private func follow(_ made: inout OnlineChange) async throws -> Step {
     guard let last = sent.last(of: change.id) else { return .ready }
+    let schema = store.store.schema[change.id.type]
     if let answer = last.answer {
+      // A row that shows the answer has told the change already.
+      if last.change.entry.awaited?.keeping == .here {
+        if last.isTold { return .ready }
+        remember(last, isContinued: made.goesOn(last, schema))
+        sent.tell(change.id)
+        return .again
+      }
       try made.follow(last, answer, store.store.catalog.table(change.id.type).schema)
       return .ready
     }
@@ -126,8 +130,9 @@ struct OnlineSave: Sendable {
       return .again
     }
     let error = try await sendHidden()
-    if isQueued && made.goesOn(last) {
-      if try await reveal(revision, sent: last.change.value) {
+    if isQueued && made.goesOn(last, schema) {
+      if try await reveal(revision) {
+        remember(last, isContinued: true)
         sent.forget(change.id)
         return .ended(.pending(change))
       }
@@ -137,7 +142,12 @@ struct OnlineSave: Sendable {
       return .again
     }
     // It was made, or not: then the change has all of it.
-    if sent.last(of: change.id)?.answer == nil { sent.forget(change.id) }
+    if sent.last(of: change.id)?.answer == nil {
+      sent.forget(change.id)
+    } else {
+      remember(last, isContinued: made.goesOn(last, schema))
+      sent.tell(change.id)
+    }
     return .again
   }
 
@@ -181,6 +191,12 @@ struct OnlineSave: Sendable {
       sent.forget(change.id)
       throw BothyError(refused: change.id, rejection, isKept: false)
     }
+    if let last = sent.last(of: change.id) {
+      remember(last, isContinued: false)
+      if case .accepted(let version) = outcome, keeping == .thereAlone {
+        store.store.ownChanges.note(change.id, madeElsewhere: version, from: last.change.entry.base?.version)
+      }
+    }
     sent.tell(change.id)
     return .settled(SaveReceipt(record: change.id, state: outcome, store: store, revision: nil))
   }
@@ -188,6 +204,7 @@ struct OnlineSave: Sendable {
   /// The change is one that the row shows: no answer came, or something else was changed on top of it.
   private func pending(_ revision: Int64) async throws -> Result {
     if let outcome = try await decided(revision) { return try ended(outcome, revision) }
+    if let last = sent.last(of: change.id) { remember(last, isContinued: false) }
     sent.forget(change.id)
     let outcome = try store.outcome(of: change.id, revision)
     if case .rejected(let rejection)? = outcome {
@@ -200,21 +217,20 @@ struct OnlineSave: Sendable {
         revision: revision))
   }
 
-  /// Makes the entry pending as any other. False where it is hidden no more.
+  /// Remembers a save whose result a row shows, for the next save of its value and of older ones.
   ///
-  /// - Parameter value: the value as it was sent, where the caller has it still: what the server made of it is news to it.
-  private func reveal(_ revision: Int64, sent value: SavedValue? = nil) async throws -> Bool {
+  /// - Parameter isContinued: true if this change has the same value, changed further.
+  private func remember(_ last: SentValues.Sent, isContinued: Bool) {
+    guard let own = last.change.own else { return }
+    let mark = isContinued ? change.saved?.origin.mark : nil
+    store.store.ownChanges.note([change.id: [mark.map { own.read(as: $0) } ?? own]])
+  }
+
+  /// Makes the entry pending as any other. False where it is hidden no more.
+  private func reveal(_ revision: Int64) async throws -> Bool {
     try await store.store.write { transaction in
       guard let entry = try hidden(revision, in: transaction) else { return false }
       try OutboxQueue.reveal(entry, in: transaction)
-      let table = try transaction.catalog.table(change.id.type)
-      guard let value, let row = try transaction.row(table, id: change.id.id) else { return true }
-      var repaired = false
-      let mine = try table.row(
-        FieldsDocument(value.fields), container: row.container ?? change.id.type,
-        version: OutboxQueue.unsentVersion,
-        repaired: &repaired)
-      try ReplacedFields.note(mine, row, table, id: change.id.id, in: transaction)
       return true
     }
   }

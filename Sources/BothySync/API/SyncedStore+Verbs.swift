@@ -110,8 +110,7 @@ extension SyncedStore {
     _ type: E.Type, id: String, policy: WritePolicy? = nil,
     _ change: @escaping @Sendable (inout E) throws -> Void
   ) async throws -> SaveReceipt<E> {
-    var options = begun(RequestOptions(writePolicy: policy))
-    options.isEdit = true
+    let options = begun(RequestOptions(writePolicy: policy))
     let record = RecordID(E.self, id: id)
     guard try isServerFirst(options, E.typeName) else {
       return try await writing(options) { transaction in

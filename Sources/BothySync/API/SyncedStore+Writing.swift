@@ -219,7 +219,7 @@ extension SyncedStore {
     let save = OnlineSave(
       change, in: self,
       keeping: configuration.cache == .disabled ? .uncached : isKept ? .here : .thereAlone,
-      isQueued: keepsLocally && !isRemoteOnly, isEdit: options.isEdit)
+      isQueued: keepsLocally && !isRemoteOnly)
     switch try await engine.locks.withWrite(container(of: change), { try await save.run() }) {
     case .settled(let receipt):
       if receipt.known == .pending { askAfterSave(options) }

@@ -14,6 +14,8 @@ struct OnlineChange: Error, Sendable {
   var secrets: [SecretKey: String] = [:]
   /// The value that the app saves, or `nil` if it saves none.
   var value: SavedValue?
+  /// The save, for later saves of the record in this process.
+  var own: OwnChange?
 
   /// Ends a rehearsal on a record with pending changes.
   struct HasPendingWork: Error { var isHidden: Bool }
@@ -47,7 +49,8 @@ struct OnlineChange: Error, Sendable {
           keeping: keeping, fields: row.map { table.document($0) } ?? .empty, container: row?.container)
         made.knownSharing = try KnownSharing.sharing(of: id, in: transaction)
         made.secrets = transaction.secrets
-        made.value = try SavedValue(change, entry, row, table)
+        made.value = try SavedValue(change, row, table)
+        made.own = transaction.lastOwnChange(of: id)
         throw made
       }
     } catch let made as OnlineChange { return made } catch is NothingToTell { return nil }

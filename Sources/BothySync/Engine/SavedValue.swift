@@ -4,47 +4,32 @@ import BothyStore
 struct SavedValue: Sendable {
   /// All fields that are not sensitive. Those that the app did not give have the values of the row.
   var fields: [String: JSONValue]
-  /// The record as it was before the change.
-  var read: [String: JSONValue]
-  /// The number of the record's state that the value is based on.
-  var mark: Int64
+  /// The reading of the value, or 0 for one that counts as a whole. Copies of a value have its reading.
+  var reading: Int64
 
   /// Returns `nil` for a change that saves no value.
-  init?(_ change: LocalChange, _ entry: Outbox.Entry, _ row: StoredRow?, _ table: TypeTable) throws {
+  init?(_ change: LocalChange, _ row: StoredRow?, _ table: TypeTable) throws {
     guard let record = change.saved else { return nil }
     fields = try row.map { try table.document($0).members() } ?? [:]
     for (name, value) in try change.given(table.schema).fields { fields[name] = value.isNull ? nil : value }
-    read = try entry.base?.fields.members() ?? [:]
-    mark = record.origin.mark.number
-  }
-
-  /// True if the value is an edit of `earlier`, and not of a record that was read since. Where the two differ, the
-  /// value has at least as many fields of `earlier`. If it has fields of neither, it must not have a field that
-  /// `earlier` replaced.
-  func goesOn(_ earlier: SavedValue) -> Bool {
-    guard mark == earlier.mark else { return false }
-    let differing = Set(earlier.fields.keys).union(read.keys).filter { earlier.fields[$0] != read[$0] }
-    let kept = differing.count { fields[$0] == earlier.fields[$0] }
-    let readSince = differing.count { fields[$0] == read[$0] }
-    if kept + readSince > 0 { return kept >= readSince }
-    return !Set(earlier.fields.keys).union(earlier.read.keys).contains {
-      earlier.fields[$0] != earlier.read[$0] && fields[$0] == earlier.read[$0]
-    }
+    reading = record.origin.mark.reading
   }
 }
 
 extension OnlineChange {
-  /// True if the saved value is an edit of the value that was sent last.
-  func goesOn(_ last: SentValues.Sent) -> Bool {
-    guard let value, let earlier = last.change.value else { return false }
-    return value.goesOn(earlier)
+  /// True if the saved value is the value that was sent last, changed further.
+  func goesOn(_ last: SentValues.Sent, _ schema: TypeSchema?) -> Bool {
+    guard let value, value.reading == last.change.value?.reading else { return false }
+    guard let schema, let own, let sent = last.change.own else { return true }
+    return sent.isContinued(by: own.given, over: before, schema)
   }
 
-  /// Bases the change on the server's version after the last change. A field that the caller has as it was sent or read
-  /// counts as unchanged. The merge policy decides a field that both the server and the caller changed since.
+  /// Bases the change on the server's version after the last change, which no row shows. A field that the caller has as
+  /// it was sent or read counts as unchanged. The merge policy decides a field that both the server and the caller
+  /// changed since.
   mutating func follow(_ last: SentValues.Sent, _ answer: ServerRecord, _ schema: TypeSchema) throws {
-    if last.isTold, value?.mark == ReadMark.whole.number { return }
-    let goesOn = goesOn(last)
+    if last.isTold, value?.reading == 0 { return }
+    let goesOn = goesOn(last, schema)
     let told = entry.told.flatMap { $0.version.isNewer(than: answer.version) ? $0 : nil }
     let now = told ?? answer
     guard !now.isDeleted, goesOn || (told == nil && entry.base != nil), var awaited = entry.awaited else {

@@ -97,7 +97,7 @@ extension OutboxQueue {
     let laid = try table.row(
       FieldsDocument(members), container: (isMoved ? row.container : awaited.container) ?? id.type,
       version: entry.base?.version, repaired: &repaired)
-    try transaction.replace(table, id: id.id, laid)
+    try transaction.replace(table, id: id.id, laid, own: laid.all)
     return .update
   }
 
@@ -113,7 +113,7 @@ extension OutboxQueue {
       try transaction.flush()
     }
     try expose(entry.record, in: transaction)
-    if let local { try transaction.replace(table, id: entry.record.id, local) }
+    if let local { try transaction.replace(table, id: entry.record.id, local, own: local.all) }
   }
 
   /// Reveals the hidden change of a record without a row, so that a further change finds it.

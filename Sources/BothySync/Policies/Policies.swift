@@ -88,8 +88,6 @@ public struct RequestOptions: Sendable, Hashable {
   public var assumesRemote: Bool
   /// The longest time a read under `.syncThenLocal` waits for its sync. The sync continues after that.
   public var timeout: Duration?
-  /// True for a closure's edit of the stored record. It never continues a value that was saved before.
-  var isEdit = false
 
   /// Makes options that differ from the configuration in the given values.
   public init(

@@ -1,0 +1,202 @@
+internal import Synchronization
+
+/// A change that this process made to a record, as a later save of another value of the record needs it.
+package struct OwnChange: Sendable {
+  /// When it was made, in numbers of `Reading`.
+  var made = Reading.next()
+  /// When it was committed, in numbers of `Reading`.
+  var committed = Int64.max
+  /// When it was made, in nanoseconds since 1970.
+  var time = ReadMark.now()
+  /// The reading of the value that was saved, or 0 if the change saved none.
+  var reading: Int64 = 0
+  /// All fields of the saved value, as the app gave them.
+  package var given: [FieldValue] = []
+  /// The fields that the record has otherwise than the saved value since, because others or this device changed them.
+  var otherwise: [(position: Int, value: FieldValue)] = []
+  /// The fields that the change gave another value, by position, with the values before.
+  var before: [(position: Int, value: FieldValue)] = []
+
+  /// True if a value with the mark was read before the change.
+  fileprivate func isAfter(_ mark: ReadMark) -> Bool {
+    // A value that was read inside the transaction that made the change may have seen it before the commit.
+    Reading.isInWrite(mark.reading) ? made > mark.reading : committed > mark.reading
+  }
+
+  /// The value that the record had in a field after the save.
+  func became(at position: Int) -> FieldValue {
+    otherwise.first { $0.position == position }?.value ?? given[position]
+  }
+
+  /// Returns the save of a value that is on its way to the server from now on. No row shows it yet.
+  ///
+  /// - Parameter isWhole: true for a value that came without a reading.
+  package func sending(isWhole: Bool) -> OwnChange? {
+    guard !given.isEmpty else { return nil }
+    var change = self
+    if isWhole { change.reading = 0 }
+    (change.made, change.time) = (Reading.next(), ReadMark.now())
+    change.committed = change.made
+    return change
+  }
+
+  /// Returns the change as one of a value with another reading.
+  package func read(as mark: ReadMark) -> OwnChange {
+    var change = self
+    change.reading = mark.reading
+    return change
+  }
+
+  /// True if values with the same reading are those that were saved, changed further, and not another copy of the value
+  /// read. They are if they equal the value read, which undoes the save. Else they have a field that was saved, or none
+  /// that was replaced.
+  ///
+  /// - Parameter read: the values as they were read, of all fields that were saved otherwise.
+  func isContinued(by values: [FieldValue], read: [Int: FieldValue], _ schema: TypeSchema) -> Bool {
+    guard values.count == given.count else { return false }
+    if values.indices.allSatisfy({ values[$0] == read[$0] ?? given[$0] }) { return true }
+    let (kept, replaced) = evidence(in: values, read, schema)
+    return kept > 0 || replaced == 0
+  }
+
+  /// True if values are those that were saved, changed further. Without a reading, values that were read from a row since
+  /// are distinguished by the fields in which that row differs.
+  package func isContinued(by values: [FieldValue], over row: StoredRow?, _ schema: TypeSchema) -> Bool {
+    let read = Dictionary(before.map { ($0.position, $0.value) }) { first, _ in first }
+    guard reading == 0 else { return isContinued(by: values, read: read, schema) }
+    guard values.count == given.count else { return false }
+    let row = Dictionary(
+      uniqueKeysWithValues: values.indices.map { ($0, row?.values[$0] ?? .null) })
+    let since = evidence(in: values, row, schema)
+    return since == (0, 0) ? evidence(in: values, read, schema).replaced == 0 : since.kept >= since.replaced
+  }
+
+  /// Returns the number of fields that have the value saved, and of those that have the value before, among the fields
+  /// that were saved otherwise. Numbers that are counted prove neither.
+  private func evidence(
+    in values: [FieldValue], _ read: [Int: FieldValue], _ schema: TypeSchema
+  ) -> (kept: Int, replaced: Int) {
+    var (kept, replaced) = (0, 0)
+    for (position, old) in read where old != given[position] && schema.fields[position].merge != .counter {
+      if values[position] == given[position] { kept += 1 }
+      if values[position] == old { replaced += 1 }
+    }
+    return (kept, replaced)
+  }
+
+  /// About the bytes of memory that it keeps.
+  fileprivate var cost: Int {
+    200 + (given + (before + otherwise).map(\.value)).reduce(0) { $0 + 40 + $1.length }
+  }
+}
+
+/// The changes since a value was read or saved.
+struct OwnChangesSince {
+  /// The last save of the value itself. Its fields are then the base of the next edit.
+  var saved: OwnChange?
+  /// The later changes of other values, the oldest first.
+  var others: [OwnChange]
+
+  /// The values that a field had before, the oldest first.
+  func replaced(at position: Int) -> [FieldValue] {
+    others.compactMap { change in change.before.first { $0.position == position }?.value }
+  }
+}
+
+/// The newest changes that this process made, in memory. With them an older copy of a record reverts no change of the
+/// device itself, and a value that is saved, edited and saved again counts each edit once.
+///
+/// `ReplacedFields` has the changes of others, in the file. Holds at most `limit` bytes: 4 MiB, of about 10,000 changes.
+package final class OwnChanges: Sendable {
+  static let limit = 4 << 20
+
+  private struct State {
+    var changes: [RecordID: [OwnChange]] = [:]
+    /// The records of the changes, the oldest first, from `first` on.
+    var order: [RecordID] = []
+    var first = 0
+    var cost = 0
+    /// The versions that this process has made on the server alone, each with the one before.
+    var elsewhere: [RecordID: (from: Int64, to: Int64)] = [:]
+
+    mutating func dropFirst() {
+      let id = order[first]
+      first += 1
+      if var changes = changes[id], !changes.isEmpty {
+        cost -= changes.removeFirst().cost
+        self.changes[id] = changes.isEmpty ? nil : changes
+      }
+      // Moves the rest once in as many steps as it has members.
+      if first > order.count / 2 {
+        order.removeFirst(first)
+        first = 0
+      }
+    }
+  }
+
+  private let state = Mutex(State())
+
+  package init() {}
+
+  /// Notes changes that are durable.
+  package func note(_ changes: [RecordID: [OwnChange]]) {
+    guard !changes.isEmpty else { return }
+    state.withLock { state in
+      for (id, changes) in changes {
+        for change in changes {
+          state.changes[id, default: []].append(change)
+          state.order.append(id)
+          state.cost += change.cost
+        }
+      }
+      while state.cost > Self.limit, state.first < state.order.count { state.dropFirst() }
+    }
+  }
+
+  /// Returns the changes of a record since the values with the mark were read, or since their last save.
+  func since(
+    _ mark: ReadMark, _ id: RecordID, with present: [OwnChange], by values: [FieldValue], _ schema: TypeSchema
+  ) -> OwnChangesSince {
+    let all = state.withLock { $0.changes[id] ?? [] } + present
+    let mine = mark.reading == 0 ? [] : all.filter { $0.reading == mark.reading && !$0.given.isEmpty }
+    let read = Dictionary(mine.flatMap(\.before).map { ($0.position, $0.value) }) { first, _ in first }
+    if let saved = mine.last(where: { $0.isContinued(by: values, read: read, schema) }) {
+      return OwnChangesSince(saved: saved, others: all.filter { $0.made > saved.made })
+    }
+    // The time at which a value from elsewhere was read isn't known.
+    return OwnChangesSince(
+      others: all.filter { change in
+        change.reading == mark.reading && mark.reading != 0 || mark.reading > 0 && change.isAfter(mark)
+      })
+  }
+
+  /// Notes a version that this process made on the server alone. The row receives it by a pull.
+  package func note(_ id: RecordID, madeElsewhere version: String, from base: String?) {
+    state.withLock { state in
+      if state.elsewhere.count >= 1000 { state.elsewhere.removeAll() }
+      state.elsewhere[id] = (ReadMark.number(of: base), ReadMark.number(of: version))
+    }
+  }
+
+  /// True if this process alone made the step from one version of a record to another.
+  func isOwn(_ id: RecordID, from base: String?, to version: String?) -> Bool {
+    state.withLock { state in
+      guard let step = state.elsewhere[id], step.to == ReadMark.number(of: version) else { return false }
+      return step.from == ReadMark.number(of: base)
+    }
+  }
+
+  package func forgetAll() { state.withLock { $0 = State() } }
+}
+
+extension FieldValue {
+  /// The bytes of a value that lie outside its own memory.
+  fileprivate var length: Int {
+    switch self {
+    case .text(let text), .json(let text): text.utf8.count
+    case .data(let data): data.count
+    case .list(let ids): ids.reduce(0) { $0 + $1.utf8.count + 16 }
+    case .null, .bool, .int, .double, .date, .coordinate: 0
+    }
+  }
+}
