@@ -2,6 +2,7 @@ import BothyHTTP
 import BothyServer
 import BothyStore
 import BothySync
+import BothySyncService
 import HTTPTypes
 import ServiceLifecycle
 import Synchronization
@@ -45,6 +46,24 @@ struct EndToEndTests {
       let digest = try await bob.digest(.everything)
       #expect(digest.count == 2)
       #expect(try await bob.digest(SyncScope(container: "Todo")).digest == digest.digest)
+    }
+  }
+
+  @Test("A result longer than a response arrives whole, page by page")
+  func pagedQuery() async throws {
+    var rules = AuthorityRules()
+    rules.answerSize = 1  // one record, because a record is never divided
+    try await RunningServer.run(rules: rules) { server in
+      let inserts = (Int64(1)...5).map { insert("\($0)", $0) }
+      _ = try await server.remote().exchange(SyncRequest(device: "a", operations: inserts))
+      let network = FaultyTransport(platformTransport())
+      let remote = BothyRemote(url: server.url, space: "hut", transport: network)
+      let all = try await remote.query(AnyQuery("Todo", order: [SortKey("n")]))
+      #expect(all.map(\.id.id) == ["1", "2", "3", "4", "5"])
+      #expect(network.requests.count == 5)
+      let some = try await remote.query(AnyQuery("Todo", order: [SortKey("n")], limit: 3, offset: 1))
+      #expect(some.map(\.id.id) == ["2", "3", "4"])
+      #expect(network.requests.count == 8)
     }
   }
 

@@ -4,7 +4,7 @@ import Testing
 @Suite("Server-sent events", .timeLimit(.minutes(5)))
 struct EventStreamParserTests {
   private let text =
-    "\u{FEFF}: comment\r\nretry: 500\rid: 7\nevent: news\ndata: a\ndata:  b\n\n"
+    "\u{FEFF}: comment\r\nretry: 500\rid: 7\nevent: news\r\ndata: a\r\ndata:  b\n\n"
     + "data\n\nid\n: x\n\nevent: lost\n\nunknown: y\nretry: 5x\ndata:ü\r\n\r\n"
 
   @Test("Events are parsed as the standard says, wherever the bytes are split")

@@ -14,14 +14,14 @@ struct RunningServer: Sendable {
 
   static func run(
     tokens: String? = nil, limits: ServerConfiguration.Limits = .init(), ledger: (any Ledger)? = nil,
-    blobs: (any BlobVault)? = nil,
+    rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
     _ body: @escaping @Sendable (RunningServer) async throws -> Void
   ) async throws {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     let server = BothyServer(
       ServerConfiguration(
-        port: 0, ledger: try ledger ?? SQLiteLedger(), blobs: blobs,
+        port: 0, ledger: try ledger ?? SQLiteLedger(), rules: rules, blobs: blobs,
         access: try tokens.map { AccessControl(tokens: try TokenTable(json: $0)) },
         limits: limits, logger: logger))
     let group = ServiceGroup(configuration: .init(services: [server], logger: logger))

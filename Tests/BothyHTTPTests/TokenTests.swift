@@ -178,8 +178,8 @@ struct TokenTests {
     #expect(!"\(token) \(String(reflecting: token))".contains("hush"))
   }
 
-  private static func busy(_ seconds: String?) -> TransportResponse {
-    TransportResponse(status: 503, headers: seconds.map { [.retryAfter: $0] } ?? [:])
+  private static func busy(_ seconds: String?, status: Int = 503) -> TransportResponse {
+    TransportResponse(status: status, headers: seconds.map { [.retryAfter: $0] } ?? [:])
   }
 
   /// Promises: H-42, X-6
@@ -222,9 +222,30 @@ struct TokenTests {
   /// Promises: X-6
   @Test("A post that is not repeatable is never repeated")
   func notRepeatable() async throws {
-    #expect(!TransportRequest(.post, "https://example.org").isRepeatable)
-    #expect(TransportRequest(.get, "https://example.org").isRepeatable)
-    #expect(TransportRequest(.post, "https://example.org", isRepeatable: true).isRepeatable)
+    let url = "https://example.org"
+    #expect(try await attempts(TransportRequest(.post, url)) == 1)
+    #expect(try await attempts(TransportRequest(.patch, url)) == 1)
+    #expect(try await attempts(TransportRequest(.get, url)) == 4)
+    #expect(try await attempts(TransportRequest(.post, url, isRepeatable: true)) == 4)
+  }
+
+  /// Promises: H-42
+  @Test(
+    "A 503 or 429 is repeated at its time, another status is not",
+    arguments: [(503, 4), (429, 4), (500, 1), (502, 1), (403, 1), (200, 1)])
+  func busyStatuses(status: Int, count: Int) async throws {
+    #expect(try await attempts(TransportRequest(.get, "https://example.org"), status: status) == count)
+  }
+
+  /// Sends a request to a server that always answers with this status and `Retry-After: 0`. Returns the number of
+  /// requests that it receives.
+  private func attempts(_ request: TransportRequest, status: Int = 503) async throws -> Int {
+    let transport = AuthorityTransport(Authority(ledger: try SQLiteLedger(), now: { 0 }), principals: [:])
+    transport.setScript { _ in Self.busy("0", status: status) }
+    let guarded = GuardedTransport(
+      transport: transport, patience: Patience(clock: VirtualClock()), allowsHTTP: false)
+    #expect(try await guarded.send(request).status == status)
+    return transport.statuses.count
   }
 
   /// Promises: X-6

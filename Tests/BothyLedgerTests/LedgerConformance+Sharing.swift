@@ -48,6 +48,18 @@ extension LedgerConformance {
       #expect(found.0 == 4)
       #expect(found.1 == [[next, last], [next], [last]])
     },
+    Check("A record or notice at an earlier position does not move the head back") { ledger in
+      let heads = try await ledger.write(space: "s") { ledger in
+        try ledger.put([entry(4, "a"), entry(2, "b")])
+        let first = ledger.head
+        try ledger.put([SightNotice(position: 3, principal: "bob", record: .note("a"))])
+        let second = ledger.head
+        try ledger.put([entry(1, "c")])
+        return [first, second, ledger.head]
+      }
+      #expect(heads == [4, 4, 4])
+      #expect(try await ledger.read(space: "s") { $0.head } == 4)
+    },
     Check("Spaces do not see each other") { ledger in
       try await ledger.write(space: "s") { ledger in
         try ledger.put([entry(1, "a")])

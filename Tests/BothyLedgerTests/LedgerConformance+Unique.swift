@@ -72,6 +72,20 @@ extension LedgerConformance {
           "applied", "applied", "applied", "applied", "uniqueViolation email u8",
         ])
     },
+    Check("A note of a unique value is forgotten for its record alone") { ledger in
+      @Sendable func holder(_ value: String, _ id: String) -> UniqueHolder {
+        UniqueHolder(value: UniqueFieldValue(type: "User", field: "email", value: value), id: id)
+      }
+      let (x, y) = (holder("x", "u1").value, holder("y", "u1").value)
+      let first = [holder("x", "u1"), holder("x", "u2"), holder("y", "u1")]
+      let moved = (new: [holder("y", "u2")], gone: [holder("x", "u1"), holder("y", "u3")])
+      try await ledger.write(space: "s") { try $0.note(first, forgetting: []) }
+      try await ledger.write(space: "s") { try $0.note(moved.new, forgetting: moved.gone) }
+      let found = try await ledger.read(space: "s") { try $0.holders(of: [x, y], marked: "m") }
+      #expect(found == UniqueHolders(position: 0, ids: [x: ["u2"], y: ["u1", "u2"]]))
+      try await ledger.write(space: "s") { try $0.note([], forgetting: [holder("x", "u2")]) }
+      #expect(try await ledger.read(space: "s") { try $0.holders(of: [x], marked: "m").ids.isEmpty })
+    },
     Check("A value is free when its record is deleted or has another, also later in the request") { ledger in
       _ = try await send([insert("u1", ["email": "x"]), insert("u2", ["email": "y"])], to: ledger)
       let request = [

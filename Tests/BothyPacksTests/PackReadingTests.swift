@@ -120,6 +120,26 @@ import Testing
     #expect(log.opened.count == 2)
   }
 
+  /// Promises: K-20
+  @Test func anOrOpensTheShardsOfAllItsPartsAndNoOther() throws {
+    let log = FileLog()
+    let pack = try Pack(at: Times.build(folder), options: log.options())
+    let query = AnyQuery(
+      "PrayerTime",
+      where: .or([
+        .compare(field: "city", .equal, "City 2"), .oneOf(field: "city", ["City 5", "none"]),
+        .compare(field: "id", .equal, "7/0/fajr"),
+      ]))
+    let all = Times.times(cities: 12, days: 4).map { AnyRecord($0) }
+    let expected = try query.evaluate(over: all, schema: PrayerTime.schema).map(\.id)
+    #expect(expected.count == 24 + 24 + 1)
+    #expect(try pack.fetch(query).map(\.id) == expected)
+    #expect(try pack.count(query) == expected.count)
+    let cities: Set<FieldValue> = ["City 2", "City 5", "City 7"]
+    let names = pack.manifest.files.filter { cities.contains($0.key) }.map(\.name)
+    #expect(names.count == 3 && log.opened == ["index.sqlite"] + names)
+  }
+
   @Test func namesAndPlacesAreFoundByTheirIndexes() throws {
     let pack = try Pack(at: Times.build(folder), expecting: [City.self])
     #expect(try pack.fetch(RecordQuery<City>().where(.matches("al jahra"))).map(\.id) == ["0"])

@@ -110,6 +110,23 @@ import Testing
     #expect(await asyncCode { try await shelf.install(from: folder.url("nothing")) } == .notFound)
   }
 
+  /// Promises: K-24
+  @Test func aFileWithAnotherNumberOfRowsIsFoundAndNotInstalled() async throws {
+    let url = try Times.build(folder)
+    let original = try Pack(at: url).manifest
+    // Both manifests are consistent, so only a count of the rows finds the error.
+    for changes in [[0: 1], [1: 1, 2: -1]] {
+      var manifest = original
+      for (file, more) in changes { manifest.files[file].rows += more }
+      try Data(manifest.text).write(to: URL(filePath: url.path + "/" + PackManifest.fileName))
+      let pack = try Pack(at: url)
+      #expect(pack.manifest == manifest)
+      #expect(code { try pack.verify() } == .damagedFile)
+      #expect(await asyncCode { try await shelf.install(from: url) } == .damagedFile)
+      #expect(code { _ = try shelf.pack() } == .notFound)
+    }
+  }
+
   /// Promises: K-24, B-44
   @Test func aPackThatTheAppCannotReadIsNotInstalled() async throws {
     try await shelf.install(from: Times.build(folder, "good", note: "good"))
@@ -127,6 +144,45 @@ import Testing
         try await shelf.install(from: Times.build(folder, "b", version: "3"), expecting: wanted)
       }
         == .schemaMismatch)
+  }
+
+  /// Promises: K-24
+  @Test func anOldVersionThatNobodyReadsGoesWithTheNextInstallation() async throws {
+    try await shelf.install(from: Times.build(folder, "a", version: "1", note: "old"))
+    try await shelf.install(from: Times.build(folder, "b", version: "2", note: "new"))
+    #expect(versions.count == 1)
+    // A process that was ended leaves its version, with or without the file for its readers.
+    let left = folder.path + "/shelf/versions/left"
+    for hasLock in [true, false] {
+      try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: true)
+      try Data("old".utf8).write(to: URL(filePath: left + "/index.sqlite"))
+      if hasLock { try Data().write(to: URL(filePath: left + ".lock")) }
+      shelf.removeUnused()
+      let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/shelf/versions")
+      #expect(names.count == 2 && !names.contains { $0.hasPrefix("left") })
+    }
+    #expect(try note(shelf.pack()) == "new")
+  }
+
+  /// Promises: K-24
+  @Test func aSecondInstallationIsRefusedWhileOneRuns() async throws {
+    let first = try Times.build(folder, "a", version: "1", note: "first")
+    let second = try Times.build(folder, "b", version: "2", note: "second")
+    let other = PackStore(at: folder.url("shelf"))
+    let refusals = Mutex<[BothyError.Code?]>([])
+    let loader = InterruptedLoader(FolderLoader(first)) {
+      let refusal = await asyncCode { try await other.install(from: second) }
+      refusals.withLock { $0.append(refusal) }
+    }
+    let source = try ResourceSource("packs", template: "https://packs.example/times/", userAgent: "tests")
+    let cache = try ResourceCache(disk: .files(in: folder.url("cache")), loader: loader)
+    #expect(try await shelf.install(from: source, through: cache).fetched == 13)
+    let seen = refusals.withLock { $0 }
+    #expect(seen.count == 14 && seen.allSatisfy { $0 == .busy })
+    #expect(try note(shelf.pack()) == "first" && versions.count == 1)
+    try await other.install(from: second)
+    #expect(try note(shelf.pack()) == "second")
+    try await cache.close()
   }
 
   @Test func aBrokenInstallationIsRepairedByInstallingAgain() async throws {
@@ -232,4 +288,20 @@ import Testing
 private final class Sightings: Sendable {
   let versions = Mutex<Set<String>>([])
   let isInstalled = Mutex(false)
+}
+
+/// A server at which something happens before each response.
+private final class InterruptedLoader: ResourceLoader {
+  private let loader: FolderLoader
+  private let happen: @Sendable () async -> Void
+
+  init(_ loader: FolderLoader, _ happen: @escaping @Sendable () async -> Void) {
+    self.loader = loader
+    self.happen = happen
+  }
+
+  func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
+    await happen()
+    return try await loader.load(request)
+  }
 }

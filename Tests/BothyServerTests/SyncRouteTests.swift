@@ -41,6 +41,20 @@ struct SyncRouteTests {
     }
   }
 
+  @Test("A sync that changes the space is news, a repeated or empty one isn't")
+  func news() async throws {
+    let server = try ServerUnderTest()
+    let hints = server.configuration.hints
+    try await server.run { call in
+      _ = try await call(.post, sync, request())
+      #expect(hints.publishedCount == 0)
+      _ = try await call(.post, sync, request([insert(1)]))
+      #expect(hints.publishedCount == 1)
+      _ = try await call(.post, sync, request([insert(1)]))
+      #expect(hints.publishedCount == 1)
+    }
+  }
+
   @Test("Pages follow one another by their cursors to the end")
   func changes() async throws {
     try await ServerUnderTest().run { call in

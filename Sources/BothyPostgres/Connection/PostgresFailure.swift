@@ -36,8 +36,11 @@ struct PostgresFailure: Error, CustomStringConvertible {
   /// database.
   private var isRefusal: Bool {
     code == nil
-      && ["authentication failed", "does not exist", "no pg_hba.conf entry", "invalid connection option"]
-        .contains { message.contains($0) }
+      && [
+        "authentication failed", "does not exist", "no pg_hba.conf entry", "invalid connection option",
+        "invalid URI query parameter",
+      ]
+      .contains { message.contains($0) }
   }
 
   /// The error for callers outside of this module.

@@ -138,6 +138,24 @@ struct AreaCoverTests {
     #expect(throws: BothyError.self) { try cover.count(zooms: 0...30) }
   }
 
+  @Test("A count ends one above its limit, and a longer list throws")
+  func limits() throws {
+    let first = try Tile(x: 5, y: 9, zoom: 5).bounds
+    let last = try Tile(x: 7, y: 10, zoom: 5).bounds
+    // These six tiles are counted one by one, because none of their parents is completely in the area.
+    let cover = try AreaCover(
+      GeoBox(west: first.west, south: last.south, east: last.east, north: first.north))
+    for limit in 0...7 {
+      #expect(try cover.count(zooms: 5...5, limit: limit) == min(6, limit + 1))
+      if limit < 6 {
+        let error = #expect(throws: BothyError.self) { try cover.tiles(zoom: 5, limit: limit) }
+        #expect(error?.code == .tooManyTiles)
+      } else {
+        #expect(try cover.tiles(zoom: 5, limit: limit).count == 6)
+      }
+    }
+  }
+
   @Test("An area around a pole covers every column, and the antimeridian splits others")
   func roundTheWorld() throws {
     let south = stride(from: -180.0, to: 180, by: 30).map { Coordinate(latitude: -80, longitude: $0) }

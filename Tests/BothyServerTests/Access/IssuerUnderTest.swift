@@ -31,6 +31,17 @@ struct IssuerUnderTest: Sendable {
       .sign(claims, header: header(kid))
   }
 
+  /// Returns a token signed with the private key. Its header has these fields, which may be wrong.
+  func es256(header: JWTHeader) async throws -> String {
+    try await JWTKeyCollection().add(ecdsa: key).sign(Claims(), header: header)
+  }
+
+  /// Returns a token signed with the secret. Its header has these fields, which may be wrong.
+  func hs256(header: JWTHeader) async throws -> String {
+    try await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
+      .sign(Claims(), header: header)
+  }
+
   func hs512(_ claims: Claims = Claims()) async throws -> String {
     try await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha512).sign(claims)
   }

@@ -82,6 +82,15 @@ struct RefusalTests {
     #expect(none == nil && zero == nil)
   }
 
+  @Test("A pause of any length admits one burst, and no more")
+  func pauses() throws {
+    let limiter = try #require(RateLimiter<String>(rate: 1, burst: 3))
+    for now in [Duration.seconds(1), .seconds(5), .seconds(3605), .seconds(90_000)] {
+      let admitted = (0..<10).count { _ in limiter.delay(for: "a", at: now) == nil }
+      #expect(admitted == 3, "at \(now)")
+    }
+  }
+
   @Test("Memory is bounded: new keys beyond the capacity share one bucket")
   func crowd() throws {
     let limiter = try #require(RateLimiter<Int>(rate: 0.001, burst: 2, capacity: 100))

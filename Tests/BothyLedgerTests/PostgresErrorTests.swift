@@ -1,0 +1,97 @@
+import BothyPostgres
+import BothyStore
+import BothySync
+import BothySyncService
+import Testing
+
+/// The responses to errors of PostgreSQL: another attempt, or an error at once.
+@Suite("Errors of PostgreSQL", .timeLimit(.minutes(5)))
+struct PostgresErrorTests {
+  @Test(
+    "A write that fails because of others is repeated until it succeeds",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint), arguments: ["40001", "40P01", "55P03", "57014"])
+  func conflict(code: String) async throws {
+    let inserts = try await FailingInserts(code, count: 2)
+    defer { inserts.ledger.close() }
+    try await inserts.write()
+    let found = try await inserts.ledger.read(space: "s") {
+      try $0.changes(after: 0, in: .everything, limit: 9)
+    }
+    #expect(found == [LedgerConformance.entry(1, "a")])
+    #expect(try inserts.attempts() == "3")
+  }
+
+  @Test(
+    "A write that PostgreSQL refuses is tried once",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint), arguments: ["23514", "42501"])
+  func refusal(code: String) async throws {
+    let inserts = try await FailingInserts(code, count: 2)
+    defer { inserts.ledger.close() }
+    let error = await #expect(throws: BothyError.self) { try await inserts.write() }
+    let expected: BothyError.Code = code == "42501" ? .cannotOpen : .database
+    #expect(error?.code == expected)
+    #expect(try inserts.attempts() == "1")
+    #expect(try await inserts.ledger.read(space: "s") { $0.head } == 0)
+  }
+
+  @Test(
+    "A connection with an unknown database or user is refused at once",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint), arguments: ["dbname=none", "user=nobody"])
+  func refusedConnection(part: String) async throws {
+    #expect(await code(of: "\(RealPostgres.url ?? "")?\(part)") == .cannotOpen)
+  }
+
+  @Test("An address with an unknown option is refused at once")
+  func unknownOption() async throws {
+    #expect(await code(of: "host=127.0.0.1 unknown=1") == .cannotOpen)
+    #expect(await code(of: "postgresql://127.0.0.1/hut?unknown=1") == .cannotOpen)
+  }
+
+  /// Returns the code of the error for an address. A repeated connection ends with another error, `LedgerUnavailable`.
+  private func code(of address: String) async -> BothyError.Code? {
+    let configuration = PostgresLedger.Configuration(patience: .seconds(1))
+    let error = await #expect(throws: BothyError.self) {
+      try await PostgresLedger.open(address, configuration: configuration).close()
+    }
+    return error?.code
+  }
+}
+
+/// A ledger in which the first inserts of records fail with an error that PostgreSQL raises.
+private struct FailingInserts {
+  let ledger: PostgresLedger
+  private let schema = RealPostgres.newSchema()
+
+  /// Opens the ledger. `code` is the SQLSTATE of the first `count` inserts.
+  init(_ code: String, count: Int) async throws {
+    ledger = try await RealPostgres.open(schema)
+    // A rollback leaves a sequence as it is, so it counts the attempts.
+    _ = try PostgresCatalogue.rows(RealPostgres.url ?? "", "CREATE SEQUENCE \(schema).attempts")
+    _ = try PostgresCatalogue.rows(
+      RealPostgres.url ?? "",
+      """
+      CREATE FUNCTION \(schema).stumble() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('\(schema).attempts') <= \(count) THEN
+          RAISE EXCEPTION 'This is made for a test.' USING ERRCODE = '\(code)';
+        END IF;
+        RETURN NEW;
+      END $$
+      """)
+    _ = try PostgresCatalogue.rows(
+      RealPostgres.url ?? "",
+      """
+      CREATE TRIGGER stumble BEFORE INSERT ON \(schema).record
+      FOR EACH ROW EXECUTE FUNCTION \(schema).stumble()
+      """)
+  }
+
+  func write() async throws {
+    try await ledger.write(space: "s") { try $0.put([LedgerConformance.entry($0.head + 1, "a")]) }
+  }
+
+  /// Returns the number of attempts to insert a record.
+  func attempts() throws -> String? {
+    try PostgresCatalogue.rows(RealPostgres.url ?? "", "SELECT last_value::text FROM \(schema).attempts")
+      .first?.first
+  }
+}
