@@ -18,9 +18,9 @@ struct ServeCommand: AsyncParsableCommand {
         bothy admin token create tokens.json --principal ada --space home
       Such a server answers under IP addresses, localhost and --host only; --allow-host
       adds names.
-      JSON Web Tokens are HS256 or ES256, have an exp, and name the principal, its
-      groups and its spaces by claims. Files of tokens and keys are read again when
-      they change. With --schema records are checked against it, its permissions hold,
+      JSON Web Tokens are signed by RSA, ECDSA, EdDSA or HS256, have an exp, and name
+      the principal, its groups and its spaces by claims. Files of tokens and keys are
+      read again when they change, keys at an address when their time is over. With --schema records are checked against it, its permissions hold,
       values of unique fields are unique in their space, and what refers to a record
       that is not there is refused (--no-check-references takes it). With --older-schema
       devices of older versions of the app go on: what they could not live with is
@@ -42,8 +42,8 @@ struct ServeCommand: AsyncParsableCommand {
       given.
 
       Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json
-                bothy serve --jwt-keys jwks.json --jwt-audience bothy \\
-                  --jwt-issuer https://id.example.org \\
+                bothy serve --jwt-audience bothy --jwt-spaces 'user-{sub}' \\
+                  --jwt-keys https://id.example.org/.well-known/openid-configuration \\
                   --tls-certificate fullchain.pem --tls-key key.pem
                 bothy serve --tiles ./maps
       """)
@@ -159,7 +159,7 @@ struct ServeCommand: AsyncParsableCommand {
     rules.receiveSecrets = served.secretReceiver
     rules.secretVault = served.secrets
     bounds.set(&rules)
-    let control = try await access.control()
+    let control = try await access.control { clock.now() }
     if control == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
       Standard.note(
         "Everybody who can reach \(host) may read and write every space. Give --tokens or --jwt-keys to say who may."

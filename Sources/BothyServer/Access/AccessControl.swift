@@ -3,15 +3,20 @@ import Synchronization
 
 /// Decides what a token opens: by a tokens file, by JSON Web Tokens, or by both.
 ///
-/// Files are read again when they change, without a restart. If a changed file can't be used, the access read before
-/// stays in force. A caller whose token no longer holds is disconnected.
+/// Files are read again when they change, without a restart, and a key set at an address when its time is over. If a
+/// changed file can't be used, the access read before stays in force. A caller whose token no longer holds is
+/// disconnected.
 public final class AccessControl: Sendable {
   private let files: AccessFiles?
+  private let now: @Sendable () -> Int64
   private let state: Mutex<State>
 
   private struct State: Sendable {
     var keys: Keys
     var stamps: [FileStamp?]
+    /// The key set from an address, and the time of its next request.
+    var keySet: JWTKeyAddress.KeySet?
+    var schedule: KeySetSchedule?
     /// The number of changes so far, for callers that hold a grant.
     var generation = 0
   }
@@ -31,40 +36,86 @@ public final class AccessControl: Sendable {
 
   private init(_ keys: Keys) {
     files = nil
+    now = { 0 }
     state = Mutex(State(keys: keys, stamps: []))
   }
 
-  /// Creates access control from files, and reads them. Throws `BothyError` or `JSONError` for a file that can't be
-  /// used.
-  public init(reading files: AccessFiles) async throws {
+  /// Creates access control from files, and reads them. Requests the key set if they name an address. Throws
+  /// `BothyError` or `JSONError` for a file or key set that can't be used.
+  ///
+  /// - Parameter now: the present time, in milliseconds since 1970.
+  public init(reading files: AccessFiles, now: @escaping @Sendable () -> Int64) async throws {
     let stamps = files.stamps()
-    let keys = try await files.read()
+    let keySet = try await files.keyAddress?.keySet()
+    let keys = try await files.read(keySet)
     self.files = files
-    state = Mutex(State(keys: keys, stamps: stamps))
+    self.now = now
+    let schedule = keySet.map { KeySetSchedule(answeredAt: now(), freshFor: $0.freshFor) }
+    state = Mutex(State(keys: keys, stamps: stamps, keySet: keySet, schedule: schedule))
   }
 
   /// The number of entries in the tokens file that hold their tokens in clear text.
   public var plainTokens: Int { state.withLock { $0.keys.tokens?.plainTokens ?? 0 } }
 
-  /// Reads the files again if one of them has changed since the last check. Returns true if so.
+  /// Reads the files again if one of them has changed since the last check, and requests the key set if its time is
+  /// over. Returns true if access changed.
   ///
-  /// Throws, once for each change, if the new files can't be used. The access read before then stays in force.
+  /// Throws, once for each change or request, if the new files or keys can't be used. The access read before then stays
+  /// in force.
   @discardableResult
   public func reload() async throws -> Bool {
+    let isNew = try await reloadFiles()
+    return try await requestKeys(isMissed: false) || isNew
+  }
+
+  private func reloadFiles() async throws -> Bool {
     guard let files, case let stamps = files.stamps(), state.withLock({ $0.stamps != stamps }) else {
       return false
     }
     let keys: Keys
-    do { keys = try await files.read() } catch {
+    do { keys = try await files.read(state.withLock { $0.keySet }) } catch {
       state.withLock { $0.stamps = stamps }
       throw error
     }
+    set(keys) { $0.stamps = stamps }
+    return true
+  }
+
+  /// Requests the key set if it is due. Returns true if access changed.
+  private func requestKeys(isMissed: Bool) async throws -> Bool {
+    let now = now()
+    let isDue = state.withLock { state in
+      guard state.schedule?.isDue(at: now, isMissed: isMissed) ?? false else { return false }
+      state.schedule?.begin(at: now)
+      return true
+    }
+    guard isDue, let files, let address = files.keyAddress else { return false }
+    do {
+      let keySet = try await address.keySet()
+      let keys = try await files.read(keySet)
+      let isNew = state.withLock { $0.keySet?.text != keySet.text || $0.keySet?.issuer != keySet.issuer }
+      let schedule = KeySetSchedule(answeredAt: now, freshFor: keySet.freshFor)
+      if isNew {
+        set(keys) { ($0.keySet, $0.schedule) = (keySet, schedule) }
+      } else {
+        state.withLock { $0.schedule = schedule }
+      }
+      return isNew
+    } catch {
+      if state.withLock({ $0.keySet != nil && $0.schedule?.isOver(at: now) ?? false }) {
+        let keys = try await files.read(nil)
+        set(keys) { $0.keySet = nil }
+      }
+      throw error
+    }
+  }
+
+  private func set(_ keys: Keys, _ change: (inout State) -> Void) {
     state.withLock { state in
-      state.stamps = stamps
+      change(&state)
       state.keys = keys
       state.generation += 1
     }
-    return true
   }
 
   var generation: Int { state.withLock { $0.generation } }
@@ -78,68 +129,13 @@ public final class AccessControl: Sendable {
       }
     }
     guard let verifier = keys.verifier, JWTVerifier.isCandidate(token) else { throw .unknown }
-    return try await verifier.grant(for: token, at: now)
-  }
-}
-
-/// The files that define access.
-public struct AccessFiles: Sendable {
-  /// The path of a tokens file (`TokenFile`), or `nil`.
-  public var tokens: String?
-  /// The path of a key set or of a PEM public key for JSON Web Tokens, or `nil`.
-  public var jwtKeys: String?
-  /// The path of the shared secret of HS256 tokens, or `nil`. The secret is all bytes of the file except a last line
-  /// end.
-  public var jwtSecret: String?
-  /// The rules for JSON Web Tokens. They come from no file and don't change when files do.
-  public var rules: JWTRules
-  private let read: @Sendable (String) throws -> [UInt8]
-
-  /// - Parameter read: reads a whole file.
-  public init(
-    tokens: String? = nil, jwtKeys: String? = nil, jwtSecret: String? = nil, rules: JWTRules = JWTRules(),
-    read: @escaping @Sendable (String) throws -> [UInt8]
-  ) {
-    self.tokens = tokens
-    self.jwtKeys = jwtKeys
-    self.jwtSecret = jwtSecret
-    self.rules = rules
-    self.read = read
-  }
-
-  fileprivate func stamps() -> [FileStamp?] {
-    [tokens, jwtKeys, jwtSecret].map { $0.flatMap { FileStamp(path: $0) } }
-  }
-
-  fileprivate func read() async throws -> AccessControl.Keys {
-    var found = AccessControl.Keys()
-    if let tokens { found.tokens = try named(tokens) { try TokenTable(json: $0) } }
-    guard jwtKeys != nil || jwtSecret != nil else { return found }
-    var keys = JWTKeys()
-    if let jwtKeys {
-      let text = try read(jwtKeys)
-      do { try await keys.addKeys(text) } catch { throw Self.naming(jwtKeys, error) }
-    }
-    if let jwtSecret {
-      var secret = try read(jwtSecret)
-      if secret.last == 0x0A { secret.removeLast() }
-      if secret.last == 0x0D { secret.removeLast() }
-      do { try await keys.addSecret(secret) } catch { throw Self.naming(jwtSecret, error) }
-    }
-    found.verifier = JWTVerifier(keys: keys, rules: rules)
-    return found
-  }
-
-  private func named<Value>(_ path: String, _ parse: ([UInt8]) throws -> Value) throws -> Value {
-    let text = try read(path)
-    do { return try parse(text) } catch { throw Self.naming(path, error) }
-  }
-
-  private static func naming(_ path: String, _ error: any Error) -> any Error {
-    switch error {
-    case let error as BothyError: BothyError(error.code, "\(path) can't be used. \(error.message)")
-    case let error as JSONError: BothyError(.invalidValue, "\(path) can't be used: \(error).")
-    default: error
+    do { return try await verifier.grant(for: token, at: now) } catch {
+      // The provider may have a new key.
+      guard error == .signature || error == .algorithm,
+        (try? await requestKeys(isMissed: true)) == true,
+        let renewed = state.withLock({ $0.keys.verifier })
+      else { throw error }
+      return try await renewed.grant(for: token, at: now)
     }
   }
 }

@@ -2,12 +2,19 @@ import BothyStore
 import Foundation
 import JWTKit
 
-/// The keys that verify tokens. Each key has one algorithm, HS256 or ES256, and is used with no other. The algorithm
-/// that a token names selects among the keys, and never changes how a key is used.
+/// The keys that verify tokens. Each key has one algorithm and is used with no other. The algorithm that a token names
+/// selects among the keys, and never changes how a key is used.
+///
+/// The algorithms are HS256, RS256, RS384, RS512, ES256, ES384 and EdDSA (RFC 7518, RFC 8037).
 public struct JWTKeys: Sendable {
   enum Algorithm: String, Sendable {
     case hs256 = "HS256"
+    case rs256 = "RS256"
+    case rs384 = "RS384"
+    case rs512 = "RS512"
     case es256 = "ES256"
+    case es384 = "ES384"
+    case edDSA = "EdDSA"
   }
 
   struct Key: Sendable {
@@ -18,7 +25,7 @@ public struct JWTKeys: Sendable {
   }
 
   private(set) var keys: [Key] = []
-  /// The number of keys of a key set that aren't used, because their kind or algorithm isn't supported.
+  /// The number of keys of a key set that aren't used, because they are damaged, or their kind or algorithm isn't supported.
   public private(set) var skipped = 0
 
   /// Creates a collection without keys. It admits no token before `addSecret` or `addKeys`.
@@ -34,27 +41,59 @@ public struct JWTKeys: Sendable {
     try await add(secret: secret, id: nil)
   }
 
-  /// Adds a key set (RFC 7517) or one PEM public key of the curve P-256. Throws `BothyError` if none of its keys can be
-  /// used, and `JSONError` for other text.
+  /// Adds a key set (RFC 7517) or one PEM public key, of RSA, P-256, P-384 or Ed25519. Throws `BothyError` if none of its
+  /// keys can be used, and `JSONError` for other text.
   public mutating func addKeys(_ text: [UInt8]) async throws {
     let string = String(decoding: text, as: UTF8.self)
-    if string.contains("-----BEGIN") {
-      guard let key = try? ES256PublicKey(pem: string) else {
-        throw BothyError(
-          .invalidValue, "The PEM file holds no public key of the curve P-256, as ES256 needs.")
-      }
-      await add(key, id: nil)
-      return
-    }
+    if string.contains("-----BEGIN") { return try await addKey(pem: string) }
     let set = try JSONValue(parsing: text)
     guard let members = set["keys"]?.arrayValue else {
       throw BothyError(
         .invalidValue, #"A key set is {"keys":[…]} (RFC 7517), or the file is a PEM public key."#)
     }
-    for member in members where try await !add(member) { skipped += 1 }
-    guard !keys.isEmpty else {
-      throw BothyError(.invalidValue, "The key set has no key for ES256 (EC, P-256) or HS256 (oct).")
+    let (before, reason) = (keys.count, try await add(members))
+    guard keys.count > before else {
+      throw reason
+        ?? BothyError(
+          .invalidValue,
+          "The key set has no key of RSA, EC (P-256, P-384), OKP (Ed25519) or oct (HS256) for signatures.")
     }
+  }
+
+  /// Adds the keys that can be used, and counts the others. Returns the reason of the first that is damaged.
+  private mutating func add(_ members: [JSONValue]) async throws -> BothyError? {
+    var reason: BothyError?
+    for member in members {
+      do { if try await !add(member) { skipped += 1 } } catch let error as BothyError {
+        skipped += 1
+        reason = reason ?? error
+      }
+    }
+    return reason
+  }
+
+  private mutating func addKey(pem: String) async throws {
+    let collection = JWTKeyCollection()
+    let algorithm: Algorithm
+    if let key = try? ES256PublicKey(pem: pem) {
+      await collection.add(ecdsa: key)
+      algorithm = .es256
+    } else if let key = try? ES384PublicKey(pem: pem) {
+      await collection.add(ecdsa: key)
+      algorithm = .es384
+    } else if let key = try? EdDSA.PublicKey(pem: pem) {
+      await collection.add(eddsa: key)
+      algorithm = .edDSA
+    } else if let key = try? Insecure.RSA.PublicKey(pem: pem) {
+      await collection.add(rsa: key, digestAlgorithm: .sha256)
+      algorithm = .rs256
+    } else {
+      throw BothyError(
+        .invalidValue,
+        "The PEM file holds no public key of P-256, P-384, Ed25519 or RSA with at least 2048 bits. "
+          + "A certificate is converted by `openssl x509 -pubkey -noout -in FILE`.")
+    }
+    keys.append(Key(id: nil, algorithm: algorithm, collection: collection))
   }
 
   /// Returns the keys with that id, or, if none has it, the keys without an id.
@@ -65,30 +104,72 @@ public struct JWTKeys: Sendable {
 
   /// Returns false for a key of another kind.
   private mutating func add(_ member: JSONValue) async throws -> Bool {
-    let id = member["kid"]?.stringValue
-    let algorithm = member["alg"]?.stringValue
+    let name = member["alg"]?.stringValue
     guard member["use"]?.stringValue ?? "sig" == "sig" else { return false }
-    switch member["kty"]?.stringValue {
-    case "EC":
-      guard algorithm ?? "ES256" == "ES256", member["crv"]?.stringValue == "P-256" else { return false }
-      guard let x = member["x"]?.stringValue, let y = member["y"]?.stringValue,
-        let key = try? ES256PublicKey(parameters: (x: x, y: y))
-      else { throw BothyError(.invalidValue, "The key '\(id ?? "")' of the key set isn't a point of P-256.") }
-      await add(key, id: id)
-    case "oct":
-      guard algorithm ?? "HS256" == "HS256" else { return false }
-      guard let secret = member["k"]?.stringValue.flatMap(Base64URL.decode) else {
-        throw BothyError(.invalidValue, "The key '\(id ?? "")' of the key set has no 'k' in base64url.")
+    switch (member["kty"]?.stringValue, member["crv"]?.stringValue) {
+    case ("EC", "P-256") where name ?? "ES256" == "ES256": return try await addPoint(member, .es256)
+    case ("EC", "P-384") where name ?? "ES384" == "ES384": return try await addPoint(member, .es384)
+    case ("OKP", "Ed25519") where ["EdDSA", "Ed25519"].contains(name ?? "EdDSA"):
+      let key = try used(member, "a point of Ed25519") {
+        try EdDSA.PublicKey(x: $0("x"), curve: .ed25519)
       }
-      try await add(secret: secret, id: id)
+      await append(member, .edDSA) { await $0.add(eddsa: key) }
+    case ("RSA", _):
+      let digests: [Algorithm: DigestAlgorithm] = [.rs256: .sha256, .rs384: .sha384, .rs512: .sha512]
+      guard let algorithm = Algorithm(rawValue: name ?? "RS256"), let digest = digests[algorithm] else {
+        return false
+      }
+      let key = try used(member, "an RSA key with at least 2048 bits") {
+        try Insecure.RSA.PublicKey(modulus: $0("n"), exponent: $0("e"))
+      }
+      await append(member, algorithm) { await $0.add(rsa: key, digestAlgorithm: digest) }
+    case ("oct", _) where name ?? "HS256" == "HS256":
+      guard let secret = member["k"]?.stringValue.flatMap(Base64URL.decode) else {
+        throw Self.unusable(member, "a secret with 'k' in base64url")
+      }
+      try await add(secret: secret, id: member["kid"]?.stringValue)
     default: return false
     }
     return true
   }
 
-  private mutating func add(_ key: ES256PublicKey, id: String?) async {
-    let collection = await JWTKeyCollection().add(ecdsa: key)
-    keys.append(Key(id: id, algorithm: .es256, collection: collection))
+  private mutating func addPoint(_ member: JSONValue, _ algorithm: Algorithm) async throws -> Bool {
+    if algorithm == .es256 {
+      let key = try used(member, "a point of P-256") {
+        try ES256PublicKey(parameters: (x: $0("x"), y: $0("y")))
+      }
+      await append(member, algorithm) { await $0.add(ecdsa: key) }
+    } else {
+      let key = try used(member, "a point of P-384") {
+        try ES384PublicKey(parameters: (x: $0("x"), y: $0("y")))
+      }
+      await append(member, algorithm) { await $0.add(ecdsa: key) }
+    }
+    return true
+  }
+
+  private mutating func append(
+    _ member: JSONValue, _ algorithm: Algorithm, _ add: (JWTKeyCollection) async -> Void
+  ) async {
+    let collection = JWTKeyCollection()
+    await add(collection)
+    keys.append(Key(id: member["kid"]?.stringValue, algorithm: algorithm, collection: collection))
+  }
+
+  /// Makes a key of the members that `make` reads by name.
+  private func used<PublicKey>(
+    _ member: JSONValue, _ what: String, _ make: ((String) throws -> String) throws -> PublicKey
+  ) throws -> PublicKey {
+    do {
+      return try make { name in
+        guard let text = member[name]?.stringValue else { throw Self.unusable(member, what) }
+        return text
+      }
+    } catch { throw Self.unusable(member, what) }
+  }
+
+  private static func unusable(_ member: JSONValue, _ what: String) -> BothyError {
+    BothyError(.invalidValue, "The key '\(member["kid"]?.stringValue ?? "")' of the key set isn't \(what).")
   }
 
   private mutating func add(secret: [UInt8], id: String?) async throws {

@@ -8,7 +8,8 @@ public struct JWTRules: Sendable, Hashable {
   public var principalClaim: String
   /// The claim with the user's groups: an array of names, or one name.
   public var groupsClaim: String
-  /// The claim with the spaces that the token opens: an array of names, or one name. `*` means all spaces.
+  /// The claim with the spaces that the token opens: an array of names, or one name. `*` means all spaces. With braces it
+  /// is a template for the name of a space, or several with commas: `user-{sub}` is a space for each user.
   public var spacesClaim: String
   /// The largest accepted difference between the clocks of issuer and server, at most five minutes.
   public var leeway: Duration {

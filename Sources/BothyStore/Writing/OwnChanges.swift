@@ -185,8 +185,6 @@ package final class OwnChanges: Sendable {
       return step.from == ReadMark.number(of: base)
     }
   }
-
-  package func forgetAll() { state.withLock { $0 = State() } }
 }
 
 extension FieldValue {

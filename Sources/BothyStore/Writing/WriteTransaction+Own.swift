@@ -33,7 +33,8 @@ extension WriteTransaction {
   }
 
   private func note(_ change: OwnChange, _ table: TypeTable, id: String) {
-    if made.count >= Self.limit { made.removeAll(keepingCapacity: true) }
+    if madeCount >= Self.limit { (made, madeCount) = ([:], 0) }
+    madeCount += 1
     made[RecordID(type: table.schema.name, id: id), default: []].append(change)
   }
 

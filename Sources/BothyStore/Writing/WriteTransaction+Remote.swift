@@ -66,6 +66,9 @@ extension WriteTransaction {
     return try remove(table, id: id)
   }
 
+  /// Removes the row of a record that this device deleted on the server. Remembers nothing of it.
+  package func forget(_ table: TypeTable, id: String) throws { try remove(table, id: id) }
+
   @discardableResult
   private func remove(_ table: TypeTable, id: String) throws -> Bool {
     if table.hasListReferences { try unlink(table, id: id) }

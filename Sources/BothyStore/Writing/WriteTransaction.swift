@@ -27,6 +27,7 @@ public final class WriteTransaction: ReadTransaction {
   /// The changes that this process made before, and those of this transaction.
   var ownChanges: OwnChanges?
   var made: [RecordID: [OwnChange]] = [:]
+  var madeCount = 0
   /// True if the file keeps replaced values (see `ReplacedFields`).
   let keepsNews: Bool
   /// The time of the changes of this transaction, in milliseconds.

@@ -133,7 +133,10 @@ extension OutboxQueue {
     if try showHidden(entry, told: answer, isPulling: isPulling, table, in: transaction) { return false }
     if let told = entry.told(since: answer), !entry.isLeaving || told.isDeleted {
       let own = entry.isHidden && answer != nil ? try sent(entry, table, in: transaction) : [:]
-      if let repaired = try place(told, own: own, table, in: transaction) { return repaired }
+      let isOwnDeletion = entry.isHidden && entry.kind == .delete && answer != nil
+      if let repaired = try place(told, own: own, isOwnDeletion: isOwnDeletion, table, in: transaction) {
+        return repaired
+      }
     } else if let base = entry.base, !entry.isLeaving {
       if try restore(base, entry.record, table, in: transaction) { return false }
     }
@@ -202,14 +205,21 @@ extension OutboxQueue {
 
   /// Like `apply(_:in:)`, but returns `nil` for a version that can't be read, which is kept in `UnreadableTable`.
   ///
-  /// - Parameter own: the fields that this device sent, by position, if the row does not show them.
+  /// - Parameters:
+  ///   - own: the fields that this device sent, by position, if the row does not show them.
+  ///   - isOwnDeletion: true if this device deleted the record. A later save then creates it again.
   private static func place(
-    _ record: ServerRecord, own: [Int: FieldValue] = [:], _ table: TypeTable, in transaction: WriteTransaction
+    _ record: ServerRecord, own: [Int: FieldValue] = [:], isOwnDeletion: Bool = false, _ table: TypeTable,
+    in transaction: WriteTransaction
   ) throws -> Bool? {
     var known = try KnownSharing(transaction)
     if record.isDeleted {
       try known.set(.nobody, of: record.id)
-      try transaction.evict(table, id: record.id.id, deletion: record.isAbsence ? "" : record.version)
+      if isOwnDeletion {
+        try transaction.forget(table, id: record.id.id)
+      } else {
+        try transaction.evict(table, id: record.id.id, deletion: record.isAbsence ? "" : record.version)
+      }
       try UnreadableTable.remove(record.id, in: transaction)
       return false
     }

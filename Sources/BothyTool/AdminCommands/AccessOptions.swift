@@ -11,8 +11,9 @@ struct AccessOptions: ParsableArguments {
   var tokens: String?
   @Option(
     help: ArgumentHelp(
-      "Take JSON Web Tokens signed by these keys: a JWKS file, or a PEM public key for ES256.",
-      valueName: "file"), completion: .file())
+      "Take JSON Web Tokens signed by these keys: a JWKS file, a PEM public key, or the https:// address of a JWKS "
+        + "or of an identity provider's /.well-known/openid-configuration.",
+      valueName: "file or URL"), completion: .file())
   var jwtKeys: String?
   @Option(
     help: ArgumentHelp("Take HS256 tokens signed with this file's bytes, 32 at least.", valueName: "file"),
@@ -30,7 +31,9 @@ struct AccessOptions: ParsableArguments {
   var jwtPrincipal = "sub"
   @Option(help: ArgumentHelp("The claim with the principal's groups.", valueName: "claim"))
   var jwtGroups = "groups"
-  @Option(help: ArgumentHelp("The claim with the spaces that are open.", valueName: "claim"))
+  @Option(
+    help: ArgumentHelp(
+      "The claim with the spaces that are open, or a template such as user-{sub}.", valueName: "claim"))
   var jwtSpaces = "spaces"
   @Option(
     help: ArgumentHelp("How far the issuer's clock may be off, at most 5m.", valueName: "time"))
@@ -75,15 +78,19 @@ struct AccessOptions: ParsableArguments {
   var asks: Bool { tokens != nil || jwtKeys != nil || jwtSecret != nil }
 
   /// Returns the access control, or `nil` without authentication. Prints a note if the file has tokens in clear text.
-  func control() async throws -> AccessControl? {
+  ///
+  /// - Parameter now: the present time, in milliseconds since 1970.
+  func control(now: @escaping @Sendable () -> Int64) async throws -> AccessControl? {
     guard asks else { return nil }
+    let isAddress = jwtKeys.map { $0.hasPrefix("https://") || $0.hasPrefix("http://") } ?? false
     let rules = JWTRules(
       issuer: jwtIssuer, audience: jwtAudience, principalClaim: jwtPrincipal, groupsClaim: jwtGroups,
       spacesClaim: jwtSpaces, leeway: leeway ?? .seconds(30))
     let access = try await AccessControl(
       reading: AccessFiles(
-        tokens: tokens, jwtKeys: jwtKeys, jwtSecret: jwtSecret, rules: rules,
-        read: { try Standard.read($0) }))
+        tokens: tokens, jwtKeys: isAddress ? nil : jwtKeys,
+        keyAddress: isAddress ? jwtKeys.map { JWTKeyAddress(url: $0, request: KeySetRequest().send) } : nil,
+        jwtSecret: jwtSecret, rules: rules, read: { try Standard.read($0) }), now: now)
     if access.plainTokens > 0, let tokens {
       Standard.note(
         "\(access.plainTokens) of the tokens in \(tokens) are in clear, so everybody who reads the file can "

@@ -110,7 +110,8 @@ struct AccessReloadTests {
     try folder.write("keys.json", first.keySet)
     let access = try await AccessControl(
       reading: AccessFiles(
-        tokens: folder.path + "/tokens.json", jwtKeys: folder.path + "/keys.json", read: Self.read))
+        tokens: folder.path + "/tokens.json", jwtKeys: folder.path + "/keys.json", read: Self.read),
+      now: { 0 })
     let (old, new) = (try await first.es256(), try await second.es256())
     var server = try ServerUnderTest()
     server.configuration.access = access
@@ -144,7 +145,7 @@ struct AccessReloadTests {
     try folder.write("tokens.json", Self.tokens(["ann", "bob"]))
     var server = try ServerUnderTest()
     server.configuration.access = try await AccessControl(
-      reading: AccessFiles(tokens: folder.path + "/tokens.json", read: Self.read))
+      reading: AccessFiles(tokens: folder.path + "/tokens.json", read: Self.read), now: { 0 })
     let hints = server.configuration.hints
     try await server.run { call async throws in
       async let stream = call.with(token: "ann")(.get, "/v1/spaces/hut/events")

@@ -139,6 +139,21 @@ struct CopiesTests {
     #expect(try pair.a.store.journal.entries(losing: true).isEmpty)
   }
 
+  @Test("A value saved after this device deleted its record creates it again", arguments: saves, saves)
+  func deleted(first: WritePolicy, second: WritePolicy) async throws {
+    for policy in [MergePolicy.remoteWins, .fieldByField, .localWins] {
+      let pair = try await Pair.sharing(policy: policy)
+      var form = try read(pair)
+      try await pair.a.store.delete(.note(), options: .saving(first))
+      try await settle(pair, first, second)
+      (form.note, form.score) = ("formed", 2)
+      try await pair.a.store.save(form, options: .saving(second))
+      #expect(try await pair.isEven())
+      #expect(try await pair.server("T1") == ["title": "start", "note": "formed", "score": 2])
+      #expect(try pair.a.store.journal.entries(losing: true).isEmpty)
+    }
+  }
+
   @Test("Values of one transaction keep each other's edits")
   func transaction() async throws {
     let pair = try await Pair.sharing(policy: .fieldByField)

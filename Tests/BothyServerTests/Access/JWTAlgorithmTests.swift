@@ -1,0 +1,84 @@
+import BothyServer
+import BothyStore
+import HTTPTypes
+import JWTKit
+import Testing
+
+@Suite("Algorithms and spaces of JSON Web Tokens", .timeLimit(.minutes(5)))
+struct JWTAlgorithmTests {
+  private static let algorithms = ["RS256", "RS384", "RS512", "ES384", "EdDSA"]
+  private static let address = "/v1/spaces/hut/changes"
+
+  private func server(_ text: String, _ rules: JWTRules = JWTRules()) async throws -> ServerUnderTest {
+    var keys = JWTKeys()
+    try await keys.addKeys(Array(text.utf8))
+    var server = try ServerUnderTest()
+    server.configuration.access = AccessControl(jwt: keys, rules: rules)
+    return server
+  }
+
+  @Test("A key of a set verifies its own algorithm alone", arguments: algorithms)
+  func sets(algorithm: String) async throws {
+    let keys = try KeysUnderTest()
+    let set = try #"{"keys":[\#(keys.member(algorithm, kid: "k"))]}"#
+    try await server(set).run { call async throws in
+      for other in Self.algorithms {
+        let token = try await keys.token(other, kid: "k")
+        let status = try await call.with(token: token)(.get, Self.address).status
+        #expect(status == (other == algorithm ? 200 : 401), "\(other) with a key of \(algorithm)")
+      }
+    }
+  }
+
+  @Test("A PEM public key verifies the algorithm of its kind")
+  func pem() async throws {
+    let keys = try KeysUnderTest()
+    for (text, algorithm) in [
+      (keys.rsa.publicKey.pemRepresentation, "RS256"), (keys.es384.publicKey.pemRepresentation, "ES384"),
+      (keys.edDSA.publicKey.pemRepresentation, "EdDSA"),
+    ] {
+      try await server(text).run { call async throws in
+        for other in Self.algorithms {
+          let status = try await call.with(token: keys.token(other))(.get, Self.address).status
+          #expect(status == (other == algorithm ? 200 : 401), "\(other) with a key of \(algorithm)")
+        }
+      }
+    }
+  }
+
+  @Test("A key that is too small or damaged is skipped, and refused alone")
+  func damaged() async throws {
+    let keys = try KeysUnderTest()
+    var small = JWTKeys()
+    await #expect(throws: BothyError.self) { try await small.addKeys(Array(KeysUnderTest.smallText.utf8)) }
+    let damaged = #"{"kty":"RSA","kid":"old","n":"AQAB","e":"AQAB"}"#
+    let error = await #expect(throws: BothyError.self) {
+      try await small.addKeys(Array(#"{"keys":[\#(damaged)]}"#.utf8))
+    }
+    #expect(error?.message.contains("'old'") == true)
+    let set = try #"{"keys":[\#(damaged),\#(keys.member("RS256", kid: "k"))]}"#
+    try await server(set).run { call async throws in
+      #expect(try await call.with(token: keys.token("RS256", kid: "k"))(.get, Self.address).status == 200)
+    }
+  }
+
+  @Test("A template opens the spaces that the token's claims name, and no other")
+  func template() async throws {
+    let issuer = IssuerUnderTest()
+    var rules = JWTRules()
+    rules.spacesClaim = "user-{sub},team"
+    let server = try await server(issuer.keySet, rules)
+    try await server.run { call async throws in
+      func status(_ sub: String?, _ space: String) async throws -> Int {
+        let token = try await issuer.es256(.init(sub: sub, spaces: ["*"]))
+        return try await call.with(token: token)(.get, "/v1/spaces/\(space)/changes").status
+      }
+      #expect(try await status("ann", "user-ann") == 200)
+      #expect(try await status("ann", "team") == 200)
+      for space in ["user-bob", "hut", "user-", "*"] {
+        #expect(try await status("ann", space) == 403, "\(space)")
+      }
+      for sub in ["*", "a/b", "", nil] { #expect(try await status(sub, "team") == 401, "\(sub ?? "none")") }
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import BothyServer
+import BothyStore
+import HTTPTypes
+import Synchronization
+import Testing
+
+/// Key sets at the address of an identity provider: discovery, new keys, strangers and an outage.
+@Suite("Key sets of identity providers", .timeLimit(.minutes(5)))
+struct JWTKeyAddressTests {
+  /// A provider with responses by their address.
+  private final class Provider: Sendable {
+    struct Down: Error {}
+
+    private let state = Mutex<(responses: [String: String], isDown: Bool, count: Int)>(([:], false, 0))
+
+    var count: Int { state.withLock { $0.count } }
+    var isDown: Bool {
+      get { state.withLock { $0.isDown } }
+      set { state.withLock { $0.isDown = newValue } }
+    }
+
+    func set(_ url: String, _ text: String) { state.withLock { $0.responses[url] = text } }
+
+    func address(_ url: String) -> JWTKeyAddress {
+      JWTKeyAddress(url: url) { [self] url in
+        try state.withLock { state in
+          state.count += 1
+          guard !state.isDown, let text = state.responses[url] else { throw Down() }
+          return JWTKeyAddress.Response(body: Array(text.utf8), freshFor: .seconds(600))
+        }
+      }
+    }
+  }
+
+  private static let keys = "https://id.example/keys"
+  private static let metadata = "https://id.example/.well-known/openid-configuration"
+  private let clock = ClockUnderTest()
+  private let provider = Provider()
+
+  private func access(_ url: String, _ rules: JWTRules = JWTRules()) async throws -> AccessControl {
+    clock.now = 0
+    return try await AccessControl(
+      reading: AccessFiles(keyAddress: provider.address(url), rules: rules, read: { _ in [] }),
+      now: { [clock] in clock.now })
+  }
+
+  private func run(
+    _ access: AccessControl, _ body: @Sendable (@Sendable (String) async throws -> Int) async throws -> Void
+  ) async throws {
+    var server = try ServerUnderTest()
+    server.configuration.access = access
+    server.configuration.now = { [clock] in clock.now }
+    try await server.run { call async throws in
+      try await body { try await call.with(token: $0)(.get, "/v1/spaces/hut/changes").status }
+    }
+  }
+
+  @Test("The metadata of a provider name the keys and the issuer")
+  func discovery() async throws {
+    let issuer = IssuerUnderTest()
+    provider.set(Self.metadata, #"{"issuer":"https://id.example","jwks_uri":"\#(Self.keys)"}"#)
+    provider.set(Self.keys, issuer.keySet)
+    try await run(access(Self.metadata)) { status async throws in
+      #expect(try await status(issuer.es256(.init(exp: 1e9, iss: "https://id.example"))) == 200)
+      #expect(try await status(issuer.es256(.init(exp: 1e9, iss: "https://other.example"))) == 401)
+      #expect(try await status(issuer.es256(.init(exp: 1e9))) == 401)
+    }
+    let other = JWTRules(issuer: "https://other.example")
+    await #expect(throws: BothyError.self) { try await access(Self.metadata, other) }
+  }
+
+  @Test("A new key is requested when a token has it, once a minute")
+  func rotation() async throws {
+    let (old, new) = (IssuerUnderTest(), IssuerUnderTest())
+    provider.set(Self.keys, old.keySet)
+    let access = try await access(Self.keys)
+    let provider = provider
+    try await run(access) { status async throws in
+      #expect(try await status(old.es256(.init(exp: 1e9))) == 200)
+      provider.set(Self.keys, new.keySet)
+      clock.now = 59_999
+      #expect(try await status(new.es256(.init(exp: 1e9))) == 401)
+      #expect(provider.count == 1)
+      clock.now = 60_000
+      #expect(try await status(new.es256(.init(exp: 1e9))) == 200)
+      #expect(try await status(old.es256(.init(exp: 1e9))) == 401)
+      #expect(provider.count == 2)
+      clock.now = 200_000
+      for _ in 0..<20 { #expect(try await status(IssuerUnderTest().es256(.init(exp: 1e9))) == 401) }
+      #expect(provider.count == 3)
+    }
+  }
+
+  @Test("Keys are requested again when they are no longer fresh")
+  func freshness() async throws {
+    let (old, new) = (IssuerUnderTest(), IssuerUnderTest())
+    provider.set(Self.keys, old.keySet)
+    let access = try await access(Self.keys)
+    provider.set(Self.keys, new.keySet)
+    clock.now = 599_999
+    #expect(try await !access.reload())
+    clock.now = 600_000
+    #expect(try await access.reload())
+    #expect(try await !access.reload())
+    #expect(provider.count == 2)
+  }
+
+  @Test("While the provider is down its keys are used for a day, no longer")
+  func outage() async throws {
+    let issuer = IssuerUnderTest()
+    provider.set(Self.keys, issuer.keySet)
+    let access = try await access(Self.keys)
+    let provider = provider
+    provider.isDown = true
+    try await run(access) { status async throws in
+      clock.now = 86_399_999
+      await #expect(throws: Provider.Down.self) { try await access.reload() }
+      #expect(try await status(issuer.es256(.init(exp: 1e9))) == 200)
+      clock.now = 86_460_000
+      await #expect(throws: Provider.Down.self) { try await access.reload() }
+      #expect(try await status(issuer.es256(.init(exp: 1e9))) == 401)
+      provider.isDown = false
+      clock.now = 86_520_000
+      #expect(try await access.reload())
+      #expect(try await status(issuer.es256(.init(exp: 1e9))) == 200)
+    }
+  }
+
+  @Test("A key set is requested with TLS, or from this machine")
+  func tls() async throws {
+    for url in ["http://id.example/keys", "http://localhost.example/keys", "ftp://id.example/keys"] {
+      provider.set(url, IssuerUnderTest().keySet)
+      await #expect(throws: BothyError.self, "\(url)") { try await access(url) }
+    }
+    #expect(provider.count == 0)
+    provider.set("http://127.0.0.1:8080/keys", IssuerUnderTest().keySet)
+    _ = try await access("http://127.0.0.1:8080/keys")
+    provider.set(Self.metadata, #"{"issuer":"i","jwks_uri":"http://id.example/keys"}"#)
+    await #expect(throws: BothyError.self) { try await access(Self.metadata) }
+  }
+}
