@@ -9,10 +9,12 @@ import BothyStore
 public struct JWTKeyAddress: Sendable {
   /// A response of the provider.
   public struct Response: Sendable {
+    /// The body: a key set, or the provider's metadata.
     public var body: [UInt8]
     /// The time for which the response is fresh, or `nil` if it doesn't say.
     public var freshFor: Duration?
 
+    /// Creates a response.
     public init(body: [UInt8], freshFor: Duration? = nil) {
       self.body = body
       self.freshFor = freshFor
@@ -24,6 +26,7 @@ public struct JWTKeyAddress: Sendable {
   /// The request of an address. Throws if it has no response with status 200.
   public var request: @Sendable (String) async throws -> Response
 
+  /// Creates an address. Requests nothing.
   public init(url: String, request: @escaping @Sendable (String) async throws -> Response) {
     self.url = url
     self.request = request

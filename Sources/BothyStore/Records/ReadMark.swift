@@ -36,7 +36,11 @@ public struct ReadMark: Sendable {
   /// over later changes of others.
   public static var whole: ReadMark { ReadMark(number: .min, reading: 0) }
 
-  static func now() -> Int64 { Int64(clamping: Int(Date().timeIntervalSince1970 * 1_000_000) &* 1000) }
+  /// Returns the present time. It never goes back while the process runs, even if the clock does.
+  static func now() -> Int64 {
+    let now = Int64(clamping: Int(Date().timeIntervalSince1970 * 1_000_000) &* 1000)
+    return max(now, Reading.latest.max(now, ordering: .relaxed).oldValue)
+  }
 
   /// Returns the number at the end of a version's text. Returns 0 without a number, or for a negative one. Ignores text
   /// before the number.
@@ -84,6 +88,8 @@ extension KeyedDecodingContainer {
 /// The numbers of readings and changes in this process, in their order.
 enum Reading {
   private static let last = Atomic<Int64>(0)
+  /// The latest time that a mark or change has had.
+  static let latest = Atomic<Int64>(0)
 
   /// Returns the next number. It must be taken before the snapshot of the reading.
   ///

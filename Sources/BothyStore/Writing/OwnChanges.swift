@@ -14,6 +14,8 @@ package struct OwnChange: Sendable {
   package var given: [FieldValue] = []
   /// The fields that the record has otherwise than the saved value since, because others or this device changed them.
   var otherwise: [(position: Int, value: FieldValue)] = []
+  /// The fields among those that others changed.
+  var unseen: Set<Int> = []
   /// The fields that the change gave another value, by position, with the values before.
   var before: [(position: Int, value: FieldValue)] = []
 
@@ -97,9 +99,11 @@ struct OwnChangesSince {
   /// The later changes of other values, the oldest first.
   var others: [OwnChange]
 
-  /// The values that a field had before, the oldest first.
-  func replaced(at position: Int) -> [FieldValue] {
-    others.compactMap { change in change.before.first { $0.position == position }?.value }
+  /// Returns the values that a field had before, the oldest first, each with the time of the change that replaced it.
+  func replaced(at position: Int) -> [(value: FieldValue, time: Int64)] {
+    others.compactMap { change in
+      change.before.first { $0.position == position }.map { ($0.value, change.time) }
+    }
   }
 }
 
@@ -109,6 +113,8 @@ struct OwnChangesSince {
 /// `ReplacedFields` has the changes of others, in the file. Holds at most `limit` bytes: 4 MiB, of about 10,000 changes.
 package final class OwnChanges: Sendable {
   static let limit = 4 << 20
+  /// The largest number of remembered changes of one record.
+  static let limitOfRecord = 64
 
   private struct State {
     var changes: [RecordID: [OwnChange]] = [:]
@@ -118,6 +124,17 @@ package final class OwnChanges: Sendable {
     var cost = 0
     /// The versions that this process has made on the server alone, each with the one before.
     var elsewhere: [RecordID: (from: Int64, to: Int64)] = [:]
+
+    mutating func add(_ change: OwnChange, of id: RecordID) {
+      changes[id, default: []].append(change)
+      order.append(id)
+      cost += change.cost
+      guard let oldest = changes[id]?.first, changes[id]?.count ?? 0 > OwnChanges.limitOfRecord else {
+        return
+      }
+      changes[id]?.removeFirst()
+      cost -= oldest.cost
+    }
 
     mutating func dropFirst() {
       let id = order[first]
@@ -144,12 +161,10 @@ package final class OwnChanges: Sendable {
     state.withLock { state in
       for (id, changes) in changes {
         for change in changes {
-          state.changes[id, default: []].append(change)
-          state.order.append(id)
-          state.cost += change.cost
+          state.add(change, of: id)
         }
       }
-      while state.cost > Self.limit, state.first < state.order.count { state.dropFirst() }
+      while state.cost > Self.limit, state.first < state.order.count - 1 { state.dropFirst() }
     }
   }
 

@@ -6,6 +6,8 @@ struct RecordNews {
   var others: [ReplacedFields.Entry]
   /// True if older changes may have been deleted from the file.
   var isPast: Bool
+  /// True if the state that was read is known by its version, and not by the time alone.
+  var isExact: Bool
 
   /// The part of a field in a save.
   enum Part: Equatable {
@@ -31,23 +33,24 @@ struct RecordNews {
       ($0.hashes[position] == nil || !$0.had(now, at: position)) && !(isOwnKnown && $0.kind == .own)
     }
     if own.saved == nil {
-      // A number that was counted up to one in between is an edit.
-      let isCounted = isCounter && read != nil
-      if read == value || !isCounted && known.contains(where: { $0.had(value, at: position) }) {
-        return .unedited
-      }
+      // The state that was read is known by its version. By a time it is known roughly.
+      let isKnown = read != nil && (isExact || isOwnKnown || isCounter)
+      let isOld = isKnown ? value == read : known.contains { $0.had(value, at: position) }
+      if isOld || value == read { return .unedited }
     }
-    let told = others.last { $0.news[position] != nil }
-    let isTheirs =
-      told.map { $0.kind != .own && $0.news[position] == ReplacedFields.hash(of: now) }
-      ?? (others.contains { $0.kind != .own && $0.fields[position] != nil } || isMerged(at: position, now))
-    if let read { return isTheirs || isPast ? .conflict(read: read) : .later(read: read) }
+    if let read { return isTheirs(at: position, now) || isPast ? .conflict(read: read) : .later(read: read) }
     return isPast || known.contains { $0.hashes[position] != nil } ? .conflict(read: .null) : .given
   }
 
-  /// True if a field no longer has the value that the last save gave it, and no other save of this device explains that.
-  private func isMerged(at position: Int, _ now: FieldValue) -> Bool {
-    own.saved.map { $0.became(at: position) != now && own.replaced(at: position).isEmpty } ?? false
+  /// True if others gave a field its present value since the value was read.
+  func isTheirs(at position: Int, _ now: FieldValue) -> Bool {
+    if let told = others.last(where: { $0.news[position] != nil }) {
+      return told.kind != .own && told.news[position] == ReplacedFields.hash(of: now)
+    }
+    if others.contains(where: { $0.kind != .own && $0.fields[position] != nil }) { return true }
+    // Either it has changed since the save, which no other save of this device explains, or it was unseen then.
+    guard let saved = own.saved, own.replaced(at: position).isEmpty else { return false }
+    return saved.became(at: position) != now || saved.unseen.contains(position)
   }
 
   /// Returns the value that a field had when it was read, or nil if it has not changed since.
@@ -55,9 +58,8 @@ struct RecordNews {
     if let saved = own.saved { return saved.given[position] }
     let mine = own.replaced(at: position).first
     guard let theirs = others.first(where: { $0.fields[position] != nil }), let old = theirs.fields[position]
-    else { return mine }
-    // The earlier of the two changes was made on the value read, and the later one on its result.
-    return mine.map { ReplacedFields.hash(of: $0) == theirs.news[position] ? old : $0 } ?? old
+    else { return mine?.value }
+    return mine.map { $0.time < theirs.noted ? $0.value : old } ?? old
   }
 
   /// Returns the version of the record that the value was read with.

@@ -49,6 +49,8 @@ package enum ReplacedFields {
     /// The hashes of the old values, if the values themselves are no longer kept.
     var hashes: [Int: Int64] = [:]
     var number: Int64 = 0
+    /// The time at which it was noted, in nanoseconds since 1970.
+    var noted: Int64 = 0
 
     /// True if a field had this value before.
     func had(_ value: FieldValue, at position: Int) -> Bool {
@@ -56,16 +58,16 @@ package enum ReplacedFields {
     }
   }
 
-  /// Records the values that a row from the server replaces. Records nothing if no field differs, or if the version
-  /// isn't newer, because the server then undid a change of this device.
+  /// Records the values that a row from the server replaces. Records nothing and returns false if no field differs, or if
+  /// the version isn't newer, because a change of this device was then undone.
   ///
   /// - Parameter own: The fields that this device sent, by position, if the row does not show them yet.
   package static func note(
     _ before: StoredRow, _ after: StoredRow, own: [Int: FieldValue] = [:], _ table: TypeTable, id: String,
     in transaction: WriteTransaction
-  ) throws {
+  ) throws -> Bool {
     let version = ReadMark.number(of: after.version)
-    guard before.values != after.values, version > ReadMark.number(of: before.version) else { return }
+    guard before.values != after.values, version > ReadMark.number(of: before.version) else { return false }
     // First the row became what this device sent, and then others' changes came to it.
     var between = before
     for (position, value) in own { between.values[position] = value }
@@ -74,6 +76,7 @@ package enum ReplacedFields {
       let changed = from.values.indices.filter { from.values[$0] != to.values[$0] }
       try note(kind, changed, of: from, to: to, by: version, table, id, in: transaction)
     }
+    return true
   }
 
   /// Records the content of a record that others deleted. `version` is that of the deletion, if it is known.
@@ -176,7 +179,7 @@ package enum ReplacedFields {
   ) throws -> [Entry] {
     let select = try PreparedStatement(
       """
-      SELECT version, was, gone, fields, container, number FROM bothy_replaced
+      SELECT version, was, gone, fields, container, number, noted FROM bothy_replaced
       WHERE type = ?1 AND id = ?2 AND number > 0 AND CASE WHEN ?3 < 0 THEN noted > -?3 ELSE version > ?3 END
       ORDER BY number
       """, in: transaction.database)
@@ -188,7 +191,7 @@ package enum ReplacedFields {
     while try select.step() {
       var entry = Entry(
         was: select.text(at: 1), version: select.int(at: 0), kind: Kind(rawValue: select.int(at: 2)) ?? .news,
-        container: select.text(at: 4), fields: [:], number: select.int(at: 5))
+        container: select.text(at: 4), fields: [:], number: select.int(at: 5), noted: select.int(at: 6))
       if entry.isGone { for position in table.schema.fields.indices { entry.fields[position] = .null } }
       try entry.read(select.bytes(at: 3), table)
       entries.append(entry)

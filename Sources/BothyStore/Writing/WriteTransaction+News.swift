@@ -1,17 +1,21 @@
 /// Saving values that were read before their records changed.
 extension WriteTransaction {
   /// Preserves the changes since the values were read, in fields that the caller didn't edit. A field with one of the
-  /// replaced values counts as not edited. Returns the values as read of the fields that others and the caller changed.
+  /// replaced values counts as not edited. Returns the values as read of the fields that others and the caller changed,
+  /// and the fields that others changed and the caller hasn't seen.
   ///
   /// A field that this device alone changed since is merged as one person's two edits of it. The values are compared
   /// with their last save, if they were saved before.
+  ///
+  /// - Parameter absent: the fields that the caller has no value for. They have the present values.
   func leaveNews(
-    in values: inout [FieldValue], readAs mark: ReadMark, over before: StoredRow, _ table: TypeTable,
-    id: String
-  ) throws -> Change.Stale? {
+    in values: inout [FieldValue], without absent: Set<Int> = [], readAs mark: ReadMark,
+    over before: StoredRow,
+    _ table: TypeTable, id: String
+  ) throws -> (stale: Change.Stale?, unseen: Set<Int>) {
     guard tells(of: table, since: mark), let recorder,
       values != before.values || table.schema.fields.contains(where: { $0.merge == .counter })
-    else { return nil }
+    else { return (nil, []) }
     let record = RecordID(type: table.schema.name, id: id)
     let own =
       ownChanges?.since(
@@ -21,21 +25,25 @@ extension WriteTransaction {
     guard
       own.saved != nil || !own.others.isEmpty || mark.number < 0
         || mark.number != ReadMark.number(of: before.version)
-    else { return nil }
+    else { return (nil, []) }
+    let others = try ReplacedFields.entries(since: mark, table, id: id, in: self)
     let news = RecordNews(
-      own: own, others: try ReplacedFields.entries(since: mark, table, id: id, in: self),
-      isPast: try ReplacedFields.isPast(mark, version: before.version, in: self))
-    var stale: [Int: FieldValue] = [:]
-    for (position, field) in table.schema.fields.enumerated() {
+      own: own, others: try exists(table, id: id) ? others : others.filter { !$0.isGone },
+      isPast: try ReplacedFields.isPast(mark, version: before.version, in: self),
+      isExact: mark.number >= 0)
+    var (stale, unseen): ([Int: FieldValue], Set<Int>) = ([:], [])
+    for (position, field) in table.schema.fields.enumerated() where !absent.contains(position) {
       let (value, now) = (values[position], before.values[position])
       switch news.part(of: value, at: position, now: now, isCounter: field.merge == .counter) {
       case .given: break
-      case .unedited: values[position] = now
+      case .unedited:
+        values[position] = now
+        if value != now && news.isTheirs(at: position, now) { unseen.insert(position) }
       case .later(let read): values[position] = try recorder.later(value, than: now, readAs: read, field)
       case .conflict(let read): stale[position] = read
       }
     }
-    return stale.isEmpty ? nil : Change.Stale(version: news.version(of: mark), values: stale)
+    return (stale.isEmpty ? nil : Change.Stale(version: news.version(of: mark), values: stale), unseen)
   }
 
   /// Returns the deletion by others of a record that existed when a value was read.
@@ -46,24 +54,26 @@ extension WriteTransaction {
 
   /// Edits a record in the state before others deleted it.
   func edit(
-    _ table: TypeTable, id: String, values: [FieldValue], readAs mark: ReadMark,
+    _ table: TypeTable, id: String, values: [FieldValue], in container: String?, readAs mark: ReadMark,
     deletedBy news: ReplacedFields.Entry
   ) throws {
     let read = StoredRow(
       values: table.schema.fields.indices.map { news.fields[$0] ?? .null }, container: news.container,
       version: news.was)
-    let values = conceal(values, table, id)
+    let saved = conceal(values, table, id)
+    var values = saved
+    let (stale, unseen) = try leaveNews(in: &values, readAs: mark, over: read, table, id: id)
     guard let version = news.was, values != read.values else { return }
     try checkUnique(table, id: id, values)
-    try insertRow(table, id: id, container: news.container) { encoder in
+    try insertRow(table, id: id, container: container ?? news.container) { encoder in
       for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
     }
     try link(table, id: id, values)
     try setVersion(version, table, id: id)
-    note(values, readAs: mark, over: read.values, now: values, table, id: id)
+    note(saved, readAs: mark, over: read.values, now: values, unseen: unseen, table, id: id)
     changed(
       .update, table, id, before: read,
-      stale: Change.Stale(version: version, values: [:], deletion: String(news.version)))
+      stale: Change.Stale(version: version, values: stale?.values ?? [:], deletion: String(news.version)))
     try flushIfFull()
   }
 

@@ -4,14 +4,16 @@ extension WriteTransaction {
   private static let limit = 20_000
 
   /// Remembers a save of `saved`, which changed a row from `before` to `now`.
+  ///
+  /// - Parameter unseen: the fields that others changed and the saved value doesn't show.
   func note(
     _ saved: [FieldValue], readAs mark: ReadMark, over before: [FieldValue], now: [FieldValue],
-    _ table: TypeTable, id: String
+    unseen: Set<Int> = [], _ table: TypeTable, id: String
   ) {
     guard keepsNews, table.schema.isSynced else { return }
     var change = OwnChange()
     if mark.reading != 0 {
-      (change.reading, change.given) = (mark.reading, saved)
+      (change.reading, change.given, change.unseen) = (mark.reading, saved, unseen)
       for position in now.indices where now[position] != saved[position] {
         change.otherwise.append((position, now[position]))
       }

@@ -40,8 +40,9 @@ extension WriteTransaction {
       let isOwn = ownChanges?.isOwn(record, from: before.version, to: row.version) ?? false
       let own = isOwn ? row.all : own
       try unlink(table, id: id, before.values)
-      try ReplacedFields.note(before, row, own: own, table, id: id, in: self)
-      note(own: own, over: before.values, table, id: id)
+      // What the file doesn't note is a change of this device that came to the row, or left it.
+      let isNoted = try ReplacedFields.note(before, row, own: own, table, id: id, in: self)
+      note(own: isNoted ? own : row.all, over: before.values, table, id: id)
     }
     try link(table, id: id, row.values)
     note(before == nil ? .inserted : .updated, table, id)

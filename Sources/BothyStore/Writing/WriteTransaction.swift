@@ -99,7 +99,8 @@ public final class WriteTransaction: ReadTransaction {
     } else if let news = try deletion(since: entity.readMark, table, id: entity.id) {
       var values = FieldEncoder(gathering: table.schema.fields.count)
       entity.encode(to: &values)
-      try edit(table, id: entity.id, values: values.values, readAs: entity.readMark, deletedBy: news)
+      try edit(
+        table, id: entity.id, values: values.values, in: container, readAs: entity.readMark, deletedBy: news)
     } else {
       try insert(entity, in: container)
     }
@@ -111,20 +112,23 @@ public final class WriteTransaction: ReadTransaction {
     let table = try catalog.table(record.type)
     if let row = try row(table, id: record.id) {
       var values = row.values
+      var absent: Set<Int> = []
       for (position, field) in table.schema.fields.enumerated() {
         if let value = record.fields[field.name] {
           values[position] = try table.checked(value, for: position)
         } else if record.origin.isWhole && field.isOptional {
           values[position] = .null
+        } else {
+          absent.insert(position)
         }
       }
       for name in record.fields.keys where table.positions[name] == nil { throw table.unknownField(name) }
-      try update(table, id: record.id, values: values, readAs: record.origin.mark)
+      try update(table, id: record.id, values: values, without: absent, readAs: record.origin.mark)
       if let container { try move(record.recordID, to: container) }
     } else if let news = try deletion(since: record.origin.mark, table, id: record.id) {
       try edit(
-        table, id: record.id, values: table.checkedValues(record), readAs: record.origin.mark, deletedBy: news
-      )
+        table, id: record.id, values: table.checkedValues(record), in: container, readAs: record.origin.mark,
+        deletedBy: news)
     } else {
       try insert(record)
     }
@@ -238,7 +242,8 @@ public final class WriteTransaction: ReadTransaction {
   }
 
   private func update(
-    _ table: TypeTable, id: String, values: [FieldValue], readAs mark: ReadMark = .whole
+    _ table: TypeTable, id: String, values: [FieldValue], without absent: Set<Int> = [],
+    readAs mark: ReadMark = .whole
   ) throws {
     guard let before = try row(table, id: id) else {
       throw Self.notFound(RecordID(type: table.schema.name, id: id))
@@ -248,8 +253,9 @@ public final class WriteTransaction: ReadTransaction {
     // A secret changes nothing in the row, but must be sent.
     let hasSecret = values != given
     let saved = values
-    let stale = try leaveNews(in: &values, readAs: mark, over: before, table, id: id)
-    note(saved, readAs: mark, over: before.values, now: values, table, id: id)
+    let (stale, unseen) = try leaveNews(
+      in: &values, without: absent, readAs: mark, over: before, table, id: id)
+    note(saved, readAs: mark, over: before.values, now: values, unseen: unseen, table, id: id)
     if before.values == values && !hasSecret && stale == nil { return }
     if table.hasSideWork { try checkUnique(table, id: id, values, before: before.values) }
     let update = try statement(.update, table)
@@ -336,6 +342,7 @@ public final class WriteTransaction: ReadTransaction {
     delete.bind(id, at: 1)
     try delete.run()
     guard database.changedRows > 0 else { return false }
+    if let before { note(own: before.nulls, over: before.values, table, id: id) }
     changed(.delete, table, id, before: before)
     try flushIfFull()
     return true

@@ -90,9 +90,13 @@ extension OutboxQueue {
     if entry.kind == .delete { return .insert }
     let before = change.before
     let isMoved = before.map { $0.container != row.container } ?? true
+    // Where others' changes came between, the change was made on what its value was read as.
+    var base = try before.map { try table.document($0).members() } ?? [:]
+    for (position, value) in change.stale?.values ?? [:] {
+      base[table.schema.fields[position].name] = value.isNull ? nil : value.json
+    }
     let members = try table.document(row).members().laid(
-      on: awaited.fields.members(), since: before.map { try table.document($0).members() } ?? [:],
-      table.schema)
+      on: awaited.fields.members(), since: base, table.schema)
     var repaired = false
     let laid = try table.row(
       FieldsDocument(members), container: (isMoved ? row.container : awaited.container) ?? id.type,
