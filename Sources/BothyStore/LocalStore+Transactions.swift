@@ -142,7 +142,9 @@ extension LocalStore {
     try options.onStep?(.commit, origin)
     return (
       result,
-      Done(touched: transaction.touched, events: transaction.log?.events ?? [], own: transaction.committing())
+      Done(
+        touched: transaction.touched, events: transaction.log?.events ?? [], own: transaction.made,
+        number: Reading.next())
     )
   }
 
@@ -151,12 +153,14 @@ extension LocalStore {
     var touched: TouchedRecords
     var events: [RecordChange]
     var own: [RecordID: [OwnChange]]
+    /// The number of the commit, taken just before it.
+    var number: Int64
   }
 
   /// Announces a commit before the writer begins the next transaction, so that commits are announced in their order.
   private func tell(_ done: Done, _ origin: WriteOrigin) throws {
     try options.onStep?(.committed, origin)
-    ownChanges.note(done.own)
+    ownChanges.note(done.own, committed: done.number)
     if !done.touched.isEmpty { notices.post(done.touched) }
     eventHub.send(done.events)
   }

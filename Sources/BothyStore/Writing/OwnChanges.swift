@@ -155,12 +155,13 @@ package final class OwnChanges: Sendable {
 
   package init() {}
 
-  /// Notes changes that are durable.
-  package func note(_ changes: [RecordID: [OwnChange]]) {
+  /// Notes changes that are durable, with the number of their commit. Changes that have one keep it.
+  package func note(_ changes: [RecordID: [OwnChange]], committed number: Int64 = .max) {
     guard !changes.isEmpty else { return }
     state.withLock { state in
       for (id, changes) in changes {
-        for change in changes {
+        for var change in changes {
+          change.committed = min(change.committed, number)
           state.add(change, of: id)
         }
       }
@@ -172,7 +173,9 @@ package final class OwnChanges: Sendable {
   func since(
     _ mark: ReadMark, _ id: RecordID, with present: [OwnChange], by values: [FieldValue], _ schema: TypeSchema
   ) -> OwnChangesSince {
-    let all = state.withLock { $0.changes[id] ?? [] } + present
+    let known = state.withLock { $0.changes[id] }
+    if known == nil && present.isEmpty { return OwnChangesSince(others: []) }
+    let all = (known ?? []) + present
     let mine = mark.reading == 0 ? [] : all.filter { $0.reading == mark.reading && !$0.given.isEmpty }
     let read = Dictionary(mine.flatMap(\.before).map { ($0.position, $0.value) }) { first, _ in first }
     if let saved = mine.last(where: { $0.isContinued(by: values, read: read, schema) }) {
