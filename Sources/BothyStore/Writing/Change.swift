@@ -36,9 +36,6 @@ package struct StoredRow: Sendable, Hashable {
   /// The times and the owner. Nil parts keep their values in the row that this one replaces.
   package var metadata = RecordMetadata()
 
-  /// A null for each value, by position.
-  package var nulls: [Int: FieldValue] { all.mapValues { _ in .null } }
-
   /// All values by position.
   package var all: [Int: FieldValue] {
     Dictionary(uniqueKeysWithValues: values.enumerated().map { ($0, $1) })

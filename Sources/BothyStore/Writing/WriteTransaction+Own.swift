@@ -27,12 +27,9 @@ extension WriteTransaction {
 
   /// Remembers the fields that this device changed elsewhere and a row shows from now on.
   func note(own: [Int: FieldValue], over before: [FieldValue], _ table: TypeTable, id: String) {
-    guard keepsNews, madeCount < Self.limit, !own.isEmpty else { return }
-    var change = OwnChange()
-    for (position, value) in own.sorted(by: { $0.key < $1.key }) where before[position] != value {
-      change.before.append((position, before[position]))
-    }
-    if !change.before.isEmpty { note(change, table, id: id) }
+    var now = before
+    for (position, value) in own { now[position] = value }
+    note(now, readAs: .whole, over: before, now: now, table, id: id)
   }
 
   private func note(_ change: OwnChange, _ table: TypeTable, id: String) {

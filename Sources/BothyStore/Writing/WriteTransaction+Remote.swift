@@ -36,18 +36,25 @@ extension WriteTransaction {
     try put.run()
     guard database.changedRows > 0 else { return false }
     if let before {
-      let record = RecordID(type: table.schema.name, id: id)
-      let isOwn = ownChanges?.isOwn(record, from: before.version, to: row.version) ?? false
-      let own = isOwn ? row.all : own
       try unlink(table, id: id, before.values)
-      // What the file doesn't note is a change of this device that came to the row, or left it.
-      let isNoted = try ReplacedFields.note(before, row, own: own, table, id: id, in: self)
-      note(own: isNoted ? own : row.all, over: before.values, table, id: id)
+      if before.values != row.values { try note(row, over: before, own: own, table, id: id) }
     }
     try link(table, id: id, row.values)
     note(before == nil ? .inserted : .updated, table, id)
     touch(table, id)
     return true
+  }
+
+  /// Notes how a row changed: what others changed in the file, and the rest in memory.
+  private func note(
+    _ row: StoredRow, over before: StoredRow, own: [Int: FieldValue], _ table: TypeTable, id: String
+  ) throws {
+    let record = RecordID(type: table.schema.name, id: id)
+    let isOwn = ownChanges?.isOwn(record, from: before.version, to: row.version) ?? false
+    let own = isOwn ? row.all : own
+    // A change that the file doesn't note is one of this device, which came to the row or left it.
+    let isNoted = try ReplacedFields.note(before, row, own: own, table, id: id, in: self)
+    note(own: isNoted ? own : row.all, over: before.values, table, id: id)
   }
 
   /// Removes a row and ignores delete rules, because the server has applied its own. Returns false if the row doesn't

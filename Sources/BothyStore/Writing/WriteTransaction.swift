@@ -342,7 +342,10 @@ public final class WriteTransaction: ReadTransaction {
     delete.bind(id, at: 1)
     try delete.run()
     guard database.changedRows > 0 else { return false }
-    if let before { note(own: before.nulls, over: before.values, table, id: id) }
+    if let before {
+      let nulls = before.values.map { _ in FieldValue.null }
+      note(nulls, readAs: .whole, over: before.values, now: nulls, table, id: id)
+    }
     changed(.delete, table, id, before: before)
     try flushIfFull()
     return true

@@ -90,7 +90,7 @@ extension OutboxQueue {
     if entry.kind == .delete { return .insert }
     let before = change.before
     let isMoved = before.map { $0.container != row.container } ?? true
-    // Where others' changes came between, the change was made on what its value was read as.
+    // An edit beside changes of others was made on the values read.
     var base = try before.map { try table.document($0).members() } ?? [:]
     for (position, value) in change.stale?.values ?? [:] {
       base[table.schema.fields[position].name] = value.isNull ? nil : value.json

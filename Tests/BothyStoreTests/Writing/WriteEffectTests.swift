@@ -1,7 +1,7 @@
 import BothyStore
 import Testing
 
-/// What a write leaves in the file and reports, beyond the values of its record.
+/// The effects of a write in the file and in events, beyond the values of its record.
 @Suite("Effects of writes", .timeLimit(.minutes(5))) struct WriteEffectTests {
   private func container(of id: String, in store: LocalStore) throws -> String? {
     try store.record(RecordID(type: "Todo", id: id))?.container
@@ -25,7 +25,7 @@ import Testing
     #expect(removed.map(\.record.id) == ["c", "b", "a"])
   }
 
-  @Test("An update without a difference is no change")
+  @Test("An update without a difference is not reported")
   func sameValues() async throws {
     let store = try LocalStore(inMemory: todoSchema)
     try await store.write { try $0.insert(Todo("a", "same")) }
