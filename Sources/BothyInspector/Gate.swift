@@ -4,12 +4,12 @@ import Logging
 /// The handling that all pages share: access control, the response, errors as JSON, and the fields that keep content
 /// private to the page.
 struct Gate: Sendable {
-  let doorkeeper: Doorkeeper
+  let doorkeeper: LoopbackAuthenticator
   let logger: Logger
 
   /// - Parameter command: the command that starts the page, which refusals name.
   init(opening command: String, logger: Logger) {
-    doorkeeper = Doorkeeper(opening: command)
+    doorkeeper = LoopbackAuthenticator(opening: command)
     self.logger = logger
   }
 
@@ -20,7 +20,7 @@ struct Gate: Sendable {
     case .exchange(let cookie): answer = Self.welcome(cookie)
     case .enter:
       do { answer = try await route(call) } catch {
-        let problem = Problem(error)
+        let problem = HTTPFailure(error)
         if problem.status == .internalServerError {
           logger.error("A page failed.", metadata: ["path": "\(call.path)", "error": "\(error)"])
         }
@@ -42,7 +42,7 @@ struct Gate: Sendable {
     return answer
   }
 
-  private static func refusal(_ problem: Problem, _ call: InspectorCall) -> Answer {
+  private static func refusal(_ problem: HTTPFailure, _ call: InspectorCall) -> Answer {
     guard call.path == "/" else { return .problem(problem) }
     return Answer(
       Array((problem.message + "\n").utf8), type: "text/plain; charset=utf-8", status: problem.status)

@@ -6,11 +6,11 @@ import ServiceLifecycle
 ///
 /// It listens on 127.0.0.1 only, and admits one browser by an address that works once. `run()` is its lifetime.
 package final class Inspector: Service {
-  private let page: LocalPage
+  private let page: LoopbackServer
 
   /// - Parameter port: the port, or 0 to let the system choose one.
   package init(_ subjects: InspectorSubjects, port: Int = 0, logger: Logger) {
-    page = LocalPage(Front(subjects, logger: logger), port: port, logger: logger)
+    page = LoopbackServer(InspectorApp(subjects, logger: logger), port: port, logger: logger)
   }
 
   /// Listens until the task is cancelled or the service group shuts down. Call it once. Throws if the port is in use.

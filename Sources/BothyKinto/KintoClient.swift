@@ -42,7 +42,7 @@ actor KintoClient {
     base = root.hasSuffix("/v1") ? root : root + "/v1"
     // This client handles the pauses that Kinto requests, so the transport does not wait.
     self.transport = GuardedTransport(
-      transport: transport, patience: Patience(retries: 0), allowsHTTP: options.allowsHTTP)
+      transport: transport, patience: RetryAfterPolicy(retries: 0), allowsHTTP: options.allowsHTTP)
     self.options = options
     self.now = now
     tokens = TokenSource(now: now) { try await credentials.header().map { AccessToken($0) } }

@@ -44,7 +44,7 @@ public final class PostgresLedger: Ledger {
   private let searchGate: Gate
   /// A connection for `check` alone.
   private let health: WorkerPool
-  private let lanes: WriteLanes
+  private let lanes: WriteQueues
   private let news: NewsChannel
   /// The process's name in the spaces that it writes to, and the number of its last transaction.
   private let name = UUIDv7.make()
@@ -82,7 +82,7 @@ public final class PostgresLedger: Ledger {
     settings = SessionSettings(
       address: address, schema: configuration.schema, patience: configuration.patience,
       trace: configuration.trace)
-    lanes = WriteLanes(limit: configuration.joinedWrites)
+    lanes = WriteQueues(limit: configuration.joinedWrites)
     writers = WorkerPool(settings, limit: max(1, configuration.connections))
     readers = WorkerPool(settings, limit: max(1, configuration.connections))
     let width = max(1, configuration.connections / 2)

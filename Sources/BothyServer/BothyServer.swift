@@ -5,19 +5,19 @@ import Logging
 import NIOCore
 public import ServiceLifecycle
 
-/// An HTTP server for spaces, with the rules of `Authority`.
+/// An HTTP server for spaces, with the rules of `SyncService`.
 ///
 /// `run()` is its lifetime. Add it to a `ServiceGroup`. When the group shuts down gracefully, the server accepts no new
 /// connection, finishes running requests, and ends event streams.
 public final class BothyServer: Service {
   private let configuration: ServerConfiguration
-  private let parts: ServerParts
+  private let parts: ServerServices
   private let readiness = Readiness()
 
   /// Creates a server. It opens and reads nothing before `run()`.
   public init(_ configuration: ServerConfiguration) {
     self.configuration = configuration
-    parts = ServerParts(configuration)
+    parts = ServerServices(configuration)
   }
 
   /// The metrics that `/metrics` prints.
@@ -81,7 +81,7 @@ public final class BothyServer: Service {
   package func application() throws -> some ApplicationProtocol {
     let departures = Departures()
     let pipeline = RequestPipeline(
-      configuration, parts.authority, routes: parts.routes(), metrics: parts.metrics, departures: departures)
+      configuration, parts.service, routes: parts.routes(), metrics: parts.metrics, departures: departures)
     let idle = TimeAmount.milliseconds(Int64(configuration.limits.idleTimeout / .milliseconds(1)))
     let (host, readiness, port) = (configuration.host, readiness, configuration.port)
     var server = HTTPServerBuilder.http1(
@@ -93,7 +93,7 @@ public final class BothyServer: Service {
       responder: pipeline, server: server,
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
       services: [
-        Heartbeat(hub: configuration.hints, interval: .seconds(15)), Upkeep(parts.authority, configuration),
+        Heartbeat(hub: configuration.hints, interval: .seconds(15)), Upkeep(parts.service, configuration),
         AccessWatch(access: configuration.access, hub: configuration.hints, logger: configuration.logger),
       ],
       onServerRunning: { channel in

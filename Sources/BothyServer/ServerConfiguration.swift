@@ -36,7 +36,7 @@ public struct ServerConfiguration: Sendable {
   /// Receives a span for each request and each transaction on the storage. The default is the process's tracer.
   public var tracer: any Tracer = InstrumentationSystem.tracer
   /// Notifies open event streams of writes. A storage shared by several processes publishes to it too.
-  public var hints: HintHub
+  public var hints: ChangeNotifier
   /// True if responses may be compressed for callers that accept it.
   public var compressesAnswers: Bool
   /// The server's clock, in milliseconds since 1970.
@@ -52,7 +52,7 @@ public struct ServerConfiguration: Sendable {
     tiles: TileLibrary? = nil,
     access: AccessControl? = nil, tls: TLSFiles? = nil, limits: Limits = Limits(),
     logger: Logger = Logger(label: "bothy.server"), auditLogger: Logger = Logger(label: "bothy.audit"),
-    hints: HintHub = HintHub(), compressesAnswers: Bool = true,
+    hints: ChangeNotifier = ChangeNotifier(), compressesAnswers: Bool = true,
     now: @escaping @Sendable () -> Int64 = ServerConfiguration.systemClock
   ) {
     self.host = host
@@ -73,7 +73,7 @@ public struct ServerConfiguration: Sendable {
 
   /// Returns true if requests under a host name are accepted. A server that requires tokens accepts all names.
   package func answers(to authority: String) -> Bool {
-    (try? Entrance(self).checkHost(authority)) != nil
+    (try? Authenticator(self).checkHost(authority)) != nil
   }
 
   /// The system's clock.

@@ -5,7 +5,7 @@ import Foundation
 
 /// A server in this process. Every request and response is converted to JSON and back, as over a network.
 public struct InProcessRemote: RemoteStorage {
-  private let current: @Sendable () -> Authority
+  private let current: @Sendable () -> SyncService
   /// The space of every request.
   public let space: String
   /// The user that the server assumes for the device. Tokens don't exist here.
@@ -14,14 +14,14 @@ public struct InProcessRemote: RemoteStorage {
   public var onExchange: @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
 
   /// Creates a remote for a server that stays the same.
-  public init(_ authority: Authority, space: String = "test", principal: Principal = Principal("tester")) {
-    self.init(space: space, principal: principal) { authority }
+  public init(_ service: SyncService, space: String = "test", principal: Principal = Principal("tester")) {
+    self.init(space: space, principal: principal) { service }
   }
 
   /// - Parameter current: returns the server for each request, so its rules may change.
   public init(
     space: String = "test", principal: Principal = Principal("tester"),
-    current: @escaping @Sendable () -> Authority
+    current: @escaping @Sendable () -> SyncService
   ) {
     self.current = current
     self.space = space
@@ -29,12 +29,12 @@ public struct InProcessRemote: RemoteStorage {
   }
 
   /// The server as it is now.
-  public var authority: Authority { current() }
+  public var service: SyncService { current() }
 
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await mapped {
       let received = try SyncRequest(decoding: request.encoded())
-      let answer = try await authority.sync(space: space, principal: principal, received)
+      let answer = try await service.sync(space: space, principal: principal, received)
       onExchange(received, answer)
       return try SyncResponse(decoding: answer.encoded())
     }
@@ -45,7 +45,7 @@ public struct InProcessRemote: RemoteStorage {
       var records: [ServerRecord] = []
       var page = query
       while true {
-        let (found, more) = try await authority.queryAnswer(space: space, principal: principal, page)
+        let (found, more) = try await service.queryAnswer(space: space, principal: principal, page)
         records += found
         guard more, !found.isEmpty else { return records }
         page.offset = query.offset + records.count
@@ -55,27 +55,27 @@ public struct InProcessRemote: RemoteStorage {
   }
 
   public func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
-    try await mapped { try await authority.count(space: space, principal: principal, query) }
+    try await mapped { try await service.count(space: space, principal: principal, query) }
   }
 
   public func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
-    try await mapped { try await authority.digest(space: space, principal: principal, scope) }
+    try await mapped { try await service.digest(space: space, principal: principal, scope) }
   }
 
   public func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
-    try await mapped { try await authority.digest(space: space, principal: principal, scope, parts: parts) }
+    try await mapped { try await service.digest(space: space, principal: principal, scope, parts: parts) }
   }
 
   public func stamps(_ scope: SyncScope, parts: Int, in chosen: [Int]) async throws(RemoteError)
     -> [RecordStamp]?
   {
     try await mapped {
-      try await authority.stamps(space: space, principal: principal, scope, parts: parts, in: chosen)
+      try await service.stamps(space: space, principal: principal, scope, parts: parts, in: chosen)
     }
   }
 
   public func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
-    try await mapped { try await authority.history(space: space, principal: principal, query) }
+    try await mapped { try await service.history(space: space, principal: principal, query) }
   }
 
   public var givesHints: Bool { false }
@@ -83,11 +83,11 @@ public struct InProcessRemote: RemoteStorage {
   public func hints() -> AsyncThrowingStream<Void, any Error> { AsyncThrowingStream { $0.finish() } }
 
   /// The blobs of the space, if the authority keeps any.
-  public var blobs: (any BlobRemote)? { authority.blobs == nil ? nil : InProcessBlobs(remote: self) }
+  public var blobs: (any BlobRemote)? { service.blobs == nil ? nil : InProcessBlobs(remote: self) }
 
   func mapped<Value>(_ body: () async throws -> Value) async throws(RemoteError) -> Value {
     do {
-      if let file = FileIdentity.current { try authority.check(file, space: space, principal: principal) }
+      if let file = FileIdentity.current { try service.check(file, space: space, principal: principal) }
       return try await body()
     } catch let error as AuthorityError {
       let status = error.code == .tooManyOperations ? 413 : 400
@@ -108,20 +108,20 @@ private struct InProcessBlobs: BlobRemote {
   let remote: InProcessRemote
 
   func holding(of sha256: String) async throws(RemoteError) -> BlobHolding {
-    try await remote.mapped { try await remote.authority.blobHolding(space: remote.space, sha256) }
+    try await remote.mapped { try await remote.service.blobHolding(space: remote.space, sha256) }
   }
 
   func verifiedHolding(of sha256: String) async throws(RemoteError) -> BlobHolding {
-    try await remote.mapped { try await remote.authority.verifiedBlobHolding(space: remote.space, sha256) }
+    try await remote.mapped { try await remote.service.verifiedBlobHolding(space: remote.space, sha256) }
   }
 
   func upload(_ part: BlobPart) async throws(RemoteError) -> BlobHolding {
-    try await remote.mapped { try await remote.authority.uploadBlob(space: remote.space, part) }
+    try await remote.mapped { try await remote.service.uploadBlob(space: remote.space, part) }
   }
 
   func download(_ sha256: String, _ range: Range<Int64>) async throws(RemoteError) -> [UInt8] {
     try await remote.mapped {
-      try await remote.authority.downloadBlob(space: remote.space, sha256, range)
+      try await remote.service.downloadBlob(space: remote.space, sha256, range)
     }
   }
 

@@ -5,11 +5,11 @@ import Synchronization
 
 /// A server and its devices in one process.
 ///
-/// The server is the real `Authority` on a ledger, the devices use real files, a test moves the clock, and networks
+/// The server is the real `SyncService` on a ledger, the devices use real files, a test moves the clock, and networks
 /// fail by a test's script.
 public final class SimulatedWorld {
   /// The current server.
-  public var authority: Authority { current.authority }
+  public var service: SyncService { current.service }
   private let current: SharedAuthority
   /// The storage of the server, for tests that inspect it directly.
   public let ledger: any LedgerUpkeep
@@ -37,7 +37,7 @@ public final class SimulatedWorld {
     let vaultPath = folder.path(of: "vault")
     let vault = blobs.map { FolderVault(at: vaultPath, limits: $0, now: time.reader()) }
     current = SharedAuthority(
-      Authority(ledger: ledger, rules: rules, blobs: vault, now: time.reader()))
+      SyncService(ledger: ledger, rules: rules, blobs: vault, now: time.reader()))
   }
 
   /// Changes what the server accepts and shows, as a restart with another schema does.
@@ -61,7 +61,7 @@ public final class SimulatedWorld {
   ) throws -> SimulatedDevice {
     let name = name ?? "device\(devices.count + 1)"
     var server = InProcessRemote(space: space ?? self.space, principal: principal) { [current] in
-      current.authority
+      current.service
     }
     server.onExchange = onExchange
     let remote = FaultyRemote(server)
@@ -76,7 +76,7 @@ public final class SimulatedWorld {
   public func serverDigest(
     _ space: String? = nil, principal: Principal = Principal("tester")
   ) async throws -> ScopeDigest {
-    try await authority.digest(space: space ?? self.space, principal: principal, .everything)
+    try await service.digest(space: space ?? self.space, principal: principal, .everything)
   }
 
   /// The live records on the server, whatever their audience. Reads all of them.
@@ -91,11 +91,11 @@ public final class SimulatedWorld {
 
 /// The authority that all devices of a world share.
 private final class SharedAuthority: Sendable {
-  private let state: Mutex<Authority>
+  private let state: Mutex<SyncService>
 
-  init(_ authority: Authority) { state = Mutex(authority) }
+  init(_ service: SyncService) { state = Mutex(service) }
 
-  var authority: Authority { state.withLock { $0 } }
+  var service: SyncService { state.withLock { $0 } }
 
   func setRules(_ rules: AuthorityRules) { state.withLock { $0.rules = rules } }
 }

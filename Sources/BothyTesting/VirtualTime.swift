@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that a test moves: milliseconds since 1970 for `SyncClock` and `Authority`.
+/// A clock that a test moves: milliseconds since 1970 for `SyncClock` and `SyncService`.
 public final class VirtualTime: Sendable {
   private let milliseconds: Mutex<Int64>
 

@@ -70,7 +70,7 @@ struct BothyCommand: AsyncParsableCommand {
   private static func end(with error: any Error) -> Never {
     let isParsers = exitCode(for: error) != .failure || error is ExitCode
     guard !isParsers else { exit(withError: error) }
-    Standard.note("bothy: \(Reason(error).sentence)")
+    StandardStreams.note("bothy: \(ErrorMessage(error).sentence)")
     exit(withError: ExitCode.failure)
   }
 }

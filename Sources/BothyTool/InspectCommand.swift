@@ -138,7 +138,7 @@ private final class OpenedSubjects {
   /// Closes all, the last opened first.
   func close() async {
     for closing in closings.reversed() {
-      do { try await closing() } catch { Standard.note("bothy: \(Reason(error).sentence)") }
+      do { try await closing() } catch { StandardStreams.note("bothy: \(ErrorMessage(error).sentence)") }
     }
     closings = []
   }
@@ -159,7 +159,7 @@ enum Browser {
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
     let failure = "No browser could be opened by \(program). Open the address yourself."
-    process.terminationHandler = { if $0.terminationStatus != 0 { Standard.note(failure) } }
-    do { try process.run() } catch { Standard.note(failure) }
+    process.terminationHandler = { if $0.terminationStatus != 0 { StandardStreams.note(failure) } }
+    do { try process.run() } catch { StandardStreams.note(failure) }
   }
 }

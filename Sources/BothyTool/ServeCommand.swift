@@ -92,7 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
       "Append spans to a file: a line of JSON for each request and each transaction.", valueName: "file"),
     completion: .file())
   var traces: String?
-  @OptionGroup(title: "Keeping") var keeping: KeepingOptions
+  @OptionGroup(title: "Keeping") var keeping: RetentionOptions
   @OptionGroup(title: "Bounds") var bounds: BoundsOptions
   @OptionGroup(title: "Access") var access: AccessOptions
   @OptionGroup var output: OutputOptions
@@ -107,15 +107,15 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  private var maxAge: Duration? { ToolClock.offset("+" + tilesMaxAge).map { .milliseconds($0) } }
+  private var maxAge: Duration? { CLIClock.offset("+" + tilesMaxAge).map { .milliseconds($0) } }
 
   private var hintDistance: Duration? {
-    guard let milliseconds = ToolClock.offset("+" + hintInterval), milliseconds <= 60_000 else { return nil }
+    guard let milliseconds = CLIClock.offset("+" + hintInterval), milliseconds <= 60_000 else { return nil }
     return .milliseconds(milliseconds)
   }
 
   func run() async throws {
-    let clock = try ToolClock()
+    let clock = try CLIClock()
     let served = try await ServedLedger.open(database, blobs: blobs, now: { clock.now() })
     do {
       try await serve(served, clock)
@@ -127,12 +127,12 @@ struct ServeCommand: AsyncParsableCommand {
     try served.closeAll()
   }
 
-  private func serve(_ served: ServedLedger, _ clock: ToolClock) async throws {
+  private func serve(_ served: ServedLedger, _ clock: CLIClock) async throws {
     let configuration = try await serverConfiguration(served, clock)
     served.passNews(to: configuration.hints)
     // Archives are checked in the background, so a slow check delays nothing else.
     let check = Task { [tiles = configuration.tiles] in
-      for problem in await tiles?.problems() ?? [] { Standard.note(problem) }
+      for problem in await tiles?.problems() ?? [] { StandardStreams.note(problem) }
     }
     defer { check.cancel() }
     let server = BothyServer(configuration)
@@ -150,7 +150,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func serverConfiguration(
-    _ served: ServedLedger, _ clock: ToolClock
+    _ served: ServedLedger, _ clock: CLIClock
   ) async throws -> ServerConfiguration {
     var rules = AuthorityRules()
     rules.schema = try servedSchema()
@@ -161,7 +161,7 @@ struct ServeCommand: AsyncParsableCommand {
     bounds.set(&rules)
     let control = try await access.control { clock.now() }
     if control == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
-      Standard.note(
+      StandardStreams.note(
         "Everybody who can reach \(host) may read and write every space. Give --tokens or --jwt-keys to say who may."
       )
     }
@@ -183,9 +183,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func servedSchema() throws -> StoreSchema? {
     guard let schema else { return nil }
-    let older = try olderSchema.map { try StoreSchema(json: Standard.read($0)) }
+    let older = try olderSchema.map { try StoreSchema(json: StandardStreams.read($0)) }
     return try StoreSchema.fleet(
-      StoreSchema(json: Standard.read(schema)), besides: older, removed: Set(removedField))
+      StoreSchema(json: StandardStreams.read(schema)), besides: older, removed: Set(removedField))
   }
 
   private func logger() -> Logger {

@@ -17,13 +17,13 @@ final class AuthorityTransport: HTTPTransport {
     var statuses: [Int] = []
   }
 
-  let authority: Authority
+  let authority: SyncService
   private let space: String
   private let state: Mutex<State>
 
   /// Creates the transport.
   /// - Parameter principals: the user of each valid token.
-  init(_ authority: Authority, space: String = "hut", principals: [String: String]) {
+  init(_ authority: SyncService, space: String = "hut", principals: [String: String]) {
     self.authority = authority
     self.space = space
     state = Mutex(State(principals: principals))

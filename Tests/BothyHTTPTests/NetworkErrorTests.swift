@@ -19,7 +19,8 @@ struct NetworkErrorTests {
     let store = try SyncedStore(
       at: nil, schema: StoreSchema(version: 1, Card.self),
       remote: BothyRemote(
-        url: url, space: "hut", transport: transport, timeout: timeout, patience: Patience(retries: 0),
+        url: url, space: "hut", transport: transport, timeout: timeout,
+        patience: RetryAfterPolicy(retries: 0),
         allowsHTTP: true),
       configuration: configuration)
     try store.store.write { try $0.insert(Card(id: "here", "kept")) }

@@ -28,10 +28,12 @@ struct TokenTests {
     let time = VirtualTime()
     let clock = VirtualClock()
     let transport = AuthorityTransport(
-      Authority(ledger: try SQLiteLedger(), now: time.reader()), principals: ["good": "ann", "better": "ann"])
+      SyncService(ledger: try SQLiteLedger(), now: time.reader()),
+      principals: ["good": "ann", "better": "ann"])
     let count = Count()
     let remote = BothyRemote(
-      url: url, space: "hut", transport: transport, patience: Patience(clock: clock), now: time.reader(),
+      url: url, space: "hut", transport: transport, patience: RetryAfterPolicy(clock: clock),
+      now: time.reader(),
       accessToken: { try await token(count.next(), time) })
     let schema = StoreSchema(types: [TypeSchema("Todo", fields: [FieldSchema("title", .text)])])
     let store = try SyncedStore(
@@ -240,10 +242,10 @@ struct TokenTests {
   /// Sends a request to a server that always answers with this status and `Retry-After: 0`. Returns the number of
   /// requests that it receives.
   private func attempts(_ request: TransportRequest, status: Int = 503) async throws -> Int {
-    let transport = AuthorityTransport(Authority(ledger: try SQLiteLedger(), now: { 0 }), principals: [:])
+    let transport = AuthorityTransport(SyncService(ledger: try SQLiteLedger(), now: { 0 }), principals: [:])
     transport.setScript { _ in Self.busy("0", status: status) }
     let guarded = GuardedTransport(
-      transport: transport, patience: Patience(clock: VirtualClock()), allowsHTTP: false)
+      transport: transport, patience: RetryAfterPolicy(clock: VirtualClock()), allowsHTTP: false)
     #expect(try await guarded.send(request).status == status)
     return transport.statuses.count
   }
@@ -251,7 +253,7 @@ struct TokenTests {
   /// Promises: X-6
   @Test("Unencrypted addresses are refused, except on this machine or on purpose")
   func encryption() async throws {
-    let authority = Authority(ledger: try SQLiteLedger(), now: { 0 })
+    let authority = SyncService(ledger: try SQLiteLedger(), now: { 0 })
     for (url, allowed, goes) in [
       ("http://example.org", false, false), ("HTTP://example.org", false, false),
       ("http://127.0.0.1.example.org", false, false), ("http://localhost.example.org", false, false),

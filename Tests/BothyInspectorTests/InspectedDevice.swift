@@ -10,7 +10,7 @@ import Logging
 /// A device with trips, inspected by the inspector's app. Its server requires each trip's country.
 final class InspectedDevice: Sendable {
   let store: SyncedStore
-  let front: Front
+  let front: InspectorApp
   let path: String
   private let folder: URL
 
@@ -38,7 +38,7 @@ final class InspectedDevice: Sendable {
     path = folder.appending(path: "trips.bothy").path
     var strict = Self.schema
     strict.types[0].fields[1].isOptional = false
-    let authority = Authority(ledger: try SQLiteLedger(), rules: AuthorityRules(schema: strict)) {
+    let service = SyncService(ledger: try SQLiteLedger(), rules: AuthorityRules(schema: strict)) {
       Int64(Date().timeIntervalSince1970 * 1000)
     }
     var configuration = SyncOptions()
@@ -46,11 +46,11 @@ final class InspectedDevice: Sendable {
     configuration.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     configuration.backoff = Backoff(first: .seconds(3600), limit: .seconds(7200))
     store = try SyncedStore(
-      at: path, schema: Self.schema, remote: InProcessRemote(authority), configuration: configuration)
+      at: path, schema: Self.schema, remote: InProcessRemote(service), configuration: configuration)
     var looked = InspectorSubjects(
       store, server: InspectorSubjects.Server(url: "http://hut.test", space: "hut") { true })
     try subjects(&looked, folder)
-    front = Front(looked, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    front = InspectorApp(looked, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     front.opens(at: 7000)
   }
 

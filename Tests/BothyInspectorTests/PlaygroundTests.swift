@@ -22,7 +22,8 @@ struct PlaygroundTests {
         inspector: { "http://127.0.0.1:7001/" })
     }
     let remote = devices[1].remote
-    let front = Front(playing: shown, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) {
+    let front = InspectorApp(playing: shown, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    {
       try await remote.query(AnyQuery("Trip"))
     }
     front.opens(at: 7000)

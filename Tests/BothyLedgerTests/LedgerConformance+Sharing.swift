@@ -33,8 +33,8 @@ extension LedgerConformance {
       #expect(found.2 == [[.note("b")], [.note("a")]])
     },
     Check("A principal's notices come in order, the last for each record, and move the head") { ledger in
-      @Sendable func notice(_ position: Int64, _ principal: String, _ id: String) -> SightNotice {
-        SightNotice(position: position, principal: principal, record: .note(id))
+      @Sendable func notice(_ position: Int64, _ principal: String, _ id: String) -> VisibilityNotice {
+        VisibilityNotice(position: position, principal: principal, record: .note(id))
       }
       try await ledger.write(space: "s") { ledger in
         try ledger.put([notice(1, "bob", "a"), notice(2, "bob", "b"), notice(3, "cid", "a")])
@@ -52,7 +52,7 @@ extension LedgerConformance {
       let heads = try await ledger.write(space: "s") { ledger in
         try ledger.put([entry(4, "a"), entry(2, "b")])
         let first = ledger.head
-        try ledger.put([SightNotice(position: 3, principal: "bob", record: .note("a"))])
+        try ledger.put([VisibilityNotice(position: 3, principal: "bob", record: .note("a"))])
         let second = ledger.head
         try ledger.put([entry(1, "c")])
         return [first, second, ledger.head]

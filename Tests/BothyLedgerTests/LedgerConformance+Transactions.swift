@@ -129,7 +129,7 @@ extension LedgerConformance {
       let entries = [entry(1, "a"), entry(2, "b", isDeleted: true), moved, entry(5, "d", isDeleted: true)]
       try await ledger.write(space: "s") { ledger in
         try ledger.put(entries)
-        try ledger.put([SightNotice(position: 4, principal: "bob", record: .note("a"))])
+        try ledger.put([VisibilityNotice(position: 4, principal: "bob", record: .note("a"))])
       }
       try await #require(ledger as? any LedgerUpkeep).compact(space: "s", upTo: 4)
       let found = try await ledger.read(space: "s") { ledger in

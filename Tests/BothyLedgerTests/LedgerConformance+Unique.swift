@@ -37,9 +37,9 @@ extension LedgerConformance {
     space: String = "s"
   ) async throws -> [String] {
     let rules = AuthorityRules(schema: schema)
-    let authority = Authority(ledger: ledger, rules: rules, now: { 1000 })
+    let service = SyncService(ledger: ledger, rules: rules, now: { 1000 })
     let request = SyncRequest(device: UUIDv7.make(), operations: operations)
-    return try await authority.sync(space: space, principal: Principal(name), request).outcomes.map {
+    return try await service.sync(space: space, principal: Principal(name), request).outcomes.map {
       outcome in
       switch outcome.verdict {
       case .applied, .duplicate: "applied"

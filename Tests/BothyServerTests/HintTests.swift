@@ -50,13 +50,13 @@ struct HintTests {
   @Test(
     "Counts of spaces without streams are bounded, and returning streams are notified if unsure")
   func bounded() async {
-    let hub = HintHub()
+    let hub = ChangeNotifier()
     hub.publish(space: "followed")
     let before = hub.lastID(space: "followed")
     await hub.withSubscription(to: "followed") { _ in
-      for number in 0..<HintHub.countLimit + 3 { hub.publish(space: "space \(number)") }
-      #expect(hub.countedSpaces < HintHub.countLimit)
-      #expect(hub.publishedCount == Int64(HintHub.countLimit) + 4)
+      for number in 0..<ChangeNotifier.countLimit + 3 { hub.publish(space: "space \(number)") }
+      #expect(hub.countedSpaces < ChangeNotifier.countLimit)
+      #expect(hub.publishedCount == Int64(ChangeNotifier.countLimit) + 4)
       #expect(hub.lastID(space: "followed") != before)
     }
     let forgotten = hub.lastID(space: "space 0")
@@ -67,7 +67,7 @@ struct HintTests {
 
   @Test("A waiting stream receives any number of notifications as one")
   func joined() async {
-    let hub = HintHub()
+    let hub = ChangeNotifier()
     await hub.withSubscription(to: "hut") { subscription in
       for _ in 0..<10 { hub.publish(space: "hut") }
       hub.publish(space: "another")

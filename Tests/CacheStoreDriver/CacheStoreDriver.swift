@@ -74,7 +74,7 @@ struct Driver {
     return CacheEntry(
       metadata: EntryMetadata(
         status: 200, fields: [:], requestedAt: time, receivedAt: time, validatedAt: time,
-        freshness: FreshnessTerms(lifetime: Int64(number))),
+        freshness: FreshnessMetadata(lifetime: Int64(number))),
       body: body)
   }
 

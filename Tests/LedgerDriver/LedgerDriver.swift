@@ -19,7 +19,7 @@ struct LedgerDriver {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try await compare("SQLite") { limit in
       let path = "\(folder)/\(UUID().uuidString).sqlite"
-      return try SQLiteLedger(at: path, lanes: WriteLanes(limit: limit))
+      return try SQLiteLedger(at: path, lanes: WriteQueues(limit: limit))
     }
     guard let address = ProcessInfo.processInfo.environment["BOTHY_POSTGRES"] else { return }
     try await compare("PostgreSQL") { limit in

@@ -10,7 +10,7 @@ struct FrontDoorSyncTests {
   typealias Todo = FrontDoorTests.Todo
   typealias TodoList = FrontDoorTests.TodoList
 
-  let server: Authority
+  let server: SyncService
   let store: SyncedStore
   let other: SyncedStore
   let otherRemote: FaultyRemote
@@ -18,7 +18,7 @@ struct FrontDoorSyncTests {
   init() throws {
     var rules = AuthorityRules()
     rules.recordSizeLimit = 300
-    server = Authority(ledger: try SQLiteLedger(), rules: rules, now: VirtualTime().reader())
+    server = SyncService(ledger: try SQLiteLedger(), rules: rules, now: VirtualTime().reader())
     store = try SyncedStore.inMemory([TodoList.self, Todo.self], remote: InProcessRemote(server))
     otherRemote = FaultyRemote(InProcessRemote(server))
     other = try SyncedStore.inMemory([TodoList.self, Todo.self], remote: otherRemote)

@@ -22,8 +22,8 @@ struct TasteOfCodeTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     let path = folder.appendingPathComponent("todo.bothy").path
-    let authority = Authority(ledger: try SQLiteLedger(), now: VirtualTime().reader())
-    let remote = InProcessRemote(authority)
+    let service = SyncService(ledger: try SQLiteLedger(), now: VirtualTime().reader())
+    let remote = InProcessRemote(service)
 
     // README: begin
     let store = try SyncedStore(at: path, schema: [Todo.self], remote: remote)
@@ -38,7 +38,7 @@ struct TasteOfCodeTests {
     #expect(open.map(\.title) == ["Oil the lamp"])
     #expect(receipt.known == .pending)
     #expect(report.pushed == 1)
-    #expect(try await authority.digest(space: "test", principal: Principal("tester"), .everything).count == 1)
+    #expect(try await service.digest(space: "test", principal: Principal("tester"), .everything).count == 1)
   }
 
   @Test("The README's code is the code of this file")

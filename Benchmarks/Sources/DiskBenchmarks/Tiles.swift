@@ -34,7 +34,7 @@ enum Tiles {
     return CacheEntry(
       metadata: EntryMetadata(
         status: 200, fields: fields, requestedAt: received, receivedAt: received, validatedAt: received,
-        freshness: FreshnessTerms(lifetime: 604_800_000, origin: .maxAge)),
+        freshness: FreshnessMetadata(lifetime: 604_800_000, origin: .maxAge)),
       body: body(number, size: size))
   }
 }

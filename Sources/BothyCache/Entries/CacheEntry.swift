@@ -34,7 +34,7 @@ public struct EntryMetadata: Sendable, Hashable {
   /// The time at which the bytes came or were last confirmed by a 304.
   public var validatedAt: Int64
   /// The values computed from the fields when the bytes came. A read only compares numbers.
-  public var freshness: FreshnessTerms
+  public var freshness: FreshnessMetadata
   /// The request's fields on which the response depends (`Vary`), in lower case and ordered. A missing field is `nil`.
   package var variedOn: [VariedField]
   /// The time from which these bytes count as stale in any case. It overrides the source's rule.
@@ -47,7 +47,7 @@ public struct EntryMetadata: Sendable, Hashable {
   /// Creates metadata. Times are milliseconds since 1970.
   public init(
     status: Int, fields: HTTPFields, requestedAt: Int64, receivedAt: Int64, validatedAt: Int64,
-    freshness: FreshnessTerms, variedOn: [VariedField] = [], expiresAt: Int64? = nil,
+    freshness: FreshnessMetadata, variedOn: [VariedField] = [], expiresAt: Int64? = nil,
     valueType: String? = nil,
     formatVersion: Int = 0
   ) {
@@ -66,7 +66,7 @@ public struct EntryMetadata: Sendable, Hashable {
   /// Creates metadata of an entry that is read from disk.
   package init(
     status: Int, storedFields: StoredFields, requestedAt: Int64, receivedAt: Int64, validatedAt: Int64,
-    freshness: FreshnessTerms, variedOn: [VariedField], expiresAt: Int64?, valueType: String?,
+    freshness: FreshnessMetadata, variedOn: [VariedField], expiresAt: Int64?, valueType: String?,
     formatVersion: Int
   ) {
     self.status = status

@@ -24,7 +24,7 @@ public struct FreshnessRule: Sendable {
   /// The time from which the age of an entry counts, under `fixed` and `notBefore`.
   public var stamp: Stamp
   /// The time before which entries are stale in any case, by their stamp.
-  public var cutOff: CutOff?
+  public var cutOff: InvalidationDate?
   /// The use of stale entries if the server fails or is unreachable.
   public var staleUse: StaleUse = .always
   /// True if responses are stored even if they have `no-store`. The response to a request with it is never stored.
@@ -71,7 +71,9 @@ public struct FreshnessRule: Sendable {
   }
 
   /// Returns a rule by which entries are fresh unless their stamp is before a cut-off, which the app can move.
-  public static func notBefore(_ cutOff: CutOff, stamp: Stamp = .receipt, negative: Duration? = .minutes(10))
+  public static func notBefore(
+    _ cutOff: InvalidationDate, stamp: Stamp = .receipt, negative: Duration? = .minutes(10)
+  )
     -> FreshnessRule
   {
     var rule = FreshnessRule(.manual, stamp: stamp, negative: negative)

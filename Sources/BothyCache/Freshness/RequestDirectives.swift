@@ -14,7 +14,7 @@ package struct RequestDirectives: Sendable, Hashable {
   package var noCache: Bool { control.noCache }
 
   /// Returns the use of an entry that the request permits. `age` is that of HTTP.
-  package func restrict(_ usability: Usability, age: Int64) -> Usability {
+  package func restrict(_ usability: EntryState, age: Int64) -> EntryState {
     var restricted = usability
     let isTooOld = control.maxAge.map { age > $0 * 1000 } ?? false
     let isTooNearItsEnd = control.minFresh.map { usability.freshFor < $0 * 1000 } ?? false

@@ -35,7 +35,7 @@ package enum Validation {
     speaking[.age] = answer[.age]
     renewed.fields[.age] = answer[.age]
     if answer[.date] == nil { speaking[.date] = nil }
-    renewed.freshness = FreshnessTerms(
+    renewed.freshness = FreshnessMetadata(
       status: entry.status, fields: speaking, requestedAt: requestedAt, receivedAt: receivedAt, rule: rule)
     return renewed
   }

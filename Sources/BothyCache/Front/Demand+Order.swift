@@ -13,7 +13,7 @@ extension ResourceCache.Demand {
     order.expectation = source.content
     order.rateGroup = source.id.name
     order.retry = hasFallback ? .once : source.limits.retry
-    if !options.isPatient { order.retry.patience = .zero }
+    if !options.waitsForHost { order.retry.patience = .zero }
     order.timeout = source.limits.timeout
     order.secretFields = Set(source.headers.map(\.name)).subtracting([.userAgent, .accept, .acceptLanguage])
     order.requiresUserAgent = source.requiresUserAgent

@@ -33,7 +33,7 @@ public struct ReadOptions: Sendable {
   /// True if a read without a stored entry waits for a host that requested a pause or counts as down.
   ///
   /// The source's limits set how long it waits. A caller that tries again later anyway does not need this.
-  public var isPatient = true
+  public var waitsForHost = true
   /// Called with the progress of the download that this read waits for, even if another reader began it.
   ///
   /// Called from any thread.

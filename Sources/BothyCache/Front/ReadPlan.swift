@@ -15,7 +15,7 @@ package enum ReadPlan: Equatable, Sendable {
   ///   - isAtOnce: true if an entry that may replace a failed response is returned before the request.
   ///   - ignoresStored: true if the request carries no condition, and no stored entry answers the read.
   package init(
-    _ policy: ReadPolicy, stored: Usability?, hasNetwork: Bool, isAtOnce: Bool = false,
+    _ policy: ReadPolicy, stored: EntryState?, hasNetwork: Bool, isAtOnce: Bool = false,
     ignoresStored: Bool = false
   ) {
     if policy == .local {
@@ -49,7 +49,7 @@ package enum ReadPlan: Equatable, Sendable {
     }
   }
 
-  private static func withoutNetwork(_ policy: ReadPolicy, _ stored: Usability?) -> ReadPlan {
+  private static func withoutNetwork(_ policy: ReadPolicy, _ stored: EntryState?) -> ReadPlan {
     guard let stored else { return .fail(.offline) }
     switch policy {
     case .remote: return stored.isFresh && stored.isImmutable ? .serve(nil) : .fail(.offline)

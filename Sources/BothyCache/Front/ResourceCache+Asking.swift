@@ -62,7 +62,7 @@ extension ResourceCache {
 
   /// Loads the resource for one in-flight request.
   private func load(
-    _ demand: Demand, _ fetcher: Fetcher, _ flight: Flight
+    _ demand: Demand, _ fetcher: Fetcher, _ flight: InFlightRequest
   ) async throws(LoadFailure) -> FetchOutcome {
     let key = demand.key
     // The reader that starts the work has not joined another request.
@@ -88,7 +88,7 @@ extension ResourceCache {
   }
 
   private func exchange(
-    _ demand: Demand, _ fetcher: Fetcher, _ flight: Flight
+    _ demand: Demand, _ fetcher: Fetcher, _ flight: InFlightRequest
   ) async throws(LoadFailure) -> FetchOutcome {
     var demand = demand
     while true {
@@ -106,13 +106,13 @@ extension ResourceCache {
       let current = stored.flatMap { generations.isCurrent(ticket, demand.key) ? $0 : nil }
       let isUsable =
         current.map {
-          Usability(of: $0.entry.metadata, under: demand.rule, at: clock.wall()).isUsableOnError
+          EntryState(of: $0.entry.metadata, under: demand.rule, at: clock.wall()).isUsableOnError
         } ?? false
       let (objection, isPinned) = await objection(to: fetched, current, demand)
       if objection == nil || objection == .gone, let failure = refusal(of: answer, current, demand) {
         return .failed(BothyError(failure, demand.key))
       }
-      let judgement = AnswerJudgement(
+      let judgement = ResponseEvaluator(
         of: answer, stored: current?.entry.metadata, rule: demand.rule, expectation: demand.source.content,
         objection: objection, isPinned: isPinned, expiresAt: demand.options.expiresAt,
         isStoredUsable: isUsable)
@@ -176,8 +176,8 @@ extension ResourceCache {
   }
 
   private func apply(
-    _ judgement: AnswerJudgement, of answer: Answer, stored: StoredEntry?, _ demand: Demand,
-    _ ticket: Generations.Ticket
+    _ judgement: ResponseEvaluator, of answer: Answer, stored: StoredEntry?, _ demand: Demand,
+    _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
     let key = demand.key
     switch judgement {
@@ -251,22 +251,22 @@ extension ResourceCache {
   /// Stores an entry on disk and in memory and sends the events. Returns the bytes even if the disk fails.
   private func keep(
     _ key: ResourceKey, _ entry: CacheEntry, wasSame: Bool?, origin: ResourceOrigin,
-    _ ticket: Generations.Ticket
+    _ ticket: InvalidationTracker.Ticket
   ) async -> FetchOutcome {
     let stored = StoredEntry(entry)
     let known = knownInMemory(key, besides: stored)
-    var report = DiskLane.Stored(outcome: .notStored(.noDisk))
+    var report = DiskQueue.Stored(outcome: .notStored(.noDisk))
     if let disk {
       report = await disk.store(key, entry, hasOthers: !known.isEmpty) { [generations] in
         generations.isCurrent(ticket, key)
       }
       noteEvictedFromDisk(report.evicted)
     } else {
-      report.place = VariantPlace(of: entry.metadata, among: known)
+      report.place = VariantSlot(of: entry.metadata, among: known)
     }
     promote(key.of(variant: report.place.variant), stored, ticket)
     for (variant, metadata) in knownInMemory(key, besides: stored) where variant != report.place.variant {
-      if VariantPlace.outdates(entry.metadata, metadata) { memory.remove(key.of(variant: variant)) }
+      if VariantSlot.outdates(entry.metadata, metadata) { memory.remove(key.of(variant: variant)) }
     }
     let isSame = wasSame ?? report.isUnchanged
     board.count(key.source) { counters in

@@ -9,7 +9,7 @@ extension ResourceCache {
     /// The space on disk, the time of the last use, and whether the entry is pinned.
     public var size: StoredSize
     /// The usability under the source's present rule, or `nil` if the source isn't registered.
-    public var usability: Usability?
+    public var usability: EntryState?
     /// The key with its variant.
     let place: ResourceKey
   }
@@ -31,7 +31,7 @@ extension ResourceCache {
       var all: [Inspected] = []
       try store.forEach(source) { key, metadata, size in
         let usability = registry[key.source].map {
-          Usability(of: metadata, under: $0.source.freshness, at: now, isPinned: size.isPinned)
+          EntryState(of: metadata, under: $0.source.freshness, at: now, isPinned: size.isPinned)
         }
         all.append(
           Inspected(key: key.base, metadata: metadata, size: size, usability: usability, place: key))

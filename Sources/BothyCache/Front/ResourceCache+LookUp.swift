@@ -7,7 +7,7 @@ extension ResourceCache {
   struct Found: Sendable {
     var stored: StoredEntry
     var origin: ResourceOrigin
-    var use: Usability
+    var use: EntryState
     /// True if the entry is known to be pinned.
     var isPinned = false
 
@@ -52,9 +52,9 @@ extension ResourceCache {
 
   /// Looks in memory alone. Counts as read if the permitted use suffices.
   func lookInMemory(
-    _ demand: Demand, at now: Int64, if suffices: (Usability) -> Bool = { _ in true }
+    _ demand: Demand, at now: Int64, if suffices: (EntryState) -> Bool = { _ in true }
   ) -> Found? {
-    var use: Usability?
+    var use: EntryState?
     let stored = readInMemory(demand.key, at: now) { stored in
       guard stored.answers(demand.requestFields) else { return false }
       let found = self.use(of: stored.entry.metadata, demand, at: now)
@@ -117,7 +117,7 @@ extension ResourceCache {
   }
 
   /// Puts an entry in its place in memory, unless it was removed since the ticket.
-  func promote(_ place: ResourceKey, _ stored: StoredEntry, _ ticket: Generations.Ticket) {
+  func promote(_ place: ResourceKey, _ stored: StoredEntry, _ ticket: InvalidationTracker.Ticket) {
     if place.variant != 0 { hasVariants.store(true, ordering: .relaxed) }
     let key = place.base
     let evicted = memory.put(place, stored, cost: stored.cost, size: stored.entry.body.count) {
@@ -145,8 +145,8 @@ extension ResourceCache {
 
   private func use(
     of metadata: EntryMetadata, _ demand: Demand, at now: Int64, isPinned: Bool = false
-  ) -> Usability {
-    let use = Usability(of: metadata, under: demand.rule, at: now, isPinned: isPinned)
+  ) -> EntryState {
+    let use = EntryState(of: metadata, under: demand.rule, at: now, isPinned: isPinned)
     guard demand.options.fields.contains(.cacheControl) else { return use }
     return RequestDirectives(demand.options.fields).restrict(use, age: metadata.age(at: now))
   }

@@ -16,7 +16,7 @@ extension ResourceCache {
     order.method = method
     order.body = body
     let answer: FetchedAnswer
-    do throws(LoadFailure) { answer = try await fetcher.fetch(order, for: Flight(.urgent)) } catch {
+    do throws(LoadFailure) { answer = try await fetcher.fetch(order, for: InFlightRequest(.urgent)) } catch {
       throw BothyError(error, key)
     }
     let targets = Invalidation.targets(

@@ -29,14 +29,14 @@ public final class ResourceCache: Sendable {
   let memory: MemoryTier<ResourceKey, StoredEntry>
   let decoded: MemoryTier<DecodedKey, DecodedValue>
   let decoding = DecodingStripes()
-  let disk: DiskLane?
-  let bundled: BundleLane
+  let disk: DiskQueue?
+  let bundled: BundleQueue
   let fetcher: Fetcher?
-  let flights = Flights<FlightKey, FetchOutcome>()
-  let readers = ReaderBoard<FlightKey>()
-  let generations = Generations()
+  let flights = RequestCoalescer<FlightKey, FetchOutcome>()
+  let readers = WaitingReaders<FlightKey>()
+  let generations = InvalidationTracker()
   let hub = EventHub<CacheEvent>()
-  let board = CounterBoard()
+  let board = Counters()
   let counterFile: CounterFile?
   let recency = RecencyLog()
   /// True if memory has had a variant other than 0. Before that, look-ups need not search for variants.
@@ -67,7 +67,7 @@ public final class ResourceCache: Sendable {
     decoded = MemoryTier(
       MemoryLimits(bytes: settings.decodedBytes, largestShare: 1, order: .leastRecentlyUsed))
     self.clock = clock
-    self.bundled = BundleLane(bundled)
+    self.bundled = BundleQueue(bundled)
     let partials = (downloads ?? disk?.partials).map { PartialFiles($0) }
     partials?.sweep(now: Date(timeIntervalSince1970: Double(clock.wall()) / 1000))
     fetcher = loader.map { Fetcher($0, clock: clock, partials: partials) }
@@ -82,7 +82,7 @@ public final class ResourceCache: Sendable {
         case .recreated(_, _, let reason): hub.send(.storeReplaced(reason: reason), isKept: true)
         }
       }
-      return DiskLane(try tier.open(options))
+      return DiskQueue(try tier.open(options))
     }
     for source in sources { try registry.register(source) }
     let token = source.start { [weak self] level in self?.relieve(level) }
@@ -115,7 +115,7 @@ public final class ResourceCache: Sendable {
     let now = clock.wall()
     guard let stored = readInMemory(key, at: now, if: { $0.answers(box.source.headers) }) else { return nil }
     let metadata = stored.entry.metadata
-    let use = Usability(of: metadata, under: box.source.freshness, at: now)
+    let use = EntryState(of: metadata, under: box.source.freshness, at: now)
     return CachedResource(
       key: key, stored: stored, origin: .memory, freshness: use.isFresh ? .fresh : .stale(.notChecked),
       age: use.age)

@@ -32,7 +32,7 @@ extension TileArchive {
     let metadata = EntryMetadata(
       status: 200, fields: fields, requestedAt: time.milliseconds, receivedAt: time.milliseconds,
       validatedAt: time.milliseconds,
-      freshness: FreshnessTerms(lifetime: Int64(freshFor / .milliseconds(1)), origin: .rule))
+      freshness: FreshnessMetadata(lifetime: Int64(freshFor / .milliseconds(1)), origin: .rule))
     var report = ArchiveTransferReport()
     var batch: [(key: ResourceKey, entry: CacheEntry)] = []
     var (tiles, bytes): ([Tile], Int) = ([], 0)

@@ -17,7 +17,7 @@ public actor NearbyMap {
   let loading: TileLoading
   let settings: NearbyMapSettings
   let clock: LoadClock
-  private let changed = Broadcast<SpatialChange>()
+  private let changed = Broadcast<TileChange>()
   private let stated = Broadcast<NearbyMapState>()
   private let connected = Broadcast<ConnectivityState>()
 
@@ -33,7 +33,7 @@ public actor NearbyMap {
   private var runNumber = 0
   private var snapshotNumber = 0
   private var known: (basis: SnapshotBasis, snapshot: PlaceSnapshot)?
-  private var delay = RecoveryDelay()
+  private var delay = RetryDelay()
   private var recovery: Task<Void, Never>?
   /// True if a needed tile isn't in the database and its request failed.
   private var hasHoles = false
@@ -61,7 +61,7 @@ public actor NearbyMap {
   }
 
   /// The changes around the position from now on. Emits only actual changes.
-  public nonisolated var changes: AsyncStream<SpatialChange> { changed.values(keeping: 64) }
+  public nonisolated var changes: AsyncStream<TileChange> { changed.values(keeping: 64) }
 
   /// The state, now and after each change.
   public var states: AsyncStream<NearbyMapState> { stated.values(startingWith: state, keeping: 64) }
@@ -135,7 +135,7 @@ public actor NearbyMap {
     var report = TileSetReport()
     let total = plan.stages.reduce(0) { $0 + $1.count }
     for stage in plan.stages {
-      await load(stage, current: plan.current, into: &report, isPatient: true) { progress?($0, total) }
+      await load(stage, current: plan.current, into: &report, waitsForHost: true) { progress?($0, total) }
     }
     if let own = self.position { try await show(self.plan(around: own), runNumber) }
     return report
@@ -260,14 +260,14 @@ extension NearbyMap {
   /// Loads tiles concurrently. A run for the map's own position is tried again later, so it doesn't wait for a server
   /// that is down.
   private func load(
-    _ tiles: [Tile], current: Tile, into report: inout TileSetReport, isPatient: Bool = false,
+    _ tiles: [Tile], current: Tile, into report: inout TileSetReport, waitsForHost: Bool = false,
     done: (Int) -> Void = { _ in }
   ) async {
     let held = (try? await held(tiles)) ?? [:]  // if unreadable, loading reports it
     let tasks = tiles.map { tile -> (Tile, Task<TileOutcome, Never>) in
       var way = TileLoading.Way(priority: tile == current ? .visible : .normal)
       way.isHeld = held[tile] != nil
-      way.isPatient = isPatient
+      way.waitsForHost = waitsForHost
       way.hasNetwork = hasNetwork
       return (tile, flight(tile, way))
     }

@@ -18,7 +18,7 @@ struct TileLoading: Sendable {
     /// True if an old version is available.
     var isHeld = false
     /// True if the load waits for a server that is considered down.
-    var isPatient = false
+    var waitsForHost = false
     var hasNetwork = true
 
     init(priority: LoadPriority) { self.priority = priority }
@@ -26,7 +26,7 @@ struct TileLoading: Sendable {
     var options: ReadOptions {
       var options = ReadOptions(policy: isHeld ? .remoteElseLocal : .localElseRemote, priority: priority)
       if !hasNetwork { options.policy = .local }
-      options.isPatient = isPatient
+      options.waitsForHost = waitsForHost
       return options
     }
   }
@@ -83,7 +83,7 @@ struct TileLoading: Sendable {
   func check(_ tile: Tile) async throws {
     let key = try source.key(tile)
     var options = ReadOptions(policy: .remote, priority: .visible)
-    options.isPatient = false
+    options.waitsForHost = false
     var resource = try await cache.value(key, options)
     if ![.network, .confirmed].contains(resource.origin) {
       // A tile that never changes wasn't requested.

@@ -120,7 +120,7 @@ struct RegionRun {
   private func isDone(_ metadata: EntryMetadata) -> Bool {
     if metadata.validatedAt >= region.run.startedAt { return true }
     if region.run.isRefresh { return false }
-    return Usability(of: metadata, under: freshness, at: cache.now, isPinned: true).isFresh
+    return EntryState(of: metadata, under: freshness, at: cache.now, isPinned: true).isFresh
   }
 
   /// Waits for a network that the policy allows. Returns false if the run should end.

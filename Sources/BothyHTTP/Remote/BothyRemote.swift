@@ -28,7 +28,7 @@ public struct BothyRemote: RemoteStorage {
   public init(
     url: String, space: String, transport: any HTTPTransport = .system, timeout: Duration = .seconds(60),
     silenceLimit: Duration = .seconds(50),
-    patience: Patience = Patience(), allowsHTTP: Bool = false,
+    patience: RetryAfterPolicy = RetryAfterPolicy(), allowsHTTP: Bool = false,
     now: (@Sendable () -> Int64)? = nil,
     accessToken: @escaping @Sendable () async throws -> AccessToken?
   ) {
@@ -44,7 +44,7 @@ public struct BothyRemote: RemoteStorage {
   public init(
     url: String, space: String, transport: any HTTPTransport = .system, timeout: Duration = .seconds(60),
     silenceLimit: Duration = .seconds(50),
-    patience: Patience = Patience(), allowsHTTP: Bool = false,
+    patience: RetryAfterPolicy = RetryAfterPolicy(), allowsHTTP: Bool = false,
     token: @escaping @Sendable () async throws -> String? = { nil }
   ) {
     self.init(

@@ -41,7 +41,7 @@ package actor TokenSource {
   package func token(insteadOf refused: AccessToken?) async throws -> AccessToken? {
     if let refresh { return try await refresh.value }
     if isKnown, current != refused { return current }
-    guard PassAllowance.current?.takeTokenRefresh() ?? true else { return nil }
+    guard SyncBudget.current?.takeTokenRefresh() ?? true else { return nil }
     return try await renew()
   }
 

@@ -5,13 +5,13 @@ import HTTPTypes
 
 /// A transport that sends unencrypted requests only to this machine, unless that is allowed.
 ///
-/// It waits for a busy server as `Patience` allows.
+/// It waits for a busy server as `RetryAfterPolicy` allows.
 package struct GuardedTransport: HTTPTransport {
   let transport: any HTTPTransport
-  let patience: Patience
+  let patience: RetryAfterPolicy
   let allowsHTTP: Bool
 
-  package init(transport: any HTTPTransport, patience: Patience, allowsHTTP: Bool) {
+  package init(transport: any HTTPTransport, patience: RetryAfterPolicy, allowsHTTP: Bool) {
     self.transport = transport
     self.patience = patience
     self.allowsHTTP = allowsHTTP

@@ -78,11 +78,11 @@ package struct FreshnessCounts: Equatable {
     self.unknown = unknown
   }
 
-  mutating func count(_ usability: Usability?) { self[keyPath: Self.state(usability).count] += 1 }
+  mutating func count(_ usability: EntryState?) { self[keyPath: Self.state(usability).count] += 1 }
 
   /// Returns the count that an entry belongs to, and its name.
   private static func state(
-    _ usability: Usability?
+    _ usability: EntryState?
   ) -> (name: String, count: WritableKeyPath<FreshnessCounts, Int>) {
     switch usability?.state {
     case .fresh?: ("fresh", \.fresh)
@@ -96,7 +96,7 @@ package struct FreshnessCounts: Equatable {
     entries.reduce(into: [:]) { $0[$1.key.source, default: FreshnessCounts()].count($1.usability) }
   }
 
-  static func name(_ usability: Usability?) -> String { state(usability).name }
+  static func name(_ usability: EntryState?) -> String { state(usability).name }
 
   func write(to writer: inout JSONWriter) {
     writer.member("fresh", fresh)

@@ -12,7 +12,7 @@ struct Overview {
   let containers: Int
   let lease: LeaseHolder?
   let isPaused: Bool
-  let standing: SyncStanding
+  let standing: SyncHealth
 
   init(_ subjects: InspectorSubjects) async throws {
     let store = subjects.store

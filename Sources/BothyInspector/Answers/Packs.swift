@@ -19,7 +19,7 @@ struct Packs {
         defer { pack.close() }
         return Row(folder: folder, manifest: pack.manifest)
       } catch {
-        return Row(folder: folder, problem: Problem(error).message)
+        return Row(folder: folder, problem: HTTPFailure(error).message)
       }
     }
   }

@@ -39,7 +39,7 @@ enum PendingWork {
       here[name] = try value.json
     }
     let base = try entry.base?.fields.members()
-    let server = try entry.shadow.map { $0.isDeleted ? [:] : try $0.fields.members() }
+    let server = try entry.remoteVersion.map { $0.isDeleted ? [:] : try $0.fields.members() }
     return compare(here: here, base: base, server: server, order: type?.fields.map(\.name) ?? [])
   }
 

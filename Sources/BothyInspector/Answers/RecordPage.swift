@@ -5,13 +5,13 @@ import HTTPTypes
 
 /// One page of a type's records. It is read by key, so the last page costs as much as the first.
 struct RecordPage {
-  let records: [ShownRecord]
+  let records: [RecordView]
   /// The start of the next page, or `nil` after the last one.
   let next: String?
   /// The number of records that meet the condition, counted for the first page only.
   let total: Int?
 
-  /// Reads the page. Throws `Problem`, `BothyError` or `WhereSyntaxError` for an invalid request.
+  /// Reads the page. Throws `HTTPFailure`, `BothyError` or `WhereSyntaxError` for an invalid request.
   init(_ call: InspectorCall, in store: SyncedStore) async throws {
     let type = try Self.type(call.required("type"), store)
     let limit = call.count("limit", otherwise: 50, most: 200)
@@ -35,7 +35,7 @@ struct RecordPage {
     }
     let page = Array(found.prefix(limit))
     let nearest = whole.order.first.flatMap { $0.origin == nil ? nil : $0 }
-    records = try ShownRecord.all(page, in: store, nearest: nearest)
+    records = try RecordView.all(page, in: store, nearest: nearest)
     next = found.count > limit ? page.last.map { PageMark.text($0, whole) } : nil
     self.total = total
   }
@@ -49,7 +49,7 @@ struct RecordPage {
   static func type(_ name: String, _ store: SyncedStore) throws -> TypeSchema {
     guard let type = store.store.schema[name] else {
       let known = store.store.schema.types.map(\.name).joined(separator: ", ")
-      throw Problem(.notFound, "unknownType", "This file has no type '\(name)'. Known: \(known).")
+      throw HTTPFailure(.notFound, "unknownType", "This file has no type '\(name)'. Known: \(known).")
     }
     return type
   }
@@ -83,7 +83,7 @@ enum PageMark {
     guard let bytes = Data(base64Encoded: filled), let json = try? JSONValue(parsing: Array(bytes)),
       let id = json["id"]?.stringValue
     else {
-      throw Problem(.badRequest, "badMark", "The page's mark can't be read. Begin with the first page.")
+      throw HTTPFailure(.badRequest, "badMark", "The page's mark can't be read. Begin with the first page.")
     }
     var values: [String: FieldValue] = [:]
     for (name, value) in json["fields"]?.objectValue ?? [:] {

@@ -16,7 +16,7 @@ struct PlayRoutes: Sendable {
     case (.post, "/api/play/put"): return try await put(call.members())
     case (.post, "/api/play/delete"): return try await delete(call.members())
     case (.post, "/api/play/network"): return try await network(call.members())
-    default: throw Problem.notFound
+    default: throw HTTPFailure.notFound
     }
   }
 
@@ -36,7 +36,7 @@ struct PlayRoutes: Sendable {
   private static func write(_ device: PlayDevice, to writer: inout JSONWriter) throws {
     let counts = try device.store.pendingCounts()
     let trips = try device.store.store.fetch(AnyQuery("Trip"))
-    let shown = try ShownRecord.all(trips, in: device.store)
+    let shown = try RecordView.all(trips, in: device.store)
     writer.member("name", device.name)
     writer.member("online", device.isOnline())
     writer.member("syncing", device.store.status.isSyncing)
@@ -48,7 +48,7 @@ struct PlayRoutes: Sendable {
 
   private func device(_ members: [String: JSONValue]) throws -> PlayDevice {
     guard let name = members["device"]?.stringValue, let device = devices.first(where: { $0.name == name })
-    else { throw Problem(.badRequest, "noDevice", "The device does not exist. Reload the page.") }
+    else { throw HTTPFailure(.badRequest, "noDevice", "The device does not exist. Reload the page.") }
     return device
   }
 
@@ -59,7 +59,7 @@ struct PlayRoutes: Sendable {
     var values: [String: FieldValue] = [:]
     for (name, value) in members["fields"]?.objectValue ?? [:] {
       guard let field = type[name] else {
-        throw Problem(.badRequest, "unknownField", "A trip has no field '\(name)'. Reload the page.")
+        throw HTTPFailure(.badRequest, "unknownField", "A trip has no field '\(name)'. Reload the page.")
       }
       values[name] = try FieldValue(json: value, kind: field.kind)
     }
@@ -71,7 +71,7 @@ struct PlayRoutes: Sendable {
   private func delete(_ members: [String: JSONValue]) async throws -> Answer {
     let device = try device(members)
     guard let id = members["id"]?.stringValue else {
-      throw Problem(.badRequest, "missing", "The request names no trip. Reload the page.")
+      throw HTTPFailure(.badRequest, "missing", "The request names no trip. Reload the page.")
     }
     try await device.store.delete(RecordID(type: "Trip", id: id))
     return .object { $0.member("id", id) }

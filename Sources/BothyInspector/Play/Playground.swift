@@ -5,7 +5,7 @@ import ServiceLifecycle
 
 /// A page with two devices side by side, each with a switch for its network, to try working offline.
 package final class Playground: Service {
-  private let page: LocalPage
+  private let page: LoopbackServer
 
   /// - Parameters:
   ///   - devices: the devices, each with its own file. They sync by themselves.
@@ -14,7 +14,8 @@ package final class Playground: Service {
     _ devices: [PlayDevice], port: Int = 0, logger: Logger,
     server: @escaping @Sendable () async throws -> [ServerRecord]
   ) {
-    page = LocalPage(Front(playing: devices, logger: logger, server: server), port: port, logger: logger)
+    page = LoopbackServer(
+      InspectorApp(playing: devices, logger: logger, server: server), port: port, logger: logger)
   }
 
   /// Listens until the task is cancelled or the service group shuts down. Call it once.

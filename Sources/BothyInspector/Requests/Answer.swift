@@ -35,7 +35,7 @@ package struct Answer: Sendable {
     return Answer(writer.bytes, type: "application/json", status: status)
   }
 
-  static func problem(_ problem: Problem) -> Answer {
+  static func problem(_ problem: HTTPFailure) -> Answer {
     object(status: problem.status) { writer in
       writer.object("error") { writer in
         writer.member("code", problem.code)

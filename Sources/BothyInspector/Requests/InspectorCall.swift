@@ -47,10 +47,10 @@ package struct InspectorCall: Sendable {
   /// Returns a parameter that isn't empty, or `nil`.
   func given(_ name: String) -> String? { query[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-  /// Returns a parameter. Throws `Problem` if it is missing.
-  func required(_ name: String) throws(Problem) -> String {
+  /// Returns a parameter. Throws `HTTPFailure` if it is missing.
+  func required(_ name: String) throws(HTTPFailure) -> String {
     guard let value = given(name) else {
-      throw Problem(.badRequest, "missing", "The request lacks '\(name)'. Reload the page.")
+      throw HTTPFailure(.badRequest, "missing", "The request lacks '\(name)'. Reload the page.")
     }
     return value
   }
@@ -64,8 +64,8 @@ package struct InspectorCall: Sendable {
   func members() async throws -> [String: JSONValue] {
     let bytes = try await body()
     do { if let members = try JSONValue(parsing: bytes).objectValue { return members } } catch {
-      throw Problem(.badRequest, "malformed", "The request is not JSON: \(error)")
+      throw HTTPFailure(.badRequest, "malformed", "The request is not JSON: \(error)")
     }
-    throw Problem(.badRequest, "malformed", "The request isn't a JSON object. Reload the page.")
+    throw HTTPFailure(.badRequest, "malformed", "The request isn't a JSON object. Reload the page.")
   }
 }

@@ -21,14 +21,14 @@ extension InspectorRoutes {
     guard let type = members["type"]?.stringValue, let id = members["id"]?.stringValue,
       let resolution = members["resolution"]?.stringValue.flatMap(Outbox.Decision.init(rawValue:))
     else {
-      throw Problem(
+      throw HTTPFailure(
         .badRequest, "badDecision",
         "A decision names a record and one of \(Outbox.Decision.allCases.map(\.rawValue).joined(separator: ", "))."
       )
     }
     let record = RecordID(type: type, id: id)
     guard try store.resolve(record, resolution, revision: members["revision"]?.intValue) else {
-      throw Problem(
+      throw HTTPFailure(
         .conflict, "editedSince", "\(record) was edited since this was shown. Look at it again, then decide.")
     }
     let state = try store.state(of: record).name
@@ -45,13 +45,13 @@ extension InspectorRoutes {
   /// Restores the entry of `{"number"}`. Responds 409 if it was restored before, can't be restored, or was deleted.
   private func restore(_ members: [String: JSONValue]) async throws -> Answer {
     guard let number = members["number"]?.intValue else {
-      throw Problem(.badRequest, "badDecision", "A restoring names the decision by its number.")
+      throw HTTPFailure(.badRequest, "badDecision", "A restoring names the decision by its number.")
     }
     let receipt: SaveReceipt<AnyRecord>
     do { receipt = try await subjects.store.journal.restore(number) } catch let error as BothyError
       where [.expired, .alreadyRestored, .notRestorable, .notPending, .pendingChanges].contains(error.code)
     {
-      throw Problem(.conflict, error.code.description, error.message)
+      throw HTTPFailure(.conflict, error.code.description, error.message)
     }
     let state = try subjects.store.state(of: receipt.record).name
     watch.noteChange(
@@ -67,7 +67,8 @@ extension InspectorRoutes {
   private func sync() async throws -> Answer {
     guard subjects.server != nil else { throw Self.noServer }
     guard try !subjects.store.isPausedInFile() else {
-      throw Problem(.conflict, "paused", "Syncing is paused, maybe by another process. Resume it, then sync.")
+      throw HTTPFailure(
+        .conflict, "paused", "Syncing is paused, maybe by another process. Resume it, then sync.")
     }
     let report = await subjects.store.sync()
     watch.noteChange(Timeline.Moment(report, at: subjects.now))

@@ -16,7 +16,7 @@ extension InspectorRoutes {
 
   func cacheEntries(_ call: InspectorCall) async throws -> Answer {
     guard let number = Int(call.query["cache"] ?? "0"), looks.indices.contains(number) else {
-      throw Problem(.notFound, "notFound", "The cache does not exist. Go back to the list of caches.")
+      throw HTTPFailure(.notFound, "notFound", "The cache does not exist. Go back to the list of caches.")
     }
     let entries = try await looks[number].entries()
     return .object { writer in
@@ -33,14 +33,14 @@ extension InspectorRoutes {
     return .object { map.write(to: &$0) }
   }
 
-  /// Parses a box. Returns `nil` without a text. Throws `Problem` for a text that isn't a box.
+  /// Parses a box. Returns `nil` without a text. Throws `HTTPFailure` for a text that isn't a box.
   static func box(_ text: String?) throws -> GeoBox? {
     guard let text else { return nil }
     let edges = text.split(separator: ",").compactMap { Double($0) }
     guard edges.count == 4,
       let box = try? GeoBox(west: edges[0], south: edges[1], east: edges[2], north: edges[3]).checked()
     else {
-      throw Problem(.badRequest, "badBox", "A part of the map is west,south,east,north in degrees.")
+      throw HTTPFailure(.badRequest, "badBox", "A part of the map is west,south,east,north in degrees.")
     }
     return box
   }

@@ -25,10 +25,10 @@ struct InspectorRoutes: Sendable {
     case (.post, _): if let answer = try await change(call) { return answer }
     default: throw Self.wrongMethod
     }
-    throw Problem.notFound
+    throw HTTPFailure.notFound
   }
 
-  private static let wrongMethod = Problem(
+  private static let wrongMethod = HTTPFailure(
     .methodNotAllowed, "methodNotAllowed", "The inspector is read with GET and changed with POST.")
 
   private func read(_ call: InspectorCall) async throws -> Answer? {
@@ -74,11 +74,11 @@ struct InspectorRoutes: Sendable {
     let record = try store.store.record(id)
     let entry = try store.pendingEntry(id)
     guard record != nil || entry != nil else {
-      throw Problem(
+      throw HTTPFailure(
         .notFound, "notFound", "\(id) is no longer on this device. Go back to the list.")
     }
     return try .object { writer in
-      try writer.object("record", record) { try ShownRecord($1, in: store).write(to: &$0) }
+      try writer.object("record", record) { try RecordView($1, in: store).write(to: &$0) }
       try writer.object("pending", entry) { try PendingWork.write($1, in: store, to: &$0) }
     }
   }
@@ -132,7 +132,7 @@ struct InspectorRoutes: Sendable {
     return .object { page.writeMembers(to: &$0) }
   }
 
-  static let noServer = Problem(
+  static let noServer = HTTPFailure(
     .conflict, "noServer",
     "This database has no server. Give one: bothy inspect DB --server URL --space NAME.")
 }

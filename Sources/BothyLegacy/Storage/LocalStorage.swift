@@ -36,7 +36,7 @@ public struct LocalStorage: DataStorage {
   /// Deletes a record, if it exists, in one transaction. The deletion is pending if a server may have the record.
   public func remove(_ id: RecordID) async throws {
     try await store.write { transaction in
-      if id.type == UserList.typeName { return try UnknownTypes.remove(id, in: transaction) }
+      if id.type == UserList.typeName { return try UnrecognizedRecords.remove(id, in: transaction) }
       try transaction.delete(id)
     }
   }
@@ -49,7 +49,7 @@ public struct LocalStorage: DataStorage {
   /// Returns the lists that were persisted here, by name.
   public func loadLists() async throws -> [UserList] {
     try await store.read { transaction in
-      try UnknownTypes.records(of: UserList.typeName, in: transaction).map {
+      try UnrecognizedRecords.records(of: UserList.typeName, in: transaction).map {
         try UserList($0)
       }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     }
@@ -59,7 +59,7 @@ public struct LocalStorage: DataStorage {
     let record = ServerRecord(
       id: list.recordID, version: list.version ?? "0", modified: clock.correctedNow(),
       fields: FieldsDocument(list.fields))
-    try await store.write { try UnknownTypes.keep(record, in: $0) }
+    try await store.write { try UnrecognizedRecords.keep(record, in: $0) }
     var kept = list
     kept.version = record.version
     return kept

@@ -50,12 +50,12 @@ public struct PackBuilder: Sendable {
     try check()
     let place = try BuildPlace(folder.path)
     defer { place.remove() }
-    let staging = try StagedRows(at: place.path + "/rows.sqlite", schema, shardBy)
+    let staging = try PackStaging(at: place.path + "/rows.sqlite", schema, shardBy)
     try staging.fill { writer in
       writer.progress = progress
       try body(writer)
     }
-    let assembly = PackAssembly(builder: self, rows: staging, folder: place.pack)
+    let assembly = PackAssembler(builder: self, rows: staging, folder: place.pack)
     let manifest = try assembly.run(progress)
     try staging.close()
     try place.finish()

@@ -21,14 +21,14 @@ extension PostgresTransaction {
     return (0..<rows.count).map { RecordID(type: rows.text($0, 0) ?? "", id: rows.text($0, 1) ?? "") }
   }
 
-  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [SightNotice] {
+  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
     var select = statement(LedgerSQL.notices)
     select.bind(principal)
     select.bind(position)
     select.bind(limit.map { Int64($0) })
     let rows = try read(select)
     return (0..<rows.count).map { row in
-      SightNotice(
+      VisibilityNotice(
         position: rows.int(row, 0), principal: principal,
         record: RecordID(type: rows.text(row, 1) ?? "", id: rows.text(row, 2) ?? ""))
     }
@@ -58,7 +58,7 @@ extension PostgresTransaction {
     write(insert)
   }
 
-  func put(_ notices: [SightNotice]) throws {
+  func put(_ notices: [VisibilityNotice]) throws {
     guard let last = notices.map(\.position).max() else { return }
     var latest: [String: [RecordID: Int]] = [:]
     for (index, notice) in notices.enumerated() {

@@ -13,7 +13,7 @@ public final class AccessControl: Sendable {
 
   private struct State: Sendable {
     var keys: Keys
-    var stamps: [FileStamp?]
+    var stamps: [FileVersion?]
     /// The key set from an address, and the time of its next request.
     var keySet: JWTKeyAddress.KeySet?
     var schedule: KeySetSchedule?

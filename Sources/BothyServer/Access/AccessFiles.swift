@@ -28,8 +28,8 @@ public struct AccessFiles: Sendable {
     self.read = read
   }
 
-  func stamps() -> [FileStamp?] {
-    [tokens, jwtKeys, jwtSecret].map { $0.flatMap { FileStamp(path: $0) } }
+  func stamps() -> [FileVersion?] {
+    [tokens, jwtKeys, jwtSecret].map { $0.flatMap { FileVersion(path: $0) } }
   }
 
   /// Reads the files, beside a key set from the address.

@@ -5,7 +5,7 @@ import ServiceLifecycle
 /// again.
 struct AccessWatch: Service {
   let access: AccessControl?
-  let hub: HintHub
+  let hub: ChangeNotifier
   let logger: Logger
   var interval = Duration.seconds(1)
 

@@ -13,7 +13,7 @@ final class HealthCheck: Sendable {
 
   private struct State {
     var isLooking = false
-    var waiting: [Int: CheckedContinuation<ServerProblem?, Never>] = [:]
+    var waiting: [Int: CheckedContinuation<HTTPFailure?, Never>] = [:]
     var number = 0
   }
 
@@ -23,7 +23,7 @@ final class HealthCheck: Sendable {
   }
 
   /// Returns the reason why the database can't be used, in words for the public, or `nil` if it can.
-  func problem() async -> ServerProblem? {
+  func problem() async -> HTTPFailure? {
     await withCheckedContinuation { continuation in
       let (number, isFirst) = state.withLock { state in
         state.number += 1
@@ -41,7 +41,7 @@ final class HealthCheck: Sendable {
   }
 
   private func look() async {
-    var problem: ServerProblem?
+    var problem: HTTPFailure?
     do { try await ledger.check() } catch let error as LedgerUnavailable {
       problem = .unavailable(error.reason.rawValue)
     } catch let error as BothyError where error.code == .diskFull {

@@ -2,7 +2,7 @@ import ServiceLifecycle
 
 /// Sends a heartbeat through every open event stream, so that proxies keep the streams and dead ones are detected.
 struct Heartbeat: Service {
-  let hub: HintHub
+  let hub: ChangeNotifier
   let interval: Duration
 
   func run() async throws {

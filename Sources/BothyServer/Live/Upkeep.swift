@@ -5,11 +5,11 @@ import ServiceLifecycle
 /// Keeps the server's files from growing for ever. Once an hour it deletes uploads that were never finished or named,
 /// and maintains each space. Once a day it also collects the blobs of each space.
 struct Upkeep: Service {
-  private let authority: Authority
+  private let service: SyncService
   private let configuration: ServerConfiguration
 
-  init(_ authority: Authority, _ configuration: ServerConfiguration) {
-    self.authority = authority
+  init(_ service: SyncService, _ configuration: ServerConfiguration) {
+    self.service = service
     self.configuration = configuration
   }
 
@@ -45,7 +45,7 @@ struct Upkeep: Service {
     do {
       for space in try await ledger.spaces() {
         try Task.checkCancellation()
-        let report = try await authority.upkeep(space: space, configuration.upkeep, collectsBlobs: withBlobs)
+        let report = try await service.upkeep(space: space, configuration.upkeep, collectsBlobs: withBlobs)
         guard report.floor != nil || report.blobs > 0 else { continue }
         configuration.logger.info(
           "space looked after",

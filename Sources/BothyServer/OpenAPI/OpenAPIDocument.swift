@@ -8,7 +8,7 @@ enum OpenAPIDocument {
     var route = Route(
       method: .get, pattern: "/openapi.json", operation: "openapi", summary: "This document.", isOpen: true,
       answers: [.init(status: 200, about: "An OpenAPI 3.1 document.", schema: "OpenAPI")],
-      handle: { _ in Answer(.notFound) })
+      handle: { _ in ServerResponse(.notFound) })
     let document = json(routes + [route])
     route.handle = { _ in .json(document) }
     return route

@@ -27,7 +27,7 @@ struct ProxyChannel: ServerChildChannel {
       let connection = ProxyConnection(responder, logger)
       try pipeline.addHandlers(
         IdleStateHandler(readTimeout: idleTimeout), BackPressureHandler(),
-        ProxyShortcut(responder, connection))
+        ProxyFastPath(responder, connection))
       // Requests arrive one at a time and in order. Bytes that aren't HTTP get the response 400. Fields aren't checked
       // again, because parsers and HTTPTypes have done that.
       try pipeline.configureHTTPServerPipeline(

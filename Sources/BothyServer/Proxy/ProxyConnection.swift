@@ -107,7 +107,8 @@ final class ProxyConnection: ChannelInboundHandler {
     }
   }
 
-  private func work(on order: ProxyOrder, _ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+  private func work(on order: PlannedProxyRequest, _ head: HTTPRequestHead, _ context: ChannelHandlerContext)
+  {
     let (responder, channel) = (responder, context.channel)
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     work = Task {

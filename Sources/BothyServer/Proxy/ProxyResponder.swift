@@ -12,7 +12,7 @@ final class ProxyResponder: Sendable {
   enum Beginning: Sendable {
     case answered(ProxyAnswer)
     /// A request that needs a disk or a network.
-    case open(ProxyOrder)
+    case open(PlannedProxyRequest)
   }
 
   private let configuration: CacheProxyConfiguration
@@ -20,9 +20,9 @@ final class ProxyResponder: Sendable {
   private let origin: String
   private let hosts: OwnHosts
   /// The targets, by their text in requests.
-  private let targets = Mutex(Remembered<String, ProxyTarget>(limit: 4 << 20))
+  private let targets = Mutex(TwoGenerationCache<String, ProxyTarget>(limit: 4 << 20))
   /// The parsed requests, by their bytes.
-  private let orders = Mutex(Remembered<ByteBuffer, ProxyOrder>(limit: 4 << 20))
+  private let orders = Mutex(TwoGenerationCache<ByteBuffer, PlannedProxyRequest>(limit: 4 << 20))
 
   init(_ configuration: CacheProxyConfiguration) throws {
     self.configuration = configuration
@@ -51,7 +51,7 @@ final class ProxyResponder: Sendable {
       let refusal = ProxyAnswer.problem(400, "The proxy takes paths of \(origin) only.", "fwd=bypass")
       return .answered(logged(refusal, request))
     }
-    let order = ProxyOrder(request, target)
+    let order = PlannedProxyRequest(request, target)
     if let bytes, order.plan != .pass { remember(order, as: bytes) }
     guard let resource = resource(order) else { return .open(order) }
     return .answered(logged(served(resource, order), request))
@@ -98,7 +98,7 @@ final class ProxyResponder: Sendable {
   }
 
   /// Returns the resource if memory has it and it can be sent at once.
-  private func resource(_ order: ProxyOrder) -> CachedResource? {
+  private func resource(_ order: PlannedProxyRequest) -> CachedResource? {
     guard order.plan != .pass, let resource = cache.valueAtOnce(order.target.key, order.options),
       order.plan == .cached || resource.metadata.status == 200
     else { return nil }
@@ -106,7 +106,7 @@ final class ProxyResponder: Sendable {
   }
 
   /// Returns the response to a request that was begun. Failures become responses too.
-  func finish(_ order: ProxyOrder) async -> ProxyAnswer {
+  func finish(_ order: PlannedProxyRequest) async -> ProxyAnswer {
     let answer =
       switch order.plan {
       case .cached: await cached(order)
@@ -132,7 +132,7 @@ final class ProxyResponder: Sendable {
     return target
   }
 
-  private func remember(_ order: ProxyOrder, as bytes: ByteBuffer) {
+  private func remember(_ order: PlannedProxyRequest, as bytes: ByteBuffer) {
     // Stores a copy, because the connection's buffer is larger and is used again.
     orders.withLock {
       $0.insert(ByteBuffer(bytes: bytes.readableBytesView), order, cost: 512 + 4 * bytes.readableBytes)
@@ -155,7 +155,7 @@ final class ProxyResponder: Sendable {
 
   // MARK: from the cache
 
-  private func cached(_ order: ProxyOrder) async -> ProxyAnswer {
+  private func cached(_ order: PlannedProxyRequest) async -> ProxyAnswer {
     let onlyStored = RequestDirectives(order.request.fields).onlyIfCached
     do throws(BothyError) {
       let resource = try await cache.value(
@@ -184,14 +184,14 @@ final class ProxyResponder: Sendable {
     return options
   }
 
-  private func use(of resource: CachedResource, _ request: ProxyRequest) -> Usability {
+  private func use(of resource: CachedResource, _ request: ProxyRequest) -> EntryState {
     let now = configuration.now()
     return RequestDirectives(request.fields).restrict(
-      Usability(of: resource.metadata, under: configuration.source.freshness, at: now),
+      EntryState(of: resource.metadata, under: configuration.source.freshness, at: now),
       age: resource.metadata.age(at: now))
   }
 
-  private func part(_ order: ProxyOrder) async -> ProxyAnswer {
+  private func part(_ order: PlannedProxyRequest) async -> ProxyAnswer {
     do throws(BothyError) {
       let resource = try await cache.value(order.target.key, Self.storedOnly(order.options))
       if use(of: resource, order.request).isUsableAtOnce, resource.metadata.status == 200 {
@@ -204,7 +204,7 @@ final class ProxyResponder: Sendable {
   }
 
   /// Returns a response from an entry: all of it, the requested part, or that it is unchanged.
-  private func served(_ resource: CachedResource, _ order: ProxyOrder) -> ProxyAnswer {
+  private func served(_ resource: CachedResource, _ order: PlannedProxyRequest) -> ProxyAnswer {
     let metadata = resource.metadata
     let stored = order.target.prepared(resource.stored).fields
     let age = ServedAge.seconds(of: metadata, at: configuration.now())
@@ -253,7 +253,7 @@ final class ProxyResponder: Sendable {
 
   // MARK: passing on
 
-  private func pass(_ order: ProxyOrder, why: String) async -> ProxyAnswer {
+  private func pass(_ order: PlannedProxyRequest, why: String) async -> ProxyAnswer {
     let (url, request) = (order.target.url, order.request)
     let sent = ResourceRequest(
       url, method: request.method, fields: ProxyFields.request(request.fields), body: request.body)

@@ -16,7 +16,7 @@ struct Preconditions {
   var ifMatch: Condition?
   var ifNoneMatch: Condition?
 
-  /// Parses the fields. Throws `ServerProblem` for a field that is neither `*` nor a list of entity tags.
+  /// Parses the fields. Throws `HTTPFailure` for a field that is neither `*` nor a list of entity tags.
   init(_ headers: HTTPFields) throws {
     ifMatch = try Self.condition(headers, .ifMatch)
     ifNoneMatch = try Self.condition(headers, .ifNoneMatch)
@@ -51,7 +51,7 @@ struct Preconditions {
     var tags: [EntityTag] = []
     while !rest.isEmpty {
       guard let tag = tag(&rest) else {
-        throw ServerProblem.badRequest(#"\#(name) is * or a list of entity tags like "17"."#)
+        throw HTTPFailure.badRequest(#"\#(name) is * or a list of entity tags like "17"."#)
       }
       tags.append(tag)
       trim(&rest)

@@ -7,7 +7,7 @@ struct QueryParameters: Sendable {
 
   init() {}
 
-  /// Parses `a=1&b=2`, with a plus sign for a space, as in forms. Throws `ServerProblem` for a broken escape.
+  /// Parses `a=1&b=2`, with a plus sign for a space, as in forms. Throws `HTTPFailure` for a broken escape.
   init(_ text: Substring) throws {
     for item in text.split(separator: "&") {
       let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -24,7 +24,7 @@ struct QueryParameters: Sendable {
     switch values[name] {
     case nil, "false": return false
     case "true": return true
-    default: throw ServerProblem.badRequest("The parameter '\(name)' is true or false.")
+    default: throw HTTPFailure.badRequest("The parameter '\(name)' is true or false.")
     }
   }
 
@@ -32,7 +32,7 @@ struct QueryParameters: Sendable {
   func positive(_ name: String) throws -> Int? {
     guard let text = values[name] else { return nil }
     guard let number = Int(text), number > 0 else {
-      throw ServerProblem.badRequest("The parameter '\(name)' is a whole number above 0.")
+      throw HTTPFailure.badRequest("The parameter '\(name)' is a whole number above 0.")
     }
     return number
   }
@@ -46,15 +46,15 @@ struct QueryParameters: Sendable {
 }
 
 extension Substring {
-  /// Undoes percent-encoding once. Throws `ServerProblem` for an invalid escape, for bytes that aren't UTF-8, and for a
+  /// Undoes percent-encoding once. Throws `HTTPFailure` for an invalid escape, for bytes that aren't UTF-8, and for a
   /// zero byte, which names can't have.
   func percentDecoded() throws -> String {
     guard utf8.contains(UInt8(ascii: "%")) else { return String(self) }
     guard let text = withoutEscapes else {
-      throw ServerProblem.badRequest("The address has a percent sign that begins no UTF-8 character.")
+      throw HTTPFailure.badRequest("The address has a percent sign that begins no UTF-8 character.")
     }
     guard !text.utf8.contains(0) else {
-      throw ServerProblem.badRequest("The address has a zero byte, which no name may hold.")
+      throw HTTPFailure.badRequest("The address has a zero byte, which no name may hold.")
     }
     return text
   }

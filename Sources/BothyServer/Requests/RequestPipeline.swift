@@ -11,9 +11,9 @@ import Tracing
 struct RequestPipeline: HTTPResponder {
   typealias Context = ServerContext
 
-  let authority: Authority
+  let authority: SyncService
   let routes: RouteTable
-  let entrance: Entrance
+  let entrance: Authenticator
   let bodyLimit: Int
   /// The bytes of decompressed bodies that requests hold until their responses.
   let unpacked: SharedBudget
@@ -28,14 +28,15 @@ struct RequestPipeline: HTTPResponder {
   let departures: Departures
 
   init(
-    _ configuration: ServerConfiguration, _ authority: Authority, routes: RouteTable, metrics: ServerMetrics,
+    _ configuration: ServerConfiguration, _ authority: SyncService, routes: RouteTable,
+    metrics: ServerMetrics,
     departures: Departures
   ) {
     self.authority = authority
     self.departures = departures
     self.routes = routes
     self.metrics = metrics
-    entrance = Entrance(configuration)
+    entrance = Authenticator(configuration)
     bodyLimit = configuration.limits.bodySize
     let unpackedLimit = max(configuration.limits.unpackedSize, bodyLimit)
     unpacked = SharedBudget(unpackedLimit, share: max(unpackedLimit / 2, bodyLimit))
@@ -74,7 +75,7 @@ struct RequestPipeline: HTTPResponder {
     var subject = AuditLog.Subject(
       requestID: RequestID.make(from: request.headers), peer: context.peer, method: request.method.rawValue)
     subject.trace = TraceFields.traceID(request.headers)
-    var answer: Answer
+    var answer: ServerResponse
     do {
       answer = try await self.answer(request, context.connection, &subject)
     } catch {
@@ -100,19 +101,19 @@ struct RequestPipeline: HTTPResponder {
 
   private func answer(
     _ request: Request, _ connection: ObjectIdentifier, _ subject: inout AuditLog.Subject
-  ) async throws -> Answer {
+  ) async throws -> ServerResponse {
     let target = request.head.path ?? "/"
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let route: Route
     let encoded: [String: Substring]
     switch routes.match(request.method, path: parts[0]) {
-    case .none: throw ServerProblem(.notFound, "notFound", "This server has no such address.")
-    case .otherMethods(let allowed): throw ServerProblem.methodNotAllowed(allowed)
+    case .none: throw HTTPFailure(.notFound, "notFound", "This server has no such address.")
+    case .otherMethods(let allowed): throw HTTPFailure.methodNotAllowed(allowed)
     case .found(let found, let names): (route, encoded) = (found, names)
     }
     subject.route = route.pattern
     if !route.isOpen { try entrance.checkHost(request.head.authority) }
-    var call = Call(
+    var call = ServerRequest(
       method: request.method, names: [:], query: QueryParameters(), headers: request.headers,
       body: ByteBuffer(), principal: .anonymous, authority: request.head.authority)
     let guest = route.isOpen ? nil : try await entrance.guest(request.headers)
@@ -145,7 +146,7 @@ struct RequestPipeline: HTTPResponder {
   private func check(_ request: Request, _ space: String, _ principal: Principal) throws {
     guard let name = HTTPField.Name(FileIdentity.header), let field = request.headers[name] else { return }
     guard let file = FileIdentity(field: field) else {
-      throw ServerProblem.badRequest(
+      throw HTTPFailure.badRequest(
         "'\(FileIdentity.header)' has to be server/space/principal, percent-encoded.")
     }
     try authority.check(file, space: space, principal: principal)
@@ -162,26 +163,26 @@ struct RequestPipeline: HTTPResponder {
       $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
     }
     guard essence.map(expected.types.contains) ?? !entrance.isOpen else {
-      throw ServerProblem(
+      throw HTTPFailure(
         .unsupportedMediaType, "unsupportedType",
         "Send \(expected.types.joined(separator: " or ")), and say so by Content-Type.")
     }
     if let text = request.headers[.contentLength], let length = Int(text), length > bodyLimit {
-      throw ServerProblem.tooLarge(bodyLimit)
+      throw HTTPFailure.tooLarge(bodyLimit)
     }
     let received: ByteBuffer
     do {
       received = try await request.body.collect(upTo: bodyLimit)
     } catch is NIOTooManyBytesError {
-      throw ServerProblem.tooLarge(bodyLimit)
+      throw HTTPFailure.tooLarge(bodyLimit)
     } catch {
-      throw ServerProblem.badRequest("The body could not be read to its end.")
+      throw HTTPFailure.badRequest("The body could not be read to its end.")
     }
     switch request.headers[.contentEncoding]?.lowercased() {
     case nil, "", "identity": return received
     case "gzip", "x-gzip": return try decompress(received, for: principal, &size)
     default:
-      var problem = ServerProblem(
+      var problem = HTTPFailure(
         .unsupportedMediaType, "unsupportedEncoding", "Bodies may be gzip or plain.")
       problem.headers[.acceptEncoding] = "gzip"
       throw problem
@@ -195,20 +196,20 @@ struct RequestPipeline: HTTPResponder {
     let bytes = Array(body.readableBytesView)
     let size: Int
     do { size = try Gzip.unpackedSize(of: bytes, limit: bodyLimit) } catch .tooLarge {
-      throw ServerProblem.tooLarge(bodyLimit)
+      throw HTTPFailure.tooLarge(bodyLimit)
     } catch {
-      throw ServerProblem.badRequest("The body is not what gzip makes.", code: "malformed")
+      throw HTTPFailure.badRequest("The body is not what gzip makes.", code: "malformed")
     }
     guard unpacked.take(size, for: principal.name ?? "") else {
-      throw ServerProblem.unavailable(
+      throw HTTPFailure.unavailable(
         "The server unpacks as much as it has room for. Send the body again later, or without gzip.")
     }
     taken = size
     return try Gzip.decompress(bytes, size: size)
   }
 
-  private func answer(to error: any Error, _ subject: AuditLog.Subject) -> Answer {
-    if let problem = ServerProblem(error) {
+  private func answer(to error: any Error, _ subject: AuditLog.Subject) -> ServerResponse {
+    if let problem = HTTPFailure(error) {
       if [401, 403, 429].contains(problem.status.code) {
         let reason = problem.reason ?? problem.code
         audit.refused(subject, status: problem.status.code, reason: reason)
@@ -220,12 +221,14 @@ struct RequestPipeline: HTTPResponder {
     logger.error(
       "request failed",
       metadata: AuditLog.metadata(subject, ["error": "\(LogText.safe(String(reflecting: error)))"]))
-    let problem = ServerProblem(
+    let problem = HTTPFailure(
       .internalServerError, "internal", "The server failed; its log says why, by the request's id.")
     return .json(problem.json(requestID: subject.requestID), status: problem.status)
   }
 
-  private func response(_ answer: Answer, to request: Request, _ subject: AuditLog.Subject) -> Response {
+  private func response(_ answer: ServerResponse, to request: Request, _ subject: AuditLog.Subject)
+    -> Response
+  {
     var headers = answer.headers
     SecurityFields.add(to: &headers, isSecure: isSecure)
     headers[RequestID.field] = subject.requestID

@@ -25,7 +25,7 @@ final class Turns: Sendable {
     self.line = max(0, line)
   }
 
-  /// Runs `body` when a slot is free. Throws `ServerProblem` 503 at once if the user has too many waiting requests.
+  /// Runs `body` when a slot is free. Throws `HTTPFailure` 503 at once if the user has too many waiting requests.
   func taking<Result>(_ principal: String, _ body: () async throws -> Result) async throws -> Result {
     let isAdmitted = await withCheckedContinuation { turn in
       let answer: Bool? = state.withLock { state in
@@ -41,7 +41,7 @@ final class Turns: Sendable {
       if let answer { turn.resume(returning: answer) }
     }
     guard isAdmitted else {
-      throw ServerProblem.unavailable("Too many of your requests wait already. Send this one again later.")
+      throw HTTPFailure.unavailable("Too many of your requests wait already. Send this one again later.")
     }
     defer { end(principal) }
     return try await body()

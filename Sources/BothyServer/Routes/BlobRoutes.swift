@@ -6,7 +6,7 @@ import NIOCore
 /// The routes of blobs, at addresses that have their checksums. Blobs are sent in ranges and uploaded in parts.
 ///
 /// The two upload fields are those of the IETF's draft on resumable uploads.
-extension ServerParts {
+extension ServerServices {
   private static let pattern = "/v1/spaces/{space}/blobs/{sha256}"
 
   func blobRoutes() -> [Route] {
@@ -24,21 +24,24 @@ extension ServerParts {
           """,
         parameters: [.range, .ifRange, .ifNoneMatch, .wantReprDigest],
         answers: [
-          .init(status: 200, about: "All of it.", schema: "Bytes", type: Answer.bytesType, headers: names),
           .init(
-            status: 206, about: "The range.", schema: "Bytes", type: Answer.bytesType,
+            status: 200, about: "All of it.", schema: "Bytes", type: ServerResponse.bytesType, headers: names),
+          .init(
+            status: 206, about: "The range.", schema: "Bytes", type: ServerResponse.bytesType,
             headers: names + ["Content-Range"]),
           .init(status: 304, about: "The caller has it.", headers: ["ETag"]),
         ], problems: [416, 501], handle: getBlob),
       Route(
         method: .put, pattern: Self.pattern, operation: "putBlob",
-        summary: "Uploads a blob in one piece.", body: .init(schema: "Bytes", types: [Answer.bytesType]),
+        summary: "Uploads a blob in one piece.",
+        body: .init(schema: "Bytes", types: [ServerResponse.bytesType]),
         answers: whole, problems: [422, 501, 507], handle: putBlob),
       Route(
         method: .patch, pattern: Self.pattern, operation: "uploadBlobPart",
         summary:
           "Uploads the next part of a blob; Upload-Offset of the answer says where to continue.",
-        parameters: [.uploadOffset, .uploadLength], body: .init(schema: "Bytes", types: [Answer.bytesType]),
+        parameters: [.uploadOffset, .uploadLength],
+        body: .init(schema: "Bytes", types: [ServerResponse.bytesType]),
         answers: whole + [.init(status: 204, about: "The part is here.", headers: ["Upload-Offset"])],
         problems: [409, 422, 501, 507], handle: uploadBlobPart),
     ]
@@ -46,19 +49,19 @@ extension ServerParts {
 
   // MARK: giving
 
-  private func getBlob(_ call: Call) async throws -> Answer {
+  private func getBlob(_ call: ServerRequest) async throws -> ServerResponse {
     let name = call.names["sha256"] ?? ""
     let size: Int64
     let isVerified = call.headers[.wantReprDigest]?.contains("sha-256") ?? false
     let holding =
       isVerified
-      ? try await authority.verifiedBlobHolding(space: call.space, name)
-      : try await authority.blobHolding(space: call.space, name)
+      ? try await service.verifiedBlobHolding(space: call.space, name)
+      : try await service.blobHolding(space: call.space, name)
     switch holding {
     case .whole(let found): size = found
     case .part(let received):
-      if call.method == .get { try await authority.wantBlob(space: call.space, name) }
-      var problem = ServerProblem.notFound
+      if call.method == .get { try await service.wantBlob(space: call.space, name) }
+      var problem = HTTPFailure.notFound
       problem.headers[.uploadOffset] = String(received)
       throw problem
     }
@@ -66,31 +69,31 @@ extension ServerParts {
       .eTag: "\"\(name)\"", .cacheControl: "private, max-age=31536000, immutable", .acceptRanges: "bytes",
     ]
     guard try Preconditions(call.headers).noneMatches(name) else {
-      return Answer(.notModified, headers: headers)
+      return ServerResponse(.notModified, headers: headers)
     }
-    headers[.contentType] = Answer.bytesType
+    headers[.contentType] = ServerResponse.bytesType
     // Browsers must not show the bytes as a page of this server.
     headers[.contentDisposition] = "attachment"
     let isSame = call.headers[.ifRange].map { $0 == "\"\(name)\"" } ?? true
     switch isSame ? ByteRange(call.headers[.range], of: size) : .all {
-    case .all: return Answer(.ok, headers: headers, body: body(of: name, 0..<size, call))
+    case .all: return ServerResponse(.ok, headers: headers, body: body(of: name, 0..<size, call))
     case .part(let range):
       headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
-      return Answer(.partialContent, headers: headers, body: body(of: name, range, call))
+      return ServerResponse(.partialContent, headers: headers, body: body(of: name, range, call))
     case .unsatisfiable:
-      var problem = ServerProblem(.rangeNotSatisfiable, "badRange", "The blob has \(size) bytes.")
+      var problem = HTTPFailure(.rangeNotSatisfiable, "badRange", "The blob has \(size) bytes.")
       problem.headers[.contentRange] = "bytes */\(size)"
       throw problem
     }
   }
 
   /// Reads and writes a quarter of a megabyte at a time, and waits for slow callers.
-  private func body(of name: String, _ range: Range<Int64>, _ call: Call) -> Answer.Body {
+  private func body(of name: String, _ range: Range<Int64>, _ call: ServerRequest) -> ServerResponse.Body {
     .stream(length: range.count) { writer in
       var offset = range.lowerBound
       while offset < range.upperBound {
         let end = min(range.upperBound, offset + 262_144)
-        let bytes = try await authority.downloadBlob(space: call.space, name, offset..<end)
+        let bytes = try await service.downloadBlob(space: call.space, name, offset..<end)
         guard !bytes.isEmpty else { throw BlobProblem(.notFound, "The blob is gone.") }
         try await writer.write(ByteBuffer(bytes: bytes))
         offset += Int64(bytes.count)
@@ -101,46 +104,46 @@ extension ServerParts {
 
   // MARK: taking
 
-  private func putBlob(_ call: Call) async throws -> Answer {
+  private func putBlob(_ call: ServerRequest) async throws -> ServerResponse {
     let name = call.names["sha256"] ?? ""
     let bytes = Array(call.body.readableBytesView)
     // The server's part is the beginning of the same bytes, or the checksum detects the difference. A whole blob is
     // compared.
     var start = 0
     var status = HTTPResponse.Status.ok
-    if case .part(let received) = try await authority.blobHolding(space: call.space, name) {
+    if case .part(let received) = try await service.blobHolding(space: call.space, name) {
       start = min(Int(received), bytes.count)
       status = .created
     }
     let part = BlobPart(
       sha256: name, size: Int64(bytes.count), offset: Int64(start), bytes: Array(bytes[start...]))
-    guard case .whole(let size) = try await authority.uploadBlob(space: call.space, part) else {
-      throw ServerProblem.unavailable("The same blob is being uploaded by another client; try again.")
+    guard case .whole(let size) = try await service.uploadBlob(space: call.space, part) else {
+      throw HTTPFailure.unavailable("The same blob is being uploaded by another client; try again.")
     }
     return Self.taken(name, Int(size), status)
   }
 
-  private func uploadBlobPart(_ call: Call) async throws -> Answer {
+  private func uploadBlobPart(_ call: ServerRequest) async throws -> ServerResponse {
     let name = call.names["sha256"] ?? ""
     let (offset, length) = (try call.number(.uploadOffset), try call.number(.uploadLength))
     let part = BlobPart(
       sha256: name, size: length, offset: offset, bytes: Array(call.body.readableBytesView))
     var status = HTTPResponse.Status.created
-    if case .whole = try await authority.blobHolding(space: call.space, name) { status = .ok }
-    switch try await authority.uploadBlob(space: call.space, part) {
+    if case .whole = try await service.blobHolding(space: call.space, name) { status = .ok }
+    switch try await service.uploadBlob(space: call.space, part) {
     case .whole(let size): return Self.taken(name, Int(size), status)
     case .part(let received) where received == offset + Int64(part.bytes.count):
-      return Answer(.noContent, headers: [.uploadOffset: String(received)])
+      return ServerResponse(.noContent, headers: [.uploadOffset: String(received)])
     case .part(let received):
-      var problem = ServerProblem(
+      var problem = HTTPFailure(
         .conflict, "wrongOffset", "The server has \(received) bytes of the blob; go on from there.")
       problem.headers[.uploadOffset] = String(received)
       throw problem
     }
   }
 
-  private static func taken(_ name: String, _ size: Int, _ status: HTTPResponse.Status) -> Answer {
-    Answer(status, headers: [.eTag: "\"\(name)\"", .uploadOffset: String(size)])
+  private static func taken(_ name: String, _ size: Int, _ status: HTTPResponse.Status) -> ServerResponse {
+    ServerResponse(status, headers: [.eTag: "\"\(name)\"", .uploadOffset: String(size)])
   }
 }
 
@@ -170,11 +173,11 @@ enum ByteRange: Equatable {
   }
 }
 
-extension Call {
+extension ServerRequest {
   /// Returns the value of a required field with a whole number.
   fileprivate func number(_ name: HTTPField.Name) throws -> Int64 {
     guard let text = headers[name], let number = Int64(text), number >= 0 else {
-      throw ServerProblem.badRequest("Send \(name.rawName), a whole number.")
+      throw HTTPFailure.badRequest("Send \(name.rawName), a whole number.")
     }
     return number
   }

@@ -3,7 +3,7 @@ import BothySyncService
 import HTTPTypes
 
 /// The routes of containers: listings with validators, and digests without the records.
-extension ServerParts {
+extension ServerServices {
   func containerRoutes() -> [Route] {
     let answers: [Route.Documented] = [
       .init(status: 200, about: "The container.", schema: "Container", headers: ["ETag"]),
@@ -44,13 +44,13 @@ extension ServerParts {
 
   /// Responds with the records of a scope. The validator is read before the records. A change in between makes it too
   /// old, never too new.
-  private func listing(_ call: Call, _ scope: SyncScope) async throws -> Answer {
+  private func listing(_ call: ServerRequest, _ scope: SyncScope) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
-    let validator = try await authority.validator(space: call.space, principal: call.principal, scope)
+    let validator = try await service.validator(space: call.space, principal: call.principal, scope)
     let headers: HTTPFields = [.eTag: "W/\"\(validator)\""]
-    guard preconditions.noneMatches(validator) else { return Answer(.notModified, headers: headers) }
-    let containers = try await authority.containers(space: call.space, principal: call.principal, scope)
-    return Answer.object(headers: headers) { writer in
+    guard preconditions.noneMatches(validator) else { return ServerResponse(.notModified, headers: headers) }
+    let containers = try await service.containers(space: call.space, principal: call.principal, scope)
+    return ServerResponse.object(headers: headers) { writer in
       writer.key("container")
       writer.value(scope.container)
       writer.key("count")
@@ -75,38 +75,38 @@ extension ServerParts {
     }
   }
 
-  private func digest(_ call: Call) async throws -> Answer {
-    let digest = try await authority.digest(
+  private func digest(_ call: ServerRequest) async throws -> ServerResponse {
+    let digest = try await service.digest(
       space: call.space, principal: call.principal, try call.query.scope(),
       parts: try call.query.positive("parts") ?? 0)
-    return Answer.object { digest.writeMembers(to: &$0) }
+    return ServerResponse.object { digest.writeMembers(to: &$0) }
   }
 
-  private func history(_ call: Call) async throws -> Answer {
+  private func history(_ call: ServerRequest) async throws -> ServerResponse {
     var query = HistoryQuery(scope: try call.query.scope())
     query.before = try call.query.positive("before").map(Int64.init)
     query.limit = try call.query.positive("limit") ?? query.limit
     if let type = call.query["type"], let id = call.query["id"] {
       query.record = RecordID(type: type, id: id)
     }
-    let history = try await authority.history(space: call.space, principal: call.principal, query)
-    return Answer.object { history.writeMembers(to: &$0) }
+    let history = try await service.history(space: call.space, principal: call.principal, query)
+    return ServerResponse.object { history.writeMembers(to: &$0) }
   }
 
-  private func stamps(_ call: Call) async throws -> Answer {
+  private func stamps(_ call: ServerRequest) async throws -> ServerResponse {
     let chosen = try (call.query["in"] ?? "").split(separator: ",").map { text in
       guard let part = Int(text), part >= 0 else {
-        throw ServerProblem.badRequest(
+        throw HTTPFailure.badRequest(
           "The parameter 'in' is a list of part numbers with commas between them.")
       }
       return part
     }
-    guard let parts = try call.query.positive("parts"), parts <= Authority.partLimit else {
-      throw ServerProblem.badRequest("The parameter 'parts' is a number from 1 to \(Authority.partLimit).")
+    guard let parts = try call.query.positive("parts"), parts <= SyncService.partLimit else {
+      throw HTTPFailure.badRequest("The parameter 'parts' is a number from 1 to \(SyncService.partLimit).")
     }
-    let stamps = try await authority.stamps(
+    let stamps = try await service.stamps(
       space: call.space, principal: call.principal, try call.query.scope(), parts: parts, in: chosen)
-    return Answer.object { writer in
+    return ServerResponse.object { writer in
       writer.key("records")
       writer.beginArray()
       for stamp in stamps { stamp.write(to: &writer) }

@@ -4,7 +4,7 @@ import NIOCore
 import ServiceLifecycle
 
 /// The route of server-sent events. They report that a space has news, and nothing about what it is.
-extension ServerParts {
+extension ServerServices {
   func eventRoutes() -> [Route] {
     [
       Route(
@@ -21,10 +21,10 @@ extension ServerParts {
     ]
   }
 
-  private func events(_ call: Call) async throws -> Answer {
+  private func events(_ call: ServerRequest) async throws -> ServerResponse {
     let space = call.space
     let lastSeen = HTTPField.Name("Last-Event-ID").flatMap { call.headers[$0] }
-    return Answer(
+    return ServerResponse(
       .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
       body: .stream { writer in
         try await stream(space, lastSeen, call.admission, &writer)
@@ -37,7 +37,8 @@ extension ServerParts {
   /// The end of a token is detected before each notification, and with the next heartbeat at the latest. News that
   /// arrive within the interval after the last notification are combined into one at its end.
   private func stream(
-    _ space: String, _ lastSeen: String?, _ admission: Admission?, _ writer: inout any ResponseBodyWriter
+    _ space: String, _ lastSeen: String?, _ admission: AuthenticatedSession?,
+    _ writer: inout any ResponseBodyWriter
   ) async throws {
     metrics.eventStreams(changeBy: 1)
     defer { metrics.eventStreams(changeBy: -1) }

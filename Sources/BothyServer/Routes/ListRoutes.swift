@@ -3,7 +3,7 @@ import BothySyncService
 import HTTPTypes
 
 /// The routes of the caller's own lists of users, which records can be shared with.
-extension ServerParts {
+extension ServerServices {
   private static let pattern = "/v1/spaces/{space}/lists"
 
   func listRoutes() -> [Route] {
@@ -37,11 +37,11 @@ extension ServerParts {
     ]
   }
 
-  private func getLists(_ call: Call) async throws -> Answer {
+  private func getLists(_ call: ServerRequest) async throws -> ServerResponse {
     let query = AnyQuery(UserList.typeName, order: [SortKey("name"), SortKey("id")])
-    let records = try await authority.query(space: call.space, principal: call.principal, query)
+    let records = try await service.query(space: call.space, principal: call.principal, query)
     let lists = try records.map(UserList.init)
-    return Answer.object { writer in
+    return ServerResponse.object { writer in
       writer.key("lists")
       writer.beginArray()
       for list in lists { list.write(to: &writer) }
@@ -49,7 +49,7 @@ extension ServerParts {
     }
   }
 
-  private func createList(_ call: Call) async throws -> Answer {
+  private func createList(_ call: ServerRequest) async throws -> ServerResponse {
     let input = try call.parseBody { try ListInput(decoding: $0) }
     var list = UserList(name: input.name, members: input.members)
     if let id = input.id { list.id = id }
@@ -61,13 +61,13 @@ extension ServerParts {
     return answer
   }
 
-  private func putList(_ call: Call) async throws -> Answer {
+  private func putList(_ call: ServerRequest) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let input = try call.parseBody { try ListInput(decoding: $0) }
     var list = try await storedList(call)
     guard preconditions.matches(list.version) else { throw Self.preconditionFailed }
     guard input.id ?? list.id == list.id else {
-      throw ServerProblem(.unprocessableContent, "invalid", "The body names another list than the address.")
+      throw HTTPFailure(.unprocessableContent, "invalid", "The body names another list than the address.")
     }
     list.name = input.name
     list.members = input.members
@@ -77,23 +77,23 @@ extension ServerParts {
     return try Self.answer(list)
   }
 
-  private func deleteList(_ call: Call) async throws -> Answer {
+  private func deleteList(_ call: ServerRequest) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let list = try await storedList(call)
     guard preconditions.matches(list.version) else { throw Self.preconditionFailed }
     let operation = SyncOperation(id: "http", kind: .delete, record: list.recordID, base: list.version)
     _ = try await perform(call, operation, preconditions)
-    return Answer(.noContent)
+    return ServerResponse(.noContent)
   }
 
-  private func storedList(_ call: Call) async throws -> UserList {
+  private func storedList(_ call: ServerRequest) async throws -> UserList {
     let id = RecordID(type: UserList.typeName, id: call.names["id"] ?? "")
-    let found = try await authority.record(space: call.space, principal: call.principal, id)
+    let found = try await service.record(space: call.space, principal: call.principal, id)
     guard let found, !found.isDeleted else { throw Self.absent(found) }
     return try UserList(found)
   }
 
-  private static func answer(_ list: UserList, status: HTTPResponse.Status = .ok) throws -> Answer {
+  private static func answer(_ list: UserList, status: HTTPResponse.Status = .ok) throws -> ServerResponse {
     var writer = JSONWriter(reserving: 256)
     list.write(to: &writer)
     return .json(writer.bytes, status: status, headers: [.eTag: "\"\(list.version ?? "")\""])

@@ -3,7 +3,7 @@ import BothySyncService
 import HTTPTypes
 
 /// The routes of queries. A query is the Query document that tools and stores use too.
-extension ServerParts {
+extension ServerServices {
   func queryRoutes() -> [Route] {
     [
       Route(
@@ -21,11 +21,11 @@ extension ServerParts {
     ]
   }
 
-  private func query(_ call: Call) async throws -> Answer {
+  private func query(_ call: ServerRequest) async throws -> ServerResponse {
     let query = try queryDocument(call)
-    let (records, more) = try await authority.queryAnswer(
+    let (records, more) = try await service.queryAnswer(
       space: call.space, principal: call.principal, query)
-    return Answer.object { writer in
+    return ServerResponse.object { writer in
       writer.key("records")
       writer.beginArray()
       for record in records { record.write(to: &writer) }
@@ -37,18 +37,18 @@ extension ServerParts {
     }
   }
 
-  private func count(_ call: Call) async throws -> Answer {
+  private func count(_ call: ServerRequest) async throws -> ServerResponse {
     let query = try queryDocument(call)
-    let count = try await authority.count(space: call.space, principal: call.principal, query)
-    return Answer.object { writer in
+    let count = try await service.count(space: call.space, principal: call.principal, query)
+    return ServerResponse.object { writer in
       writer.key("count")
       writer.value(count)
     }
   }
 
-  private func queryDocument(_ call: Call) throws -> AnyQuery {
+  private func queryDocument(_ call: ServerRequest) throws -> AnyQuery {
     let document = try call.parseBody { try JSONValue(parsing: $0) }
     let type = document["type"]?.stringValue ?? ""
-    return try AnyQuery(json: document, schema: authority.rules.schema(for: type))
+    return try AnyQuery(json: document, schema: service.rules.schema(for: type))
   }
 }

@@ -3,7 +3,7 @@ import BothySyncService
 import HTTPTypes
 
 /// The routes of one record by its address, and reading.
-extension ServerParts {
+extension ServerServices {
   private static let pattern = "/v1/spaces/{space}/records/{type}/{id}"
 
   func recordRoutes() -> [Route] {
@@ -29,7 +29,7 @@ extension ServerParts {
         method: .patch, pattern: Self.pattern, operation: "patchRecord",
         summary: "Merges a JSON merge patch (RFC 7396) into the fields. If-Match is required.",
         parameters: [.ifMatch, .ifNoneMatch],
-        body: .init(schema: "FieldsPatch", types: ["application/merge-patch+json", Answer.jsonType]),
+        body: .init(schema: "FieldsPatch", types: ["application/merge-patch+json", ServerResponse.jsonType]),
         answers: [.init(status: 200, about: "The record as it is now.", schema: "Record", headers: ["ETag"])],
         problems: [409, 410, 412, 422, 428], handle: patchRecord),
       Route(
@@ -41,37 +41,37 @@ extension ServerParts {
     ]
   }
 
-  private func getRecord(_ call: Call) async throws -> Answer {
+  private func getRecord(_ call: ServerRequest) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let record = try await current(call)
     guard let record, !record.isDeleted else { throw Self.absent(record) }
     guard preconditions.matches(record.version) else { throw Self.preconditionFailed }
     guard preconditions.noneMatches(record.version) else {
-      return Answer(.notModified, headers: [.eTag: "\"\(record.version)\""])
+      return ServerResponse(.notModified, headers: [.eTag: "\"\(record.version)\""])
     }
     return Self.answer(record)
   }
 
   /// Returns the server's record, a tombstone included, or `nil` if the caller can't see it.
-  func current(_ call: Call) async throws -> ServerRecord? {
-    try await authority.record(space: call.space, principal: call.principal, call.recordID)
+  func current(_ call: ServerRequest) async throws -> ServerRecord? {
+    try await service.record(space: call.space, principal: call.principal, call.recordID)
   }
 
-  static func answer(_ record: ServerRecord, status: HTTPResponse.Status = .ok) -> Answer {
+  static func answer(_ record: ServerRecord, status: HTTPResponse.Status = .ok) -> ServerResponse {
     var writer = JSONWriter(reserving: record.fields.bytes.count + 256)
     record.write(to: &writer)
     return .json(writer.bytes, status: status, headers: [.eTag: "\"\(record.version)\""])
   }
 
-  static let preconditionFailed = ServerProblem(
+  static let preconditionFailed = HTTPFailure(
     .preconditionFailed, "preconditionFailed", "The record is not in the state that the request requires.")
 
-  static func absent(_ tombstone: ServerRecord?) -> ServerProblem {
+  static func absent(_ tombstone: ServerRecord?) -> HTTPFailure {
     guard tombstone != nil else { return .notFound }
-    return ServerProblem(.gone, "gone", "The record was deleted.")
+    return HTTPFailure(.gone, "gone", "The record was deleted.")
   }
 }
 
-extension Call {
+extension ServerRequest {
   var recordID: RecordID { RecordID(type: names["type"] ?? "", id: names["id"] ?? "") }
 }

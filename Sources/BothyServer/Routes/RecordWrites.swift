@@ -8,8 +8,8 @@ import struct Foundation.CharacterSet
 ///
 /// Each write reads the record, checks the conditions, and changes just that version. A change in between is a
 /// conflict, never an overwrite.
-extension ServerParts {
-  func putRecord(_ call: Call) async throws -> Answer {
+extension ServerServices {
+  func putRecord(_ call: ServerRequest) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let input = try call.parseBody { try RecordInput(decoding: $0) }
     try input.check(against: call.recordID)
@@ -25,11 +25,11 @@ extension ServerParts {
     return try await update(call, live, changes, movedTo: input.container, preconditions)
   }
 
-  func patchRecord(_ call: Call) async throws -> Answer {
+  func patchRecord(_ call: ServerRequest) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let patch = try call.parseBody { try JSONValue(parsing: $0) }
     guard let changes = patch.objectValue else {
-      throw ServerProblem(.unprocessableContent, "invalid", "A merge patch of fields is a JSON object.")
+      throw HTTPFailure(.unprocessableContent, "invalid", "A merge patch of fields is a JSON object.")
     }
     let live = try await required(call, preconditions)
     let fields = try live.fields.members()
@@ -37,16 +37,16 @@ extension ServerParts {
     return try await update(call, live, Dictionary(uniqueKeysWithValues: merged), preconditions)
   }
 
-  func deleteRecord(_ call: Call) async throws -> Answer {
+  func deleteRecord(_ call: ServerRequest) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let live = try await required(call, preconditions)
     let operation = SyncOperation(id: "http", kind: .delete, record: live.id, base: live.version)
     _ = try await perform(call, operation, preconditions)
-    return Answer(.noContent)
+    return ServerResponse(.noContent)
   }
 
   /// Returns the live record of a conditional change.
-  private func required(_ call: Call, _ preconditions: Preconditions) async throws -> ServerRecord {
+  private func required(_ call: ServerRequest, _ preconditions: Preconditions) async throws -> ServerRecord {
     let found = try await current(call)
     guard let found, !found.isDeleted else { throw Self.absent(found) }
     guard preconditions.matches(found.version), preconditions.noneMatches(found.version) else {
@@ -57,8 +57,8 @@ extension ServerParts {
   }
 
   private func create(
-    _ call: Call, _ input: RecordInput, _ preconditions: Preconditions
-  ) async throws -> Answer {
+    _ call: ServerRequest, _ input: RecordInput, _ preconditions: Preconditions
+  ) async throws -> ServerResponse {
     let operation = SyncOperation(
       id: "http", kind: .insert, record: call.recordID, container: input.container, fields: input.fields)
     let (version, modified, stored) = try await perform(call, operation, preconditions)
@@ -74,9 +74,10 @@ extension ServerParts {
   }
 
   private func update(
-    _ call: Call, _ live: ServerRecord, _ changes: [String: JSONValue], movedTo container: String? = nil,
+    _ call: ServerRequest, _ live: ServerRecord, _ changes: [String: JSONValue],
+    movedTo container: String? = nil,
     _ preconditions: Preconditions
-  ) async throws -> Answer {
+  ) async throws -> ServerResponse {
     let operation = SyncOperation(
       id: "http", kind: .update, record: live.id, container: container, base: live.version, fields: changes)
     let (version, modified, stored) = try await perform(call, operation, preconditions)
@@ -89,26 +90,26 @@ extension ServerParts {
   }
 
   func perform(
-    _ call: Call, _ operation: SyncOperation, _ preconditions: Preconditions
+    _ call: ServerRequest, _ operation: SyncOperation, _ preconditions: Preconditions
   ) async throws -> (version: String, modified: Int64, record: ServerRecord?) {
-    let verdict = try await authority.perform(space: call.space, principal: call.principal, operation)
+    let verdict = try await service.perform(space: call.space, principal: call.principal, operation)
     metrics.operation(verdict)
     switch verdict {
     case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
       hints.publish(space: call.space)
       return (version, modified, record)
-    case .rejected(let rejection): throw ServerProblem(rejection)
+    case .rejected(let rejection): throw HTTPFailure(rejection)
     case .conflict, .waiting:
       guard preconditions.isEmpty || preconditions.ifMatch == .any else { throw Self.preconditionFailed }
-      throw ServerProblem(.conflict, "conflict", "Another client changed the record meanwhile.")
+      throw HTTPFailure(.conflict, "conflict", "Another client changed the record meanwhile.")
     }
   }
 
-  private static let preconditionRequired = ServerProblem(
+  private static let preconditionRequired = HTTPFailure(
     .preconditionRequired, "preconditionRequired",
     "The record exists. Send If-Match with its entity tag, so that no user's change is lost.")
 
-  private static func location(_ call: Call) -> String {
+  private static func location(_ call: ServerRequest) -> String {
     let names = [call.space, "records", call.recordID.type, call.recordID.id]
     return "/v1/spaces/" + names.map { $0.percentEncodedName }.joined(separator: "/")
   }
@@ -152,7 +153,7 @@ struct RecordInput {
   /// Throws if the body has names and they differ from those of the address.
   func check(against record: RecordID) throws {
     guard type ?? record.type == record.type, id ?? record.id == record.id else {
-      throw ServerProblem(.unprocessableContent, "invalid", "The body names another record than the address.")
+      throw HTTPFailure(.unprocessableContent, "invalid", "The body names another record than the address.")
     }
   }
 }

@@ -19,7 +19,7 @@ struct Route: Sendable {
   var answers: [Documented]
   /// The statuses of errors beyond those that any route of its kind can have.
   var problems: [Int] = []
-  var handle: @Sendable (Call) async throws -> Answer
+  var handle: @Sendable (ServerRequest) async throws -> ServerResponse
 
   struct Parameter: Sendable {
     enum Place: String { case query, header }
@@ -33,7 +33,7 @@ struct Route: Sendable {
   struct RequestBody: Sendable {
     /// The name of a component schema.
     var schema: String
-    var types = [Answer.jsonType]
+    var types = [ServerResponse.jsonType]
   }
 
   /// A response below 400: its status, the component name of its body's schema, and its fields.
@@ -41,7 +41,7 @@ struct Route: Sendable {
     var status: Int
     var about: String
     var schema: String?
-    var type = Answer.jsonType
+    var type = ServerResponse.jsonType
     /// The other media types that the body can have.
     var otherTypes: [String] = []
     var headers: [String] = []

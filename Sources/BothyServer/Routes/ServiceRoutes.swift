@@ -3,7 +3,7 @@ import BothySyncService
 import HTTPTypes
 
 /// The routes for operators: health and metrics.
-extension ServerParts {
+extension ServerServices {
   func serviceRoutes() -> [Route] {
     [
       Route(
@@ -20,17 +20,17 @@ extension ServerParts {
     ]
   }
 
-  private func tellHealth(_ call: Call) async throws -> Answer {
+  private func tellHealth(_ call: ServerRequest) async throws -> ServerResponse {
     if let problem = await health.problem() { throw problem }
-    return Answer.object { writer in
+    return ServerResponse.object { writer in
       writer.key("status")
       writer.value("ok")
     }
   }
 
-  private func metricsText(_ call: Call) async throws -> Answer {
+  private func metricsText(_ call: ServerRequest) async throws -> ServerResponse {
     metrics.registry.setCounter("bothy_hints_total", to: hints.publishedCount)
-    return Answer(
+    return ServerResponse(
       .ok, headers: [.contentType: MetricsRegistry.textType],
       body: .bytes(Array(metrics.registry.prometheusText.utf8)))
   }

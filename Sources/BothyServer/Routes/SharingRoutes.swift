@@ -3,7 +3,7 @@ import BothySyncService
 import HTTPTypes
 
 /// The routes of one record's audience.
-extension ServerParts {
+extension ServerServices {
   func sharingRoutes() -> [Route] {
     [
       Route(
@@ -15,7 +15,7 @@ extension ServerParts {
     ]
   }
 
-  private func share(_ call: Call) async throws -> Answer {
+  private func share(_ call: ServerRequest) async throws -> ServerResponse {
     let preconditions = try Preconditions(call.headers)
     let change = try call.parseBody { try JSONReader.read($0) { try SharingChange(from: &$0) } }
     let found = try await current(call)

@@ -4,7 +4,7 @@ import HTTPTypes
 import Logging
 
 /// The routes of a device's sync, and of the page of changes for other callers.
-extension ServerParts {
+extension ServerServices {
   func syncRoutes() -> [Route] {
     [
       Route(
@@ -33,9 +33,9 @@ extension ServerParts {
     ]
   }
 
-  private func sync(_ call: Call) async throws -> Answer {
+  private func sync(_ call: ServerRequest) async throws -> ServerResponse {
     let request = try call.parseBody { try SyncRequest(decoding: $0) }
-    let response = try await authority.sync(space: call.space, principal: call.principal, request)
+    let response = try await service.sync(space: call.space, principal: call.principal, request)
     if !response.outcomes.isEmpty {
       metrics.operations(response.outcomes)
       audit.refused(response.outcomes, call.subject)
@@ -49,12 +49,12 @@ extension ServerParts {
   }
 
   /// Records the progress of the device now and then. A failure doesn't matter to the device.
-  private func acknowledge(_ request: SyncRequest, _ call: Call) async {
+  private func acknowledge(_ request: SyncRequest, _ call: ServerRequest) async {
     guard request.pulls.contains(where: { $0.cursor != nil }),
       acknowledgements.isDue(space: call.space, device: request.device, at: now())
     else { return }
     do {
-      if try await authority.acknowledge(space: call.space, request) { return }
+      if try await service.acknowledge(space: call.space, request) { return }
       acknowledgements.forget(space: call.space, device: request.device)
     } catch {
       logger.warning(
@@ -63,11 +63,11 @@ extension ServerParts {
     }
   }
 
-  private func changes(_ call: Call) async throws -> Answer {
-    var request = SyncRequest(device: "http", schemaVersion: authority.rules.minimumSchemaVersion)
+  private func changes(_ call: ServerRequest) async throws -> ServerResponse {
+    var request = SyncRequest(device: "http", schemaVersion: service.rules.minimumSchemaVersion)
     request.pulls = [.init(try call.query.scope(), cursor: call.query["cursor"])]
     if let limit = try call.query.positive("limit") { request.limit = limit }
-    let response = try await authority.sync(space: call.space, principal: call.principal, request)
+    let response = try await service.sync(space: call.space, principal: call.principal, request)
     var writer = JSONWriter(reserving: 4096)
     for page in response.pages { page.write(to: &writer) }
     return .json(writer.bytes)

@@ -6,12 +6,12 @@ import HTTPTypes
 /// The routes of tiles: the list of sources, a TileJSON document of each, their tiles, and PMTiles files in parts.
 ///
 /// A server without a folder of tiles has none of them.
-extension ServerParts {
+extension ServerServices {
   func tileRoutes() -> [Route] {
     guard let library = tiles else { return [] }
     let isOpen = library.isOpen
-    let giving = TileGiving(library: library, terms: tileTerms(library), packs: compressesTiles)
-    let archives = ArchiveGiving(library: library, terms: tileTerms(library))
+    let giving = TileHandler(library: library, terms: tileTerms(library), packs: compressesTiles)
+    let archives = ArchiveHandler(library: library, terms: tileTerms(library))
     let names = ["ETag", "Last-Modified"]
     let unchanged = Route.Documented(status: 304, about: "The caller has it.", headers: names)
     let conditions: [Route.Parameter] = [.ifNoneMatch, .ifModifiedSince]
@@ -37,10 +37,10 @@ extension ServerParts {
         parameters: conditions + [.range, .archiveIfRange, .archiveIfMatch],
         answers: [
           .init(
-            status: 200, about: "All of it.", schema: "Bytes", type: ArchiveGiving.mediaType,
+            status: 200, about: "All of it.", schema: "Bytes", type: ArchiveHandler.mediaType,
             headers: names + ["Accept-Ranges"]),
           .init(
-            status: 206, about: "The range.", schema: "Bytes", type: ArchiveGiving.mediaType,
+            status: 206, about: "The range.", schema: "Bytes", type: ArchiveHandler.mediaType,
             headers: names + ["Accept-Ranges", "Content-Range"]),
           unchanged,
         ], problems: [400, 404, 412, 416], handle: archives.answer),
@@ -59,12 +59,12 @@ extension ServerParts {
     ]
   }
 
-  private func tileTerms(_ library: TileLibrary) -> TileTerms {
-    TileTerms(isPublic: library.isOpen || !asksForTokens, maxAge: library.maxAge, now: now)
+  private func tileTerms(_ library: TileLibrary) -> CacheHeaders {
+    CacheHeaders(isPublic: library.isOpen || !asksForTokens, maxAge: library.maxAge, now: now)
   }
 
-  private func listTiles(_ call: Call) async throws -> Answer {
-    guard let tiles else { throw ServerProblem.notFound }
+  private func listTiles(_ call: ServerRequest) async throws -> ServerResponse {
+    guard let tiles else { throw HTTPFailure.notFound }
     let sources = await tiles.list().map { source -> JSONValue in
       var members: [String: JSONValue] = [
         "id": .string(source.id), "name": .string(source.summary.name ?? source.id),
@@ -79,25 +79,27 @@ extension ServerParts {
     return try document(["sources": .array(sources)], tiles, call)
   }
 
-  private func tileJSON(_ call: Call) async throws -> Answer {
+  private func tileJSON(_ call: ServerRequest) async throws -> ServerResponse {
     let id = call.names["source"] ?? ""
     guard let tiles, let summary = try await tiles.source(id)?.summary() else {
-      throw ServerProblem.noSource(id)
+      throw HTTPFailure.noSource(id)
     }
     let address = "\(call.origin)/tiles/\(Self.encoded(id))"
     return try document(summary.tileJSON(id, at: address), tiles, call)
   }
 
   /// Responds with a document that callers validate each time. It is sent only if it has changed.
-  private func document(_ json: JSONValue, _ tiles: TileLibrary, _ call: Call) throws -> Answer {
+  private func document(_ json: JSONValue, _ tiles: TileLibrary, _ call: ServerRequest) throws
+    -> ServerResponse
+  {
     var writer = JSONWriter(reserving: 1024)
     json.write(to: &writer)
-    let tag = TagTable.checksum(writer.bytes)
+    let tag = ETagCache.checksum(writer.bytes)
     var fields = tileTerms(tiles).shared()
     fields[.eTag] = "W/\"\(tag)\""
     fields[.cacheControl] = "no-cache"
     guard try Preconditions(call.headers).noneMatches(tag) else {
-      return Answer(.notModified, headers: fields)
+      return ServerResponse(.notModified, headers: fields)
     }
     return .json(writer.bytes, headers: fields)
   }
@@ -107,7 +109,7 @@ extension ServerParts {
   }
 }
 
-extension Call {
+extension ServerRequest {
   /// The address under which the caller reached this server, such as `http://127.0.0.1:8080`. It is empty if the caller
   /// didn't send one that can be trusted in a document. Behind a proxy that ends TLS, the scheme is that of
   /// `X-Forwarded-Proto`.

@@ -5,7 +5,7 @@ import Foundation
 /// The tiles of an archive, in one version of its file.
 struct ArchivedTiles: ServedTiles {
   let path: String
-  let stamp: FileStamp
+  let stamp: FileVersion
   let archive: any TileArchive
 
   private var format: TileFormat? { archive.info.tileFormat.flatMap { TileFormat(name: $0) } }

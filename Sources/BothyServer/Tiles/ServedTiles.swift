@@ -17,7 +17,7 @@ protocol ServedTiles: Sendable {
 /// The place of a tile: the file, the version of that file, and the tile's format if it is known.
 struct TilePlace: Sendable {
   var file: String
-  var stamp: FileStamp
+  var stamp: FileVersion
   var format: TileFormat?
 }
 
@@ -27,7 +27,7 @@ struct StoredTile: Sendable {
   var format: TileFormat?
   var packing: TileArchiveInfo.Compression
   /// The version of the file after it was read, or `nil` if the file was deleted.
-  var stamp: FileStamp?
+  var stamp: FileVersion?
 
   static func isGzip(_ data: Data) -> Bool { data.starts(with: [0x1F, 0x8B]) }
 }

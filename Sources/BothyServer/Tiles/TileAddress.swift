@@ -6,23 +6,23 @@ struct TileAddress {
   /// The format of the extension, or `nil` without one.
   var format: TileFormat?
 
-  /// Parses the names of a path. Throws `ServerProblem` 400 if they aren't a tile.
+  /// Parses the names of a path. Throws `HTTPFailure` 400 if they aren't a tile.
   init(_ names: [String: String]) throws {
     let row = names["y"] ?? ""
     let parts = row.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     guard let zoom = TileFolder.number(names["z"] ?? ""), let x = TileFolder.number(names["x"] ?? ""),
       let y = TileFolder.number(parts[0])
     else {
-      throw ServerProblem.badRequest(
+      throw HTTPFailure.badRequest(
         "A tile's address ends in zoom, column and row: /16/18109/23965.json.", code: "invalidTile")
     }
     do { tile = try Tile(x: x, y: y, zoom: zoom) } catch {
-      throw ServerProblem.badRequest(error.message, code: "invalidTile")
+      throw HTTPFailure.badRequest(error.message, code: "invalidTile")
     }
     guard parts.count > 1 else { return }
     guard let format = TileFormat(name: parts[1]) else {
       let known = TileFormat.allCases.map { "." + $0.ending }.joined(separator: ", ")
-      throw ServerProblem.badRequest("The server has no tiles that end in .\(parts[1]). There are \(known).")
+      throw HTTPFailure.badRequest("The server has no tiles that end in .\(parts[1]). There are \(known).")
     }
     self.format = format
   }

@@ -20,7 +20,9 @@ struct TileFolder: ServedTiles {
       for name in names(of: tile) {
         for ending in format.endings {
           let file = "\(path)/\(name).\(ending)"
-          if let stamp = FileStamp(path: file) { return TilePlace(file: file, stamp: stamp, format: format) }
+          if let stamp = FileVersion(path: file) {
+            return TilePlace(file: file, stamp: stamp, format: format)
+          }
         }
       }
     }
@@ -32,7 +34,7 @@ struct TileFolder: ServedTiles {
     guard let data = FileManager.default.contents(atPath: place.file) else { return nil }
     return StoredTile(
       data: data, format: place.format, packing: StoredTile.isGzip(data) ? .gzip : .none,
-      stamp: FileStamp(path: place.file))
+      stamp: FileVersion(path: place.file))
   }
 
   func summary() async throws -> TileSummary? {

@@ -61,5 +61,5 @@ enum TileFormat: String, CaseIterable, Sendable {
   var gainsByPacking: Bool { self == .geojson || self == .pbf }
 
   /// All media types of tiles. A tile of unknown format has the media type of bytes.
-  static let allMediaTypes = allCases.map(\.mediaType) + [Answer.bytesType]
+  static let allMediaTypes = allCases.map(\.mediaType) + [ServerResponse.bytesType]
 }

@@ -15,8 +15,8 @@ public final class TileLibrary: Sendable {
   public let isOpen: Bool
   private let opened = Mutex<[String: ArchivedTiles]>([:])
   /// Archives that can't be opened, with the error. They aren't tried again as long as their files are unchanged.
-  private let setAside = Mutex<[String: (stamp: FileStamp, error: BothyError)]>([:])
-  let tags = TagTable()
+  private let setAside = Mutex<[String: (stamp: FileVersion, error: BothyError)]>([:])
+  let tags = ETagCache()
 
   /// The extensions of archives. Of two archives with the same name the first counts.
   private static let endings = ["pmtiles", "mbtiles"]
@@ -77,9 +77,9 @@ public final class TileLibrary: Sendable {
   }
 
   /// Returns the PMTiles file of a source, for reading in parts, or `nil` if the source isn't one.
-  func pmtiles(_ id: String) -> (path: String, stamp: FileStamp)? {
+  func pmtiles(_ id: String) -> (path: String, stamp: FileVersion)? {
     let path = "\(folder)/\(id).pmtiles"
-    guard Self.isName(id), let stamp = FileStamp(path: path) else { return nil }
+    guard Self.isName(id), let stamp = FileVersion(path: path) else { return nil }
     return (path, stamp)
   }
 
@@ -96,7 +96,7 @@ public final class TileLibrary: Sendable {
   }
 
   private func archive(_ id: String) -> String? {
-    Self.endings.map { "\(folder)/\(id).\($0)" }.first { FileStamp(path: $0) != nil }
+    Self.endings.map { "\(folder)/\(id).\($0)" }.first { FileVersion(path: $0) != nil }
   }
 
   private func open(_ path: String) async throws -> ArchivedTiles? {
@@ -121,8 +121,8 @@ public final class TileLibrary: Sendable {
     return made
   }
 
-  static func stamp(_ path: String) -> FileStamp? {
-    path.hasSuffix(".mbtiles") ? FileStamp(database: path) : FileStamp(path: path)
+  static func stamp(_ path: String) -> FileVersion? {
+    path.hasSuffix(".mbtiles") ? FileVersion(database: path) : FileVersion(path: path)
   }
 
   /// True if a name can be that of a source: not a path, and not hidden.

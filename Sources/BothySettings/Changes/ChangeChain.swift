@@ -20,12 +20,12 @@ struct ChangeChain<Group: SettingsGroup> {
     var isDone = false
   }
 
-  let shape: GroupShape
+  let shape: GroupLayout
   private(set) var last: Link?
   private var pending: [Pending] = []
   private var nextNumber = 0
 
-  init(_ shape: GroupShape) { self.shape = shape }
+  init(_ shape: GroupLayout) { self.shape = shape }
 
   /// Adds a state that was read from the store. Returns nil if the chain has a later state already.
   ///

@@ -51,7 +51,7 @@ extension SettingsCore {
   }
 
   private func transact(
-    _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsKeeper, _ store: LocalStore
+    _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsStorage, _ store: LocalStore
   ) throws -> Outcome {
     var proposed: Int?
     let outcome: Outcome
@@ -75,7 +75,7 @@ extension SettingsCore {
 
   /// Runs the part of a commit that is inside the transaction.
   private func run(
-    _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsKeeper,
+    _ isTouch: Bool, _ change: (inout Group) throws -> Void, _ keeper: SettingsStorage,
     _ transaction: WriteTransaction
   ) throws -> Outcome {
     let stored = try keeper.settle(transaction)

@@ -34,9 +34,9 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
   }
 
   let home: SettingsContainer
-  let shape: GroupShape
+  let shape: GroupLayout
   /// The keeper for the store that was used last.
-  private let keeper = Mutex<(store: LocalStore, keeper: SettingsKeeper)?>(nil)
+  private let keeper = Mutex<(store: LocalStore, keeper: SettingsStorage)?>(nil)
   @usableFromInline let snapshot = Mutex<Snapshot?>(nil)
   private let telling: Mutex<Telling>
   private let watch = Mutex<Watch?>(nil)
@@ -45,15 +45,15 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
 
   init(_ home: SettingsContainer) {
     self.home = home
-    shape = GroupShape(Group.self)
+    shape = GroupLayout(Group.self)
     telling = Mutex(Telling(chain: ChangeChain(shape)))
   }
 
-  /// Returns the keeper of the group in a store. Throws as `SettingsKeeper.init` does.
-  func keeper(in store: LocalStore) throws -> SettingsKeeper {
+  /// Returns the keeper of the group in a store. Throws as `SettingsStorage.init` does.
+  func keeper(in store: LocalStore) throws -> SettingsStorage {
     try keeper.withLock { kept in
       if let kept, kept.store === store { return kept.keeper }
-      let keeper = try SettingsKeeper(shape, in: store.schema)
+      let keeper = try SettingsStorage(shape, in: store.schema)
       kept = (store, keeper)
       return keeper
     }
@@ -170,7 +170,7 @@ final class SettingsCore<Group: SettingsGroup>: Sendable {
 
 extension SettingsCore: CommitSubscriber {
   func notice(_ touched: TouchedRecords) {
-    let record = RecordID(type: shape.name, id: SettingsKeeper.recordID)
+    let record = RecordID(type: shape.name, id: SettingsStorage.recordID)
     let isRecord = watch.withLock { $0 }?.store.touches(touched, record) ?? false
     guard touched.settings || isRecord else { return }
     isStale.withLock { $0 = true }

@@ -2,7 +2,7 @@ import BothyStore
 
 /// Brings a stored row to the version that the group declares. Pure.
 struct SettingsUpgrade {
-  let shape: GroupShape
+  let shape: GroupLayout
 
   /// Returns the row in the form of this version of the group, or nil if it has that form already.
   ///

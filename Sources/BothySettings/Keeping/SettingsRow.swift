@@ -15,7 +15,7 @@ package struct SettingsRow: Sendable, Equatable {
 
 extension SettingsRow {
   /// The first row of a group: its defaults.
-  init(_ shape: GroupShape) {
+  init(_ shape: GroupLayout) {
     self.init(
       name: shape.name, version: shape.version, generation: 1, writer: WriterID.ofThisProcess,
       fields: shape.fields,
@@ -23,11 +23,11 @@ extension SettingsRow {
   }
 
   /// The values in the order of the shape's fields.
-  func values(for shape: GroupShape) -> [FieldValue] {
+  func values(for shape: GroupLayout) -> [FieldValue] {
     shape.fields.map { values[$0.name] ?? $0.initialValue }
   }
 
-  mutating func set(_ values: [FieldValue], for shape: GroupShape) {
+  mutating func set(_ values: [FieldValue], for shape: GroupLayout) {
     for (field, value) in zip(shape.fields, values) { self.values[field.name] = value }
   }
 }
@@ -48,15 +48,15 @@ extension SettingsRow {
   }
 
   /// The schema document of the row's fields. It is the shape's own if the fields are equal.
-  func document(_ shape: GroupShape?) -> String {
+  func document(_ shape: GroupLayout?) -> String {
     if let shape, shape.version == version, shape.fields == fields { return shape.document }
-    return GroupShape.document(name, version, fields)
+    return GroupLayout.document(name, version, fields)
   }
 
   /// Throws `BothyError` `.unreadable` when the texts are not what `content` and `document` write.
   init(
     name: String, version: Int, generation: Int64, writer: String, schema: String, content: String,
-    known shape: GroupShape?
+    known shape: GroupLayout?
   ) throws(BothyError) {
     do {
       let fields: [FieldSchema] =

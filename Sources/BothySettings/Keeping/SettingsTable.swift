@@ -13,7 +13,7 @@ package enum SettingsTable {
   ///
   /// With `shape`, the stored schema isn't parsed if it is equal to the shape's.
   package static func row(
-    _ name: String, in transaction: ReadTransaction, known shape: GroupShape? = nil
+    _ name: String, in transaction: ReadTransaction, known shape: GroupLayout? = nil
   ) throws -> SettingsRow? {
     guard try isThere(transaction) else { return nil }
     let select = try PreparedStatement(
@@ -44,7 +44,7 @@ package enum SettingsTable {
   }
 
   /// Inserts or updates a row, and notifies observers.
-  static func write(_ row: SettingsRow, _ shape: GroupShape, in transaction: WriteTransaction) throws {
+  static func write(_ row: SettingsRow, _ shape: GroupLayout, in transaction: WriteTransaction) throws {
     if try !isThere(transaction) {
       try transaction.database.execute(sql: creation)
     }

@@ -31,8 +31,8 @@ package struct StoredSettings {
       guard value.fits(field) else {
         throw BothyError(.invalidValue, "\(name).\(key) must be \(field.kind.phrase).")
       }
-      let shape = GroupShape(name: name, version: row.version, fields: row.fields)
-      let keeper = try SettingsKeeper(shape, in: store.schema)
+      let shape = GroupLayout(name: name, version: row.version, fields: row.fields)
+      let keeper = try SettingsStorage(shape, in: store.schema)
       guard row.values[key] != value, let state = try keeper.read(transaction) else { return (row, row) }
       var values = state.values
       for (index, field) in shape.fields.enumerated() where field.name == key { values[index] = value }
@@ -44,7 +44,7 @@ package struct StoredSettings {
 
   /// The group now and after each change, by any process.
   package func values(of name: String) throws -> LiveValues<SettingsRow?> {
-    let record = store.schema[name].map { _ in RecordID(type: name, id: SettingsKeeper.recordID) }
+    let record = store.schema[name].map { _ in RecordID(type: name, id: SettingsStorage.recordID) }
     return store.observe(.settings(and: record)) { try Self.group(name, $0) }
   }
 
@@ -60,7 +60,7 @@ package struct StoredSettings {
     guard var row = try SettingsTable.row(name, in: transaction) else { return nil }
     guard let type = transaction.catalog.schema[name] else { return row }
     if row.fields.isEmpty { row.fields = type.fields }
-    let record = try transaction.record(RecordID(type: name, id: SettingsKeeper.recordID))
+    let record = try transaction.record(RecordID(type: name, id: SettingsStorage.recordID))
     for field in row.fields {
       let stored = record?[field.name] ?? .null
       row.values[field.name] = stored.isNull ? field.initialValue : stored

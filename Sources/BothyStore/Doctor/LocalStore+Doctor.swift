@@ -14,7 +14,7 @@ extension LocalStore {
   package func diagnose(with checks: [any StoreCheck]) throws -> StoreDiagnosis {
     do {
       return try connections.writer.writeWithoutTransaction { database in
-        var examination = Examination(database: database, schema: schema)
+        var examination = StoreVerifier(database: database, schema: schema)
         // The check of the text index is a write to SQLite, so all of it is rolled back.
         try database.inTransaction(.deferred) {
           examination.run(includingText: true)
@@ -49,12 +49,12 @@ extension LocalStore {
     do {
       // Runs without a transaction: ending one on a damaged file may fail, and the check with it.
       return try Connections.inspecting(path) { database in
-        var examination = Examination(database: database, schema: StoreSchema(types: []))
+        var examination = StoreVerifier(database: database, schema: StoreSchema(types: []))
         do {
           guard let stored = try SchemaInstaller.stored(in: database) else {
             throw BothyError(.notADatabase, "\(path) is not a Bothy database: it carries no schema.")
           }
-          examination = Examination(database: database, schema: stored)
+          examination = StoreVerifier(database: database, schema: stored)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
           examination.found(.error, "file", "The schema can't be read: \(error).", "Restore a backup.")
         }
@@ -96,7 +96,7 @@ extension LocalStore {
       guard let field = schema[type]?[name] else { return }
       try LinkIndex(database: database).rebuild(type: type, field: field)
     case .strayLinks:
-      try database.execute(sql: Examination.strayLinks(schema, "DELETE"))
+      try database.execute(sql: StoreVerifier.strayLinks(schema, "DELETE"))
     }
   }
 }

@@ -59,7 +59,7 @@ extension SharingControl {
     let lists = try found.map(UserList.init).sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     guard options.cacheResults ?? true else { return lists }
     return try await synced.store.write(origin: .remote) { transaction in
-      try UnknownTypes.replace(UserList.typeName, by: found, in: transaction)
+      try UnrecognizedRecords.replace(UserList.typeName, by: found, in: transaction)
       return lists
     }
   }
@@ -82,7 +82,7 @@ extension SharingControl {
     let record = ServerRecord(
       id: list.recordID, version: version, modified: synced.clock.correctedNow(), isDeleted: kind == .delete,
       fields: kind == .delete ? .empty : FieldsDocument(list.fields))
-    try await synced.store.write(origin: .remote) { try UnknownTypes.keep(record, in: $0) }
+    try await synced.store.write(origin: .remote) { try UnrecognizedRecords.keep(record, in: $0) }
     return stored
   }
 
@@ -116,7 +116,7 @@ extension SyncedStore {
   /// Returns the lists that the file has. One scan of them.
   package func storedLists() throws -> [UserList] {
     try store.read { transaction in
-      try UnknownTypes.records(of: UserList.typeName, in: transaction).map(UserList.init).sorted {
+      try UnrecognizedRecords.records(of: UserList.typeName, in: transaction).map(UserList.init).sorted {
         ($0.name, $0.id) < ($1.name, $1.id)
       }
     }

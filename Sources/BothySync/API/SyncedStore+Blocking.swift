@@ -141,7 +141,7 @@ extension SyncedStore {
           sum.add(names.wire(id), fields: names.wire(table.document(row).bytes, of: id.type))
         }
       }
-      try UnknownTypes.forEach(in: transaction) { record in
+      try UnrecognizedRecords.forEach(in: transaction) { record in
         if scope.contains(record.container) { sum.add(names.wire(record.id), fields: record.fields.bytes) }
       }
       return sum.digest(of: scope)

@@ -14,7 +14,9 @@ extension SyncedStore {
   @discardableResult
   package func follow(_ scopes: [SyncScope]) async throws -> Int {
     let removed = try await engine.exclusively { () -> Int in
-      let removed = try await store.write(origin: .remote) { try Following.change(to: scopes, in: $0) }
+      let removed = try await store.write(origin: .remote) {
+        try SubscriptionTable.change(to: scopes, in: $0)
+      }
       followed.current = scopes
       return removed
     }

@@ -120,7 +120,7 @@ extension SyncedStore {
       var pull = try PullApplication(transaction, now: now)
       for record in answer.records { try pull.apply(record) }
       let suspects = try Self.lacking(answer.records, compared, in: transaction)
-      if suspects.isEmpty && answer.isWhole { try Coverage.note(query, at: now, in: transaction) }
+      if suspects.isEmpty && answer.isWhole { try QueryCompleteness.note(query, at: now, in: transaction) }
       return suspects
     }
     guard !suspects.isEmpty else { return }
@@ -143,7 +143,7 @@ extension SyncedStore {
         // Unless a sync has brought a newer one meanwhile.
         _ = try transaction.evict(table, id: suspect.id, upTo: version)
       }
-      if answer.isWhole { try Coverage.note(query, at: now, in: transaction) }
+      if answer.isWhole { try QueryCompleteness.note(query, at: now, in: transaction) }
     }
   }
 

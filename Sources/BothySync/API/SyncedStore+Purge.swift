@@ -50,7 +50,7 @@ extension SyncedStore {
         // What was undone because it had been written together with one of a later type.
         try purge.removeAll(of: table, true)
       }
-      try UnknownTypes.clear(.everything, in: purge.transaction)
+      try UnrecognizedRecords.clear(.everything, in: purge.transaction)
       try purge.forgetAll()
       guard includingPending else { return }
       try SyncLog.clear(in: purge.transaction)
@@ -130,14 +130,14 @@ private struct Purge {
         try remove(entry.record, includingPending)
       }
     }
-    try UnknownTypes.clear(scope, in: transaction)
+    try UnrecognizedRecords.clear(scope, in: transaction)
     try forget(scope)
   }
 
   /// The next pull brings the scope as a whole, and the scopes that contain it as before.
   private mutating func forget(_ scope: SyncScope) throws {
     unknown.removeAll { scope.contains($0.container ?? $0.record.type) }
-    try Coverage.forget(in: scope, in: transaction)
+    try QueryCompleteness.forget(in: scope, in: transaction)
     let states = try PullState.all(in: transaction)
     for state in states where scope.contains(state.scope) {
       try PullState.reset(state.scope, isComplete: false, in: transaction)
@@ -152,7 +152,7 @@ private struct Purge {
   /// Makes the next sync request what was removed, or not deleted after all, since it is still on the server.
   func finish() throws {
     for (record, container) in unknown {
-      try Coverage.forget(record.type, in: container ?? record.type, in: transaction)
+      try QueryCompleteness.forget(record.type, in: container ?? record.type, in: transaction)
       try Refetch.mark(record, in: container, in: transaction)
     }
   }

@@ -144,7 +144,7 @@ extension SyncedStore {
       let pulled = try PullState.all(in: transaction).filter {
         $0.isComplete && $0.scope.contains(asked)
       }.compactMap(heard.time).max()
-      let answered = try Coverage.time(of: query, in: transaction)
+      let answered = try QueryCompleteness.time(of: query, in: transaction)
       let known =
         try Refetch.isOpen(query, in: transaction) ? nil : [pulled, answered].compactMap { $0 }.max()
       let values = try read(transaction, query)

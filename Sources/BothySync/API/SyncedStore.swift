@@ -18,11 +18,11 @@ public final class SyncedStore: Sendable {
   public let clock: SyncClock
   let remote: BoundRemote
   let engine: SyncEngine
-  let belief = Belief()
+  let belief = ReachabilityEstimate()
   let blobFolder: BlobFolder
   let downloads = BlobDownloads()
-  let governor: SyncGovernor
-  let followed: FollowedScopes
+  let governor: SyncConditions
+  let followed: SubscribedScopes
   let presence = AppPresence()
   private let opened: SyncOptions
   /// Whose file it is, where that was said when it was opened.
@@ -44,12 +44,13 @@ public final class SyncedStore: Sendable {
     self.clock = clock
     let remote = NamingRemote(remote, store.schema)
     let bound = BoundRemote(
-      HintedRemote(remote: remote, belief: belief, clock: clock, limit: configuration.requestTimeout), store,
+      ReachabilityTrackingRemote(
+        remote: remote, belief: belief, clock: clock, limit: configuration.requestTimeout), store,
       store.file)
     self.remote = bound
     opened = configuration
-    followed = FollowedScopes(configuration.pullScopes)
-    let governor = SyncGovernor(configuration, file: store.file)
+    followed = SubscribedScopes(configuration.pullScopes)
+    let governor = SyncConditions(configuration, file: store.file)
     self.governor = governor
     let found: (device: String, owner: AccountID?, scopes: [SyncScope], decided: Int64)
     // Pending changes in a file that was set aside may need their secrets when it is salvaged.
@@ -60,11 +61,11 @@ public final class SyncedStore: Sendable {
         if let estimate = try SyncValues.estimate(in: transaction) { clock.restore(estimate) }
         governor.isPaused = try SyncValues.value("paused", in: transaction) != nil
         governor.updateRequired = try SyncValues.updateRequired(at: schema.version, in: transaction)
-        try UnknownTypes.adopt(in: transaction)
+        try UnrecognizedRecords.adopt(in: transaction)
         try UnreadableTable.retry(in: transaction)
-        let scopes = try Following.open(with: configuration.pullScopes, in: transaction)
-        try SecretWork.sendMoved(in: transaction, clock: clock)
-        if isSweepDue { try SecretWork.sweep(in: transaction) }
+        let scopes = try SubscriptionTable.open(with: configuration.pullScopes, in: transaction)
+        try SecretAttachment.sendMoved(in: transaction, clock: clock)
+        if isSweepDue { try SecretAttachment.sweep(in: transaction) }
         try Journal.trim(to: configuration.journal, at: clock.now(), in: transaction)
         return (try SyncValues.device(in: transaction), owner, scopes, try Journal.end(in: transaction))
       }
@@ -118,7 +119,7 @@ public final class SyncedStore: Sendable {
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws {
     var configuration = configuration
-    if configuration.pullScopes == [.everything], let scopes = try Following.opened(at: path) {
+    if configuration.pullScopes == [.everything], let scopes = try SubscriptionTable.opened(at: path) {
       configuration.pullScopes = scopes
     }
     try self.init(

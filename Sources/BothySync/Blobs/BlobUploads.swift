@@ -105,16 +105,16 @@ struct BlobUploads {
     -> Bool
   {
     let found = try await pass.store.write(origin: .remote) { transaction -> SyncReport in
-      var settlement = Settlement(
+      var applier = PushResultApplier(
         transaction: transaction, clock: pass.clock,
         rejections: { pass.configuration.rejectionPolicy(for: $0) }, backoff: pass.configuration.backoff,
         decisions: [:], configuration: pass.configuration, report: SyncReport())
       guard let entry = try OutboxQueue.entry(need.record, in: transaction), entry.revision == need.revision
       else {
-        return settlement.report
+        return applier.report
       }
-      try settlement.refuse(unsent: entry, rejection)
-      return settlement.report
+      try applier.refuse(unsent: entry, rejection)
+      return applier.report
     }
     report.failures.append(contentsOf: found.failures)
     report.overwritten.append(contentsOf: found.overwritten)

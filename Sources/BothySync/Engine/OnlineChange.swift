@@ -47,7 +47,7 @@ struct OnlineChange: Error, Sendable {
         let row = entry.kind == .delete ? nil : try transaction.row(table, id: id.id)
         made.entry.awaited = Outbox.Entry.Awaited(
           keeping: keeping, fields: row.map { table.document($0) } ?? .empty, container: row?.container)
-        made.knownSharing = try KnownSharing.sharing(of: id, in: transaction)
+        made.knownSharing = try AudienceTable.sharing(of: id, in: transaction)
         made.secrets = transaction.secrets
         made.value = try SavedValue(change, row, table)
         made.own = transaction.lastOwnChange(of: id)

@@ -47,7 +47,7 @@ extension OnlineChange {
     entry.awaited = awaited
     entry.container = now.container
     entry.base = Outbox.Entry.Base(now)
-    entry.shadow = nil
+    entry.remoteVersion = nil
     if let value, let earlier = last.change.value, goesOn {
       try decide(value.changes(since: earlier, over: fields, schema), from: earlier, now)
     }
@@ -76,7 +76,7 @@ extension OnlineChange {
     for name in names { members[name] = earlier.fields[name] }
     entry.base?.fields = FieldsDocument(members)
     entry.base?.version = OutboxQueue.agedVersion
-    entry.shadow = now
+    entry.remoteVersion = now
   }
 }
 

@@ -72,7 +72,7 @@ struct StorelessWrite: Sendable {
     .Verdict?
   {
     do {
-      let sent = try SecretWork(store: pass.store).attached(
+      let sent = try SecretAttachment(store: pass.store).attached(
         to: [operation], and: secrets, isConfidential: pass.remote.isConfidential)
       let response = try await pass.remote.exchange(
         SyncRequest(

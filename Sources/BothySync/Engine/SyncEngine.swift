@@ -16,7 +16,7 @@ final class SyncEngine: Sendable {
   let locks = ContainerLocks()
   let statuses = Broadcast<SyncStatus>()
   let reports: ReportFeed
-  private let diary: SyncDiary
+  private let diary: SyncHistoryWriter
   private let state: Mutex<State>
   /// Rings for each event that the run loop must handle.
   private let bell = Signal()
@@ -47,13 +47,13 @@ final class SyncEngine: Sendable {
   init(pass: SyncPass, decided: Int64) {
     self.pass = pass
     reports = ReportFeed(decided: decided)
-    diary = SyncDiary(pass.store, logger: pass.configuration.logger)
+    diary = SyncHistoryWriter(pass.store, logger: pass.configuration.logger)
     retries = RetryWait(pass.configuration.backoff, clock: pass.configuration.clock)
     state = Mutex(State())
   }
 
   var status: SyncStatus { state.withLock { $0.status } }
-  private var governor: SyncGovernor { pass.governor }
+  private var governor: SyncConditions { pass.governor }
   /// True if a sync runs or waits for its turn.
   var isBusy: Bool { state.withLock { !$0.passes.isEmpty } }
   /// True if `run()` is running.
@@ -160,7 +160,7 @@ final class SyncEngine: Sendable {
   private func lead(_ request: SyncPass.Request, isJoined: Bool) async -> SyncReport {
     let began = pass.clock.now()
     let number = begin(request.pulls ?? [.everything])
-    let running = SyncDiary.Running(diary, began: began, process: pass.lease.process)
+    let running = SyncHistoryWriter.Running(diary, began: began, process: pass.lease.process)
     var report = await pass.run(request, running)
     var mayGoOn = true
     while true {
@@ -199,7 +199,7 @@ final class SyncEngine: Sendable {
   }
 
   /// Notes in the file how a sync ended, also one that did not begin. `SyncLogRule` decides how much is kept.
-  func note(_ report: SyncReport, began: Int64, _ row: SyncDiary.Row? = nil) async {
+  func note(_ report: SyncReport, began: Int64, _ row: SyncHistoryWriter.Row? = nil) async {
     let (end, process) = (pass.clock.now(), pass.lease.process)
     await diary.note(.init(report, began: began, ended: end, process: process), after: row)
   }

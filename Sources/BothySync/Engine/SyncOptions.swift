@@ -19,7 +19,7 @@ public struct SyncOptions: Sendable {
   /// with another identity is always refused.
   public var restored: RestorePolicy = .ask
   /// The treatment of an unsent record when others delete the record that it refers to.
-  public var orphans: OrphanPolicy = .deleteRule
+  public var orphans: MissingParentPolicy = .deleteRule
   /// The treatment of a save that the local store cannot take.
   public var localFailure: LocalFailurePolicy = .throwError
   /// The behavior of a sync that is requested while one is running. Syncs that are part of a read or a save always

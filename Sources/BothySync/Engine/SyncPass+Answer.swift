@@ -18,34 +18,35 @@ extension SyncPass {
   /// Applies an answer. Its scopes are shown in one step, after the last page of each, because a user's transaction may
   /// span two of them.
   func apply(
-    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ sofar: SyncDiary.Progress?,
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions,
+    _ sofar: SyncHistoryWriter.Progress?,
     isShowing: Bool = true
   ) async throws -> Applied {
     let now = clock.now()
     let (applied, closing) = try await store.write(origin: .remote) { transaction in
       let changes = transaction.database.totalChangesCount
       transaction.source = .sync
-      var settlement = Settlement(
+      var applier = PushResultApplier(
         transaction: transaction, clock: clock, rejections: { configuration.rejectionPolicy(for: $0) },
         backoff: configuration.backoff, decisions: decisions.pushed, configuration: configuration,
         pullDecisions: decisions.pulled,
         pulls: configuration.scope == .push ? [] : followed.current, report: SyncReport())
-      settlement.orphans = configuration.orphans
-      settlement.journalLimits = configuration.journal
-      settlement.history = response.history
-      settlement.principal = response.principal
-      settlement.isPulling = !plan.request.pulls.isEmpty
-      try settlement.settle(plan.batch, response.outcomes)
+      applier.orphans = configuration.orphans
+      applier.journalLimits = configuration.journal
+      applier.history = response.history
+      applier.principal = response.principal
+      applier.isPulling = !plan.request.pulls.isEmpty
+      try applier.settle(plan.batch, response.outcomes)
       var pages = response.pages
       var isShown = isShowing && !pages.contains(where: \.more)
-      for page in pages where isShown { isShown = try settlement.settleConflicts(with: page) }
-      if isShown && !pages.isEmpty { try settlement.settleUndecided() }
-      try settlement.decideLater()
-      var applied = Applied(report: settlement.report)
-      (applied.answers, applied.outcomes) = (settlement.answers, settlement.outcomes)
-      applied.waitsForPages = !settlement.undecided.isEmpty
+      for page in pages where isShown { isShown = try applier.settleConflicts(with: page) }
+      if isShown && !pages.isEmpty { try applier.settleUndecided() }
+      try applier.decideLater()
+      var applied = Applied(report: applier.report)
+      (applied.answers, applied.outcomes) = (applier.answers, applier.outcomes)
+      applied.waitsForPages = !applier.undecided.isEmpty
       transaction.source = .remote
-      try SecretWork.sweep(in: transaction)
+      try SecretAttachment.sweep(in: transaction)
       try GivenBack.sweep(in: transaction)
       var pull = try PullApplication(transaction, now: now)
       pull.orphans = configuration.orphans
@@ -91,13 +92,14 @@ extension SyncPass {
     var isWriting = false
     var unchanged: [PullState] = []
     var estimate: SyncClock.Estimate?
-    var row: SyncDiary.Row?
+    var row: SyncHistoryWriter.Row?
   }
 
   /// Writes the clock's estimate, the time of the pull, the log's row and the end of the lease. It uses a transaction
   /// that writes something anyway. An idle transaction stays empty and makes no commit.
   private func close(
-    _ closing: inout Closing, _ step: SyncReport, _ sofar: SyncDiary.Progress?, isLast: Bool, _ now: Int64,
+    _ closing: inout Closing, _ step: SyncReport, _ sofar: SyncHistoryWriter.Progress?, isLast: Bool,
+    _ now: Int64,
     in transaction: WriteTransaction
   ) throws {
     for var state in closing.unchanged {

@@ -12,10 +12,10 @@ struct SyncPass: Sendable {
   let clock: SyncClock
   let device: String
   let blobs: BlobFolder
-  let governor: SyncGovernor
+  let governor: SyncConditions
   /// The account that the file belongs to. The server refuses requests that have a token of another user.
   let owner: AccountID?
-  let followed: FollowedScopes
+  let followed: SubscribedScopes
   let lease = SyncLease()
   let heard = HeardScopes()
   let sent = SentValues()
@@ -70,17 +70,17 @@ struct SyncPass: Sendable {
   /// sent changes, if it sends any, and one with the answer's changes.
   ///
   /// - Parameter run: the row of the log that the exchanges keep up to date.
-  func run(_ request: Request, _ run: SyncDiary.Running? = nil) async -> SyncReport {
+  func run(_ request: Request, _ run: SyncHistoryWriter.Running? = nil) async -> SyncReport {
     // Policies that are set meanwhile apply to the next sync.
     var pass = self
     pass.configuration = governor.inForce(configuration)
     return await pass.carryOut(request, run)
   }
 
-  private func carryOut(_ request: Request, _ run: SyncDiary.Running?) async -> SyncReport {
+  private func carryOut(_ request: Request, _ run: SyncHistoryWriter.Running?) async -> SyncReport {
     if isShared { await awaitLease() }
     lease.begin()
-    let report = await PassAllowance.$current.withValue(PassAllowance()) { await exchanges(request, run) }
+    let report = await SyncBudget.$current.withValue(SyncBudget()) { await exchanges(request, run) }
     // A sync that ended early may still hold the lease. If it isn't released, it expires.
     if lease.end() && lease.isHeld { try? await store.write(origin: .remote) { try lease.release(in: $0) } }
     await remember(report.stop)
@@ -110,7 +110,7 @@ struct SyncPass: Sendable {
     }
   }
 
-  private func exchanges(_ request: Request, _ run: SyncDiary.Running?) async -> SyncReport {
+  private func exchanges(_ request: Request, _ run: SyncHistoryWriter.Running?) async -> SyncReport {
     var (request, report) = (request, SyncReport())
     var pulls = request.scope == .push ? [] : await pulls(for: request)
     var (open, fruitless, startedOver, comparisons) = (pulls, 0, false, 0)
@@ -188,7 +188,7 @@ struct SyncPass: Sendable {
 
   private func exchange(
     _ request: Request, _ pulls: inout [SyncScope], due: Int64, _ open: inout [SyncScope],
-    _ report: inout SyncReport, _ run: SyncDiary.Running?
+    _ report: inout SyncReport, _ run: SyncHistoryWriter.Running?
   ) async throws -> Step {
     // Changes that a caller waits for are sent before everything else.
     guard request.scope != .pull, request.pulls?.isEmpty != true else {
@@ -206,7 +206,7 @@ struct SyncPass: Sendable {
 
   private func exchange(
     _ plan: Plan, _ request: Request, _ pulls: inout [SyncScope], _ open: inout [SyncScope],
-    _ report: inout SyncReport, _ run: SyncDiary.Running?
+    _ report: inout SyncReport, _ run: SyncHistoryWriter.Running?
   ) async throws -> Step {
     report.repaired += plan.batch.repaired
     report.failures += plan.failures
@@ -215,7 +215,7 @@ struct SyncPass: Sendable {
       return Step(isDone: true, madeProgress: false, blobs: plan.batch.blobs)
     }
     var sent = plan.request
-    let separated = try SecretWork(store: store)
+    let separated = try SecretAttachment(store: store)
       .separated(sent.operations, isConfidential: remote.isConfidential)
     sent.operations = separated.operations
     var response: SyncResponse
@@ -257,10 +257,11 @@ struct SyncPass: Sendable {
 
   /// Applies an answer. The report so far is released before it grows, so that appending to it copies nothing.
   private func apply(
-    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions, _ run: SyncDiary.Running?,
+    _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions,
+    _ run: SyncHistoryWriter.Running?,
     after report: SyncReport
   ) async throws -> Applied {
-    let sofar = SyncDiary.Progress(run, report)
+    let sofar = SyncHistoryWriter.Progress(run, report)
     do { return try await apply(plan, response, decisions, sofar) } catch let loss as HistoryLoss {
       // The arrived records are kept beside the others until the user decides.
       _ = try await apply(plan, response, decisions, sofar, isShowing: false)

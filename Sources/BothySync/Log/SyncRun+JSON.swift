@@ -17,7 +17,7 @@ extension StoreMaintenance.SyncRun {
   }
 }
 
-extension SyncStanding {
+extension SyncHealth {
   /// Writes `lastEndedWell, failing`, the latter null or `reason, message, remedy, since, last, count`.
   package func writeMembers(to writer: inout JSONWriter) {
     writer.member("lastEndedWell", lastEndedWell)

@@ -9,9 +9,9 @@ struct Conflicts: Sendable {
 
   struct Decisions: Sendable {
     /// The decisions on pushed changes, by operation id.
-    var pushed: [String: Settlement.ConflictDecision] = [:]
+    var pushed: [String: PushResultApplier.ConflictDecision] = [:]
     /// The decisions on records that wait with others and that a pull brings in another version.
-    var pulled: [RecordID: Settlement.PullDecision] = [:]
+    var pulled: [RecordID: PushResultApplier.PullDecision] = [:]
   }
 
   func decide(_ batch: PushBatch, _ response: SyncResponse) async throws -> Decisions {
@@ -25,7 +25,7 @@ struct Conflicts: Sendable {
       decisions.pushed[outcome.operation] = decision
     }
     for page in response.pages where !page.more {
-      for conflict in try await store.read({ try Settlement.pullConflicts(page, in: $0) }) {
+      for conflict in try await store.read({ try PushResultApplier.pullConflicts(page, in: $0) }) {
         guard conflict.entry.operationID == nil,
           let decision = try await decide(conflict.entry.record, conflict.change, isTogether: true)
         else { continue }
@@ -37,7 +37,7 @@ struct Conflicts: Sendable {
 
   private func decide(
     _ id: RecordID, _ current: ServerRecord?, isTogether: Bool
-  ) async throws -> Settlement.ConflictDecision? {
+  ) async throws -> PushResultApplier.ConflictDecision? {
     let found = try await store.read { transaction in
       try Self.unreadable(id, current, in: transaction)
         ?? Self.context(id, current, isTogether, in: transaction)
@@ -48,7 +48,7 @@ struct Conflicts: Sendable {
     case .success(let context): result = await decide(context)
     case .failure(let error): result = .failure(error)
     }
-    return Settlement.ConflictDecision(revision: revision, result: result)
+    return PushResultApplier.ConflictDecision(revision: revision, result: result)
   }
 
   /// Returns a failure if the server's version can't be read, because nothing can be decided against it. Otherwise

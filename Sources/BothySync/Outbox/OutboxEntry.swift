@@ -30,7 +30,7 @@ extension Outbox {
     /// The revision that was sent, or `nil`.
     var sentRevision: Int64?
     /// The server's current version, if a pull has reported one that is newer than the base.
-    public var shadow: ServerRecord?
+    public var remoteVersion: ServerRecord?
     /// The server's container of the record, or `nil` for the type's own and for a record that the server doesn't have.
     public var container: String?
     /// True if the record has left the scopes that this device pulls. It is evicted once none of its changes is pending.

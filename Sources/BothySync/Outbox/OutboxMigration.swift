@@ -53,7 +53,7 @@ struct OutboxMigration {
     case .makeSensitive(let type, let field):
       try database.execute(
         sql: "INSERT OR REPLACE INTO bothy_sync (key, value) VALUES (?, '1')",
-        arguments: [SecretWork.movedKey])
+        arguments: [SecretAttachment.movedKey])
       try rewrite(type) { $2[field] = nil }
       try Journal.rewrite(type, in: database) { $0[field] = nil }
     // `rename` changes names and `convert` changes values. Other devices keep a field that is dropped here.

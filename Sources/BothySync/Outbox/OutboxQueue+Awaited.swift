@@ -67,7 +67,7 @@ extension OutboxQueue {
     }
     insert.bind(entry.base?.metadata, at: 15)
     try insert.run()
-    if let told = entry.shadow { try hear(told, in: transaction) }
+    if let told = entry.remoteVersion { try hear(told, in: transaction) }
     for (key, secret) in change.secrets { try transaction.secretStore?.set(secret, for: key) }
     transaction.touchBookkeeping()
     return entry.revision
@@ -142,7 +142,7 @@ extension OutboxQueue {
   /// Undoes a hidden change. The row becomes what the server last reported, and the change's secrets are removed.
   static func undo(_ entry: Outbox.Entry, _ noted: Journal.Noted, in transaction: WriteTransaction) throws {
     try end(entry, noted, in: transaction)
-    try SecretWork.sweep(in: transaction)
+    try SecretAttachment.sweep(in: transaction)
   }
 
   /// Returns the operation that was sent for a change and whose outcome is unknown. Also returns `nil` if it is nested
@@ -161,7 +161,7 @@ extension OutboxQueue {
     guard let row = try transaction.row(table, id: id.id), let version = row.version else { return nil }
     return ServerRecord(
       id: id, container: row.container, version: version, metadata: row.metadata,
-      fields: table.document(row), sharing: try KnownSharing.sharing(of: id, in: transaction))
+      fields: table.document(row), sharing: try AudienceTable.sharing(of: id, in: transaction))
   }
 
   /// Shows in the row the part of a hidden change's result that is kept here. Returns false for a change that ends like
@@ -180,7 +180,9 @@ extension OutboxQueue {
     let id = entry.record
     let known = try transaction.row(table, id: id.id)
     // If the server reported other versions meanwhile, the row shows those as it does without the change.
-    guard entry.shadow == nil, !entry.isLeaving, known?.version == entry.base?.version else { return false }
+    guard entry.remoteVersion == nil, !entry.isLeaving, known?.version == entry.base?.version else {
+      return false
+    }
     guard let answer else { return true }
     if answer.isDeleted { return false }
     if let version = known?.version { try StaleRows.mark(id, version: version, in: transaction) }

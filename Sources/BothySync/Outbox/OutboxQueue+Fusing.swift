@@ -63,7 +63,7 @@ extension OutboxQueue {
   private static func fuse(
     _ next: Outbox.Entry, into entry: Outbox.Entry, in transaction: WriteTransaction
   ) throws {
-    let collapse = Collapse(entry.kind, wasSent: false, hasBase: entry.base != nil, then: next.kind)
+    let collapse = ChangeCoalescing(entry.kind, wasSent: false, hasBase: entry.base != nil, then: next.kind)
     guard case .become(let kind) = collapse else {
       // Created and deleted: nothing of either remains.
       _ = try Journal.note(Journal.Row(next, .withdrawn, .takenBack), in: transaction)

@@ -148,7 +148,7 @@ extension OutboxQueue {
     _ top: Outbox.Entry, _ table: TypeTable, by kind: ChangeKind, last: FieldsDocument?,
     at now: SyncClock.Reading, in transaction: WriteTransaction
   ) throws {
-    var collapse = Collapse(top.kind, wasSent: false, hasBase: top.base != nil, then: kind)
+    var collapse = ChangeCoalescing(top.kind, wasSent: false, hasBase: top.base != nil, then: kind)
     if try collapse == .annihilate && transaction.exists(top.record) { collapse = .become(.insert) }
     guard case .become(let kind) = collapse else {
       // Created again and deleted again: the change beneath is a deletion, and the record isn't here.

@@ -69,7 +69,7 @@ extension OutboxQueue {
     if let told, !isSame, next.base?.version != told.version, told.version != String(Int64.max) {
       try hear(told, in: transaction)
     }
-    var known = try KnownSharing(transaction)
+    var known = try AudienceTable(transaction)
     if let told = ended.told(since: answer) { try known.set(told.isDeleted ? .nobody : told.sharing, of: id) }
     if rest.count == 1, let live {
       try know(Outbox.Entry.Base(live), of: id, transaction.catalog.table(id.type), in: transaction)

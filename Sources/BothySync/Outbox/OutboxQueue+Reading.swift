@@ -85,7 +85,7 @@ extension OutboxQueue {
       retryAt: row.int(at: 7) == 1 ? 0 : row.int(at: 7),
       reason: try row.text(at: 12).map(Rejection.init(json:)),
       operationID: row.text(at: 10), sentRevision: row.optionalInt(at: 22),
-      shadow: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },
+      remoteVersion: try row.text(at: 11).map { try JSONReader.read($0) { try ServerRecord(from: &$0) } },
       container: row.text(at: 13), isLeaving: row.int(at: 14) != 0,
       sharing: try row.text(at: 16).map(SharingChange.init(json:)), group: row.text(at: 17),
       sentGroup: row.text(at: 18), awaited: awaited(from: row))

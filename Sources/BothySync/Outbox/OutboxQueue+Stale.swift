@@ -45,8 +45,8 @@ extension OutboxQueue {
     update.bind(stale.version, at: 3)
     update.bind(fields, at: 4)
     try update.run()
-    guard entry.shadow == nil else { return }
-    let sharing = try KnownSharing.sharing(of: id, in: transaction)
+    guard entry.remoteVersion == nil else { return }
+    let sharing = try AudienceTable.sharing(of: id, in: transaction)
     // The server's version was here before the edit was saved, whatever the clocks say.
     let time = time - 1
     var metadata = base.metadata

@@ -4,7 +4,7 @@ import BothyStore
 /// answer, a page, a snapshot, a query, a pushed change or a save that was sent to the server first.
 ///
 /// The columns of the record's entry hold it, and this file alone writes them once the entry has begun. `base_version`,
-/// `base` and `container` have the state that the changes were made against. `shadow` has what was reported since,
+/// `base` and `container` have the state that the changes were made against. `remoteVersion` has what was reported since,
 /// deletions and absences included, and `leaving` says if the record left the scopes of this device. When the changes
 /// end, in any way, the row becomes what was reported last.
 extension OutboxQueue {
@@ -33,7 +33,7 @@ extension OutboxQueue {
   ) throws {
     var told = answer
     let entry = try entry(id, in: transaction)
-    if let kept = entry?.shadow, !kept.isAbsence,
+    if let kept = entry?.remoteVersion, !kept.isAbsence,
       let version = base?.version ?? answer?.version, kept.version.isNewer(than: version)
     {
       told = kept
@@ -100,8 +100,8 @@ extension OutboxQueue {
   /// Returns what the server last reported about an entry's record, with its audience. Returns `nil` if the server
   /// isn't known to have it.
   static func told(of entry: Outbox.Entry, in transaction: ReadTransaction) throws -> ServerRecord? {
-    guard entry.shadow == nil, var told = entry.told else { return entry.shadow }
-    told.sharing = try KnownSharing.sharing(of: entry.record, in: transaction)
+    guard entry.remoteVersion == nil, var told = entry.told else { return entry.remoteVersion }
+    told.sharing = try AudienceTable.sharing(of: entry.record, in: transaction)
     return told
   }
 
@@ -212,7 +212,7 @@ extension OutboxQueue {
     _ record: ServerRecord, own: [Int: FieldValue] = [:], isOwnDeletion: Bool = false, _ table: TypeTable,
     in transaction: WriteTransaction
   ) throws -> Bool? {
-    var known = try KnownSharing(transaction)
+    var known = try AudienceTable(transaction)
     if record.isDeleted {
       try known.set(.nobody, of: record.id)
       if isOwnDeletion {
@@ -236,7 +236,7 @@ extension OutboxQueue {
 extension Outbox.Entry {
   /// The last version that the server reported, or `nil` if it isn't known to have the record.
   var told: ServerRecord? {
-    shadow
+    remoteVersion
       ?? base.map {
         ServerRecord(
           id: record, container: $0.container ?? container, version: $0.version,
@@ -246,14 +246,14 @@ extension Outbox.Entry {
 
   /// The creation time and the creator of the record, as far as they were reported.
   var origin: RecordMetadata {
-    let known = (base?.metadata ?? RecordMetadata()).filled(from: shadow?.metadata)
+    let known = (base?.metadata ?? RecordMetadata()).filled(from: remoteVersion?.metadata)
     return RecordMetadata(created: known.createdTime, owner: known.owner)
   }
 
   /// Returns the newer of an answer and the version noted beside the entry. An answer is later than a snapshot that
   /// lacked the record.
   func told(since answer: ServerRecord?) -> ServerRecord? {
-    guard let answer, let kept = shadow else { return answer ?? shadow }
+    guard let answer, let kept = remoteVersion else { return answer ?? remoteVersion }
     return !kept.isAbsence && kept.version.isNewer(than: answer.version) ? kept : answer
   }
 }

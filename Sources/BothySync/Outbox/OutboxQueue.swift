@@ -92,7 +92,7 @@ struct OutboxQueue: ChangeRecorder {
       return
     }
     let container = kind == .delete ? change.before?.container : nil
-    var collapse = Collapse(
+    var collapse = ChangeCoalescing(
       mark?.kind, wasSent: mark?.wasSent ?? false, hasBase: mark?.hasBase ?? false, then: kind)
     // Created again in the same transaction: the row is the new one, and no version of the server replaces it.
     if try collapse == .annihilate && transaction.exists(id) { collapse = .become(.insert) }

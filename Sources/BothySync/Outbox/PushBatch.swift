@@ -284,7 +284,7 @@ struct PushBatchBuilder {
     }
     if fields.isEmpty && entry.kind == .update && entry.destination(row.container) == nil
       && entry.sharing == nil && !entry.isLater,
-      try SecretWork.secrets(of: entry.record, table, transaction.secretStore).isEmpty
+      try SecretAttachment.secrets(of: entry.record, table, transaction.secretStore).isEmpty
     {
       var agreed = Journal.Row(entry, .accepted, entry.isHidden ? .online : .agreed)
       agreed.version = entry.base?.version

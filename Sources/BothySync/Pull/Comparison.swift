@@ -92,7 +92,7 @@ struct Comparison: Sendable {
         kept.append(record.id)
       } else if try isAsCompared(record.id, difference, in: transaction) {
         guard let table = transaction.catalog.tableIfKnown(record.id.type) else {
-          try UnknownTypes.keep(record, in: transaction)
+          try UnrecognizedRecords.keep(record, in: transaction)
           repaired.append(record.id)
           continue
         }
@@ -109,7 +109,7 @@ struct Comparison: Sendable {
           try transaction.evict(table, id: id.id)
           try UnreadableTable.remove(id, in: transaction)
         } else {
-          try UnknownTypes.remove(id, in: transaction)
+          try UnrecognizedRecords.remove(id, in: transaction)
         }
         repaired.append(id)
       }

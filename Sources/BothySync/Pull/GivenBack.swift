@@ -47,7 +47,7 @@ enum GivenBack {
     update.bind(current?.version, at: 1)
     update.bind(id.id, at: 2)
     try update.run()
-    let sharing = try KnownSharing.sharing(of: id, in: transaction)
+    let sharing = try AudienceTable.sharing(of: id, in: transaction)
     if current == nil && !sharing.isEmpty { try share(id, SharingChange(add: sharing), in: transaction) }
     try note(id, state, in: transaction)
     transaction.touchBookkeeping()

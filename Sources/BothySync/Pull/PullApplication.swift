@@ -12,10 +12,10 @@ struct PullApplication {
   private(set) var repaired = 0
   /// Unsent records that were deleted because others deleted what they refer to.
   private(set) var overwritten: [SyncReport.Overwritten] = []
-  var orphans = SyncOptions.OrphanPolicy.deleteRule
+  var orphans = SyncOptions.MissingParentPolicy.deleteRule
   /// Records that left the scope and have pending work.
   private(set) var leaving: [RecordID] = []
-  private var known: KnownSharing
+  private var known: AudienceTable
   /// True if the pages are a complete snapshot that replaces the local records, whatever its versions. The server's
   /// history may have gone back.
   private var isRebasing = false
@@ -42,7 +42,7 @@ struct PullApplication {
     self.transaction = transaction
     self.now = now
     pending = try OutboxQueue.pending(in: transaction)
-    known = try KnownSharing(transaction)
+    known = try AudienceTable(transaction)
     setsAside = try !UnreadableTable.isEmpty(in: transaction)
     comparison = HistoryComparison(transaction)
   }
@@ -115,7 +115,7 @@ struct PullApplication {
     for type in page.types {
       // A device without the type requests its records when an update of its app declares it.
       if transaction.catalog.tableIfKnown(type) == nil {
-        try UnknownTypes.replace(type, by: [], in: transaction)
+        try UnrecognizedRecords.replace(type, by: [], in: transaction)
       }
       try Refetch.mark(type: type, in: transaction)
     }
@@ -127,7 +127,7 @@ struct PullApplication {
   ///   counted.
   mutating func apply(_ change: ServerRecord, ifNewer: Bool = false) throws {
     guard let table = transaction.catalog.tableIfKnown(change.id.type) else {
-      return try UnknownTypes.keep(change, in: transaction)
+      return try UnrecognizedRecords.keep(change, in: transaction)
     }
     guard table.schema.isSynced else { return }
     if let entry = try pending(change.id) {
@@ -135,7 +135,7 @@ struct PullApplication {
         mentioned.insert(change.id)
         return
       }
-      return try shadow(change, entry, table)
+      return try remoteVersion(change, entry, table)
     }
     if try comparison.keeps(change, table) {
       mentioned.insert(change.id)
@@ -185,12 +185,14 @@ struct PullApplication {
 
   private mutating func isGone(_ id: RecordID) throws -> Bool {
     if pending.isEmpty { return true }
-    var orphans = Orphans(transaction, orphans)
+    var orphans = MissingParents(transaction, orphans)
     defer { overwritten += orphans.overwritten }
     return try orphans.deletes(id)
   }
 
-  private mutating func shadow(_ change: ServerRecord, _ entry: Outbox.Entry, _ table: TypeTable) throws {
+  private mutating func remoteVersion(_ change: ServerRecord, _ entry: Outbox.Entry, _ table: TypeTable)
+    throws
+  {
     if isRebasing { mentioned.insert(change.id) }
     // The scope of a first page is not in the file yet.
     if entry.isLeaving,
@@ -202,9 +204,9 @@ struct PullApplication {
       try OutboxQueue.leave(change.id, isLeaving: false, in: transaction)
     }
     // A record that a snapshot lacked and that is reported now exists after all, whatever its version.
-    if !isRebasing && !(entry.shadow?.isAbsence ?? false) {
+    if !isRebasing && !(entry.remoteVersion?.isAbsence ?? false) {
       if let base = entry.base, !change.version.isNewer(than: base.version) { return }
-      if let kept = entry.shadow, !change.version.isNewer(than: kept.version) { return }
+      if let kept = entry.remoteVersion, !change.version.isNewer(than: kept.version) { return }
     }
     if change.isDeleted {
       if setsAside { try UnreadableTable.remove(change.id, in: transaction) }
@@ -219,11 +221,11 @@ struct PullApplication {
   /// It stays if another scope has brought it in its present container.
   mutating func leave(_ id: RecordID, from scope: SyncScope) throws {
     guard let table = transaction.catalog.tableIfKnown(id.type) else {
-      return try UnknownTypes.remove(id, from: scope, in: transaction)
+      return try UnrecognizedRecords.remove(id, from: scope, in: transaction)
     }
     if setsAside { try UnreadableTable.remove(id, in: transaction) }
     if let entry = try pending(id) {
-      let told = entry.shadow.flatMap { $0.isDeleted ? nil : $0.container }
+      let told = entry.remoteVersion.flatMap { $0.isDeleted ? nil : $0.container }
       guard scope.contains(told ?? entry.container ?? id.type) else { return }
       leaving.append(id)
       return try OutboxQueue.leave(id, in: transaction)
@@ -233,7 +235,7 @@ struct PullApplication {
     }
     try known.set(.nobody, of: id)
     // Answers for its present container lack it.
-    try Coverage.forget(id.type, in: transaction)
+    try QueryCompleteness.forget(id.type, in: transaction)
     if try transaction.evict(table, id: id.id) { pulled += 1 }
   }
 }
@@ -261,8 +263,9 @@ extension PullApplication {
     }
     select.reset()
     for record in absent {
-      if let shadow = try OutboxQueue.entry(record.id, in: transaction)?.shadow, !shadow.isDeleted,
-        !page.scope.contains(shadow.container)
+      if let remoteVersion = try OutboxQueue.entry(record.id, in: transaction)?.remoteVersion,
+        !remoteVersion.isDeleted,
+        !page.scope.contains(remoteVersion.container)
       {
         continue
       }

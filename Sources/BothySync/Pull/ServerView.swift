@@ -34,7 +34,7 @@ enum ServerView {
       guard let told = entry.told, !told.isDeleted && scope.contains(told.container) else { continue }
       try body(Entry(id: entry.record, version: told.version, fields: told.fields.bytes))
     }
-    try UnknownTypes.forEach(in: transaction) { record in
+    try UnrecognizedRecords.forEach(in: transaction) { record in
       guard scope.contains(record.container) else { return }
       try body(Entry(id: record.id, version: record.version, fields: record.fields.bytes))
     }

@@ -15,7 +15,7 @@ struct SnapshotReplacement {
   /// - Parameter position: the snapshot's position in the history that the file follows. Rows that are newer stay.
   ///   `nil` for a snapshot of another history, whose versions can't be compared.
   func begin(at position: Int64?) throws {
-    try UnknownTypes.clear(scope, in: transaction)
+    try UnrecognizedRecords.clear(scope, in: transaction)
     try UnreadableTable.remove(where: scope.contains, in: transaction)
     for table in transaction.catalog.tables where table.schema.isSynced {
       try run(

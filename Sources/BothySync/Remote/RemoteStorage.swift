@@ -1,6 +1,6 @@
 public import BothyStore
 
-/// The seam to a server: Bothy's own over HTTP, the `Authority` in this process, or another protocol.
+/// The seam to a server: Bothy's own over HTTP, the `SyncService` in this process, or another protocol.
 ///
 /// Every method may be called from any task, throws `RemoteError` only, and stops soon after its task is
 /// cancelled. None changes local data.

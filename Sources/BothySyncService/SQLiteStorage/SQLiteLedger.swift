@@ -19,16 +19,16 @@ public final class SQLiteLedger: Ledger {
   private let searches: (any DatabaseReader)?
   /// A connection for `check` alone; `nil` in memory.
   private let health: (any DatabaseReader)?
-  private let lanes: WriteLanes
+  private let lanes: WriteQueues
   private let searchGate = Gate(width: SQLiteLedger.searchWidth, queue: 64)
   /// The number of searches that run at a time.
   private static let searchWidth = 4
 
   /// Opens or creates the file. Throws `BothyError`.
-  public convenience init(at path: String) throws { try self.init(at: path, lanes: WriteLanes()) }
+  public convenience init(at path: String) throws { try self.init(at: path, lanes: WriteQueues()) }
 
   /// Opens or creates the file with queues of another width, to measure their benefit.
-  package init(at path: String, lanes: WriteLanes) throws {
+  package init(at path: String, lanes: WriteQueues) throws {
     self.lanes = lanes
     self.path = path
     SQLiteLibrary.prepare()
@@ -62,7 +62,7 @@ public final class SQLiteLedger: Ledger {
 
   /// Makes a storage in memory, for tests.
   public init() throws {
-    lanes = WriteLanes()
+    lanes = WriteQueues()
     path = ":memory:"
     (searches, health) = (nil, nil)
     SQLiteLibrary.prepare()

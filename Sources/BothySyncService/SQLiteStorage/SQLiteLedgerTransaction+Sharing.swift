@@ -33,7 +33,7 @@ extension SQLiteLedgerTransaction {
     return found
   }
 
-  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [SightNotice] {
+  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
     let select = try PreparedStatement(
       """
       SELECT position, type, id FROM notice WHERE space = ? AND principal = ? AND position > ?
@@ -44,10 +44,10 @@ extension SQLiteLedgerTransaction {
     select.bind(position, at: 3)
     select.bind(Int64(limit ?? -1), at: 4)
     defer { select.reset() }
-    var found: [SightNotice] = []
+    var found: [VisibilityNotice] = []
     while try select.step() {
       found.append(
-        SightNotice(
+        VisibilityNotice(
           position: select.int(at: 0), principal: principal,
           record: RecordID(type: select.text(at: 1) ?? "", id: select.text(at: 2) ?? "")))
     }
@@ -64,7 +64,7 @@ extension SQLiteLedgerTransaction {
     for list in lists { try run("INSERT INTO shared VALUES (?, ?, ?, ?)", list, record.type, record.id) }
   }
 
-  func put(_ notices: [SightNotice]) throws {
+  func put(_ notices: [VisibilityNotice]) throws {
     guard let last = notices.map(\.position).max() else { return }
     let insert = try PreparedStatement("INSERT OR REPLACE INTO notice VALUES (?, ?, ?, ?, ?)", in: database)
     insert.bind(space, at: 1)

@@ -28,7 +28,7 @@ package struct JoinedWrite: Sendable {
 /// Group commit: writes of a queue that arrive during a commit wait together and share the next commit.
 ///
 /// A queue covers the data of one writer at a time: a file of SQLite, or a space in PostgreSQL.
-package final class WriteLanes: Sendable {
+package final class WriteQueues: Sendable {
   /// The most writes in one transaction. The last of them waits for the work of all.
   private let limit: Int
   /// The waiting writes of the active queues. A queue that isn't in it is idle.

@@ -99,7 +99,7 @@ public protocol LedgerSnapshot {
   /// Returns the records that are shared with a list.
   func records(sharedWith list: String) throws -> [RecordID]
   /// Returns at most `limit` notices for a user after `position`, in position order; `nil` returns all.
-  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [SightNotice]
+  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice]
 }
 
 extension LedgerSnapshot {
@@ -147,7 +147,7 @@ public protocol LedgerTransaction: LedgerSnapshot {
   /// Sets the lists that a record is shared with.
   func setLists(_ lists: Set<String>, of record: RecordID) throws
   /// Stores notices at their positions, each in place of an earlier one for its user and record, and moves `head`.
-  func put(_ notices: [SightNotice]) throws
+  func put(_ notices: [VisibilityNotice]) throws
 }
 
 /// A record with the position of its last change.

@@ -3,7 +3,7 @@ import BothyStore
 /// Decides the operations of one request in order, each with the effects of those before it. Pure: its input is the
 /// records that it may need, and its output the records to store.
 struct OperationBatch {
-  let judgement: Judgement
+  let evaluator: OperationEvaluator
   private(set) var head: Int64
   private var records: [RecordID: LedgerRecord]
   /// The records before the request.
@@ -22,10 +22,11 @@ struct OperationBatch {
   private var holders: [UniqueFieldValue: Set<String>]
 
   init(
-    judgement: Judgement, head: Int64, records: [RecordID: LedgerRecord], unique: UniqueFields? = nil,
+    evaluator: OperationEvaluator, head: Int64, records: [RecordID: LedgerRecord],
+    unique: UniqueFields? = nil,
     holders: [UniqueFieldValue: Set<String>] = [:]
   ) {
-    self.judgement = judgement
+    self.evaluator = evaluator
     self.head = head
     self.records = records
     self.unique = unique
@@ -122,7 +123,7 @@ struct OperationBatch {
 
   /// Returns the verdict on a later copy of a conflicting operation: the present version, if the user may see it.
   func conflict(of operation: SyncOperation) -> Outcome.Verdict {
-    judgement.conflict(of: operation, current: records[operation.record]?.record)
+    evaluator.conflict(of: operation, current: records[operation.record]?.record)
   }
 
   /// - Parameter isAlone: true if a value of a unique field must be free now, and not at the end of a group.
@@ -133,7 +134,7 @@ struct OperationBatch {
         Rejection(
           code: "unknownList", message: "You have no list '\(list)' to share \(operation.record) with."))
     }
-    switch try judgement.decide(operation, current: records[operation.record]?.record) {
+    switch try evaluator.decide(operation, current: records[operation.record]?.record) {
     case .store(var record, let fieldsDiffer):
       if isAlone, let refusal = try takenValue(record, before: records[operation.record]?.record) {
         failures[operation.record] = operation.id
@@ -151,7 +152,7 @@ struct OperationBatch {
       failures[operation.record] = operation.id
       // Returns the rejection that the user gets with a free id.
       let refusal = isAlone ? try takenValue(record, before: nil) : nil
-      return .rejected(refusal ?? judgement.forbidden(operation))
+      return .rejected(refusal ?? evaluator.forbidden(operation))
     case .reject(let rejection):
       failures[operation.record] = operation.id
       return .rejected(rejection)
@@ -165,8 +166,8 @@ struct OperationBatch {
     history.append(
       HistoryEntry(
         position: head, kind: operation.kind, record: operation.record, container: record.container,
-        movedFrom: before == record.container ? nil : before, principal: judgement.viewer.principal.name,
-        time: judgement.now, fields: fields))
+        movedFrom: before == record.container ? nil : before, principal: evaluator.viewer.principal.name,
+        time: evaluator.now, fields: fields))
   }
 
   private mutating func store(_ record: LedgerRecord) throws {
@@ -187,7 +188,7 @@ struct OperationBatch {
     let known = records[operation.record]?.record.sharing.lists ?? []
     return change.add.lists.subtracting(known).sorted().first { id in
       guard let list = records[UserList.recordID(id)]?.record, !list.isDeleted else { return true }
-      return list.owner == nil || list.owner != judgement.viewer.principal.name
+      return list.owner == nil || list.owner != evaluator.viewer.principal.name
     }
   }
 
@@ -211,18 +212,18 @@ struct OperationBatch {
   /// Returns the first new reference to a record that is missing or hidden from the user.
   private func firstMissing(_ operation: SyncOperation) throws -> (field: String, id: RecordID)? {
     guard operation.kind != .delete else { return nil }
-    let missing = judgement.rules.references(in: operation.fields, of: operation.record.type).filter {
+    let missing = evaluator.rules.references(in: operation.fields, of: operation.record.type).filter {
       $0.id != operation.record
         && records[$0.id].map {
-          $0.record.isDeleted || !judgement.rules.shows($0.record, to: judgement.viewer)
+          $0.record.isDeleted || !evaluator.rules.shows($0.record, to: evaluator.viewer)
         }
           ?? true
     }
     guard !missing.isEmpty, operation.kind == .update,
       let before = originals[operation.record]?.record, !before.isDeleted,
-      judgement.rules.shows(before, to: judgement.viewer)
+      evaluator.rules.shows(before, to: evaluator.viewer)
     else { return missing.first }
-    let known = judgement.rules.references(in: try before.fields.members(), of: before.id.type)
+    let known = evaluator.rules.references(in: try before.fields.members(), of: before.id.type)
     return missing.first { one in !known.contains { $0 == one } }
   }
 
@@ -248,7 +249,7 @@ struct OperationBatch {
 
   /// Makes the rejection. It names the other record only if the user may see it.
   private func refusal(of value: UniqueFieldValue, heldBy other: ServerRecord) -> Rejection {
-    let isSeen = judgement.rules.shows(other, to: judgement.viewer)
+    let isSeen = evaluator.rules.shows(other, to: evaluator.viewer)
     let name = isSeen ? "Another \(value.type) ('\(other.id.id)')" : "Another \(value.type)"
     let remedy = isSeen ? "Choose another value, or change that one first." : "Choose another value."
     return Rejection(

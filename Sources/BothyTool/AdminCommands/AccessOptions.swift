@@ -68,7 +68,7 @@ struct AccessOptions: ParsableArguments {
   }
 
   private var leeway: Duration? {
-    guard let milliseconds = ToolClock.offset("+" + jwtLeeway), (0...300_000).contains(milliseconds) else {
+    guard let milliseconds = CLIClock.offset("+" + jwtLeeway), (0...300_000).contains(milliseconds) else {
       return nil
     }
     return .milliseconds(milliseconds)
@@ -90,9 +90,9 @@ struct AccessOptions: ParsableArguments {
       reading: AccessFiles(
         tokens: tokens, jwtKeys: isAddress ? nil : jwtKeys,
         keyAddress: isAddress ? jwtKeys.map { JWTKeyAddress(url: $0, request: KeySetRequest().send) } : nil,
-        jwtSecret: jwtSecret, rules: rules, read: { try Standard.read($0) }), now: now)
+        jwtSecret: jwtSecret, rules: rules, read: { try StandardStreams.read($0) }), now: now)
     if access.plainTokens > 0, let tokens {
-      Standard.note(
+      StandardStreams.note(
         "\(access.plainTokens) of the tokens in \(tokens) are in clear, so everybody who reads the file can "
           + "enter. `bothy admin token hash \(tokens)` replaces them by their digests.")
     }

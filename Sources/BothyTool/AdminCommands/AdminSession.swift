@@ -28,21 +28,21 @@ struct AdminSession {
   let blobs: (any BlobVault)?
   /// The values of sensitive fields, or `nil` if their folder isn't known.
   let secrets: FolderSecrets?
-  let authority: Authority
+  let service: SyncService
   /// Writes a copy of the database, or `nil` if the database's own tools do that.
   let backup: (@Sendable (String) async throws -> Void)?
-  let clock: ToolClock
+  let clock: CLIClock
 
   /// Opens the database, which must exist, runs `body` and closes it.
   static func with<Result>(
     _ options: ServedOptions, _ body: (AdminSession) async throws -> Result
   ) async throws -> Result {
-    let clock = try ToolClock()
+    let clock = try CLIClock()
     let served = try await ServedLedger.open(
       existing: options.database, blobs: options.blobs, now: { clock.now() })
     let session = AdminSession(
       ledger: served.ledger, blobs: served.blobs, secrets: served.secrets,
-      authority: Authority(ledger: served.ledger, blobs: served.blobs, now: { clock.now() }),
+      service: SyncService(ledger: served.ledger, blobs: served.blobs, now: { clock.now() }),
       backup: served.backup, clock: clock)
     do {
       let result = try await body(session)

@@ -24,7 +24,7 @@ struct BoundsOptions: ParsableArguments {
   }
 
   private var time: Duration? {
-    guard let milliseconds = ToolClock.offset("+" + queryTime), (100...600_000).contains(milliseconds) else {
+    guard let milliseconds = CLIClock.offset("+" + queryTime), (100...600_000).contains(milliseconds) else {
       return nil
     }
     return .milliseconds(milliseconds)

@@ -91,11 +91,13 @@ struct VerifyCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    if served.blobFolder == nil { Standard.note("Blobs are not looked for: give --blobs, their folder.") }
+    if served.blobFolder == nil {
+      StandardStreams.note("Blobs are not looked for: give --blobs, their folder.")
+    }
     try await AdminSession.with(served) { session in
       var found: [Found] = []
       for space in try await session.spaces(spaces) {
-        let check = try await session.authority.verify(space: space, readsBlobs: !quick)
+        let check = try await session.service.verify(space: space, readsBlobs: !quick)
         found.append(
           Found(
             space: space, digest: check.digest, missing: check.missingBlobs, damaged: check.damagedBlobs))
@@ -148,7 +150,7 @@ struct CompactCommand: AsyncParsableCommand {
 
   @OptionGroup var served: ServedOptions
   @Argument(help: "Only these spaces.") var spaces: [String] = []
-  @OptionGroup var keeping: KeepingOptions
+  @OptionGroup var keeping: RetentionOptions
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
@@ -156,7 +158,7 @@ struct CompactCommand: AsyncParsableCommand {
     try await AdminSession.with(served) { session in
       var found: [(space: String, report: UpkeepReport)] = []
       for space in try await session.spaces(spaces) {
-        found.append((space, try await session.authority.upkeep(space: space, terms)))
+        found.append((space, try await session.service.upkeep(space: space, terms)))
       }
       try output.print {
         var table = TextTable(["space", "floor", "blobs removed"])
@@ -176,7 +178,7 @@ struct CompactCommand: AsyncParsableCommand {
 }
 
 /// The retention times of data that is no longer needed, for a running server and for `bothy admin compact`.
-struct KeepingOptions: ParsableArguments {
+struct RetentionOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How long tombstones are kept.", valueName: "time")) var keepTombstones = "90d"
   @Option(help: ArgumentHelp("How long they are kept where every device in use has them.", valueName: "time"))
   var keepAcknowledged = "7d"
@@ -184,13 +186,13 @@ struct KeepingOptions: ParsableArguments {
   var keepBlobs = "7d"
 
   func validate() throws {
-    for text in [keepTombstones, keepAcknowledged, keepBlobs] where ToolClock.offset("+" + text) == nil {
+    for text in [keepTombstones, keepAcknowledged, keepBlobs] where CLIClock.offset("+" + text) == nil {
       throw ValidationError("'\(text)' isn't a time such as 90d or 12h.")
     }
   }
 
   var terms: UpkeepTerms {
-    func time(_ text: String) -> Int64 { ToolClock.offset("+" + text) ?? 0 }
+    func time(_ text: String) -> Int64 { CLIClock.offset("+" + text) ?? 0 }
     return UpkeepTerms(
       tombstoneAge: time(keepTombstones), acknowledgedAge: time(keepAcknowledged), blobGrace: time(keepBlobs))
   }

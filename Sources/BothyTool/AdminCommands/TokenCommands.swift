@@ -53,19 +53,19 @@ struct CreateTokenCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard !space.isEmpty else { throw ValidationError("Give --space at least once; '*' opens all.") }
-    if let expires, ToolClock.offset("+" + expires) == nil {
+    if let expires, CLIClock.offset("+" + expires) == nil {
       throw ValidationError("--expires is a time such as 90d or 12h.")
     }
   }
 
   func run() async throws {
-    let now = try ToolClock().now()
-    let end = expires.flatMap { ToolClock.offset("+" + $0) }.map { now + $0 }
+    let now = try CLIClock().now()
+    let end = expires.flatMap { CLIClock.offset("+" + $0) }.map { now + $0 }
     let made = try TokenStore(file).edit {
       try $0.create(principal: principal, spaces: space, groups: group, expires: end)
     }
     try output.print {
-      Standard.note("Token \(made.id) of \(principal); it is shown this once:")
+      StandardStreams.note("Token \(made.id) of \(principal); it is shown this once:")
       return made.token
     } json: { writer in
       writer.member("id", made.id)
@@ -86,7 +86,7 @@ struct ListTokensCommand: AsyncParsableCommand {
 
   func run() async throws {
     let entries = try TokenStore(file).read().entries
-    let now = try ToolClock().now()
+    let now = try CLIClock().now()
     try output.print {
       var table = TextTable(["id", "principal", "spaces", "groups", "ends", ""])
       for entry in entries {
@@ -161,7 +161,7 @@ struct TokenStore {
   init(_ path: String) { self.path = path }
 
   func read() throws -> TokenFile {
-    do { return try TokenFile(json: Standard.read(path)) } catch let error as JSONError {
+    do { return try TokenFile(json: StandardStreams.read(path)) } catch let error as JSONError {
       throw ToolError("The tokens file \(path) can't be used: \(error).")
     }
   }

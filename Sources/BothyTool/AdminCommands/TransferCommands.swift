@@ -22,10 +22,10 @@ struct ExportSpaceCommand: AsyncParsableCommand {
   func run() async throws {
     try await AdminSession.with(served) { session in
       _ = try await session.spaces([space])
-      if output.json { try Standard.write(Array(#"{"records":["#.utf8)) }
+      if output.json { try StandardStreams.write(Array(#"{"records":["#.utf8)) }
       let lines = Lines(isDocument: output.json)
-      try await session.authority.export(space: space) { try lines.write($0) }
-      if output.json { try Standard.write("]}") }
+      try await session.service.export(space: space) { try lines.write($0) }
+      if output.json { try StandardStreams.write("]}") }
     }
   }
 
@@ -41,7 +41,7 @@ struct ExportSpaceCommand: AsyncParsableCommand {
       record.write(to: &writer)
       let isFirst = count.next() == 1
       let before = isDocument && !isFirst ? Array(",\n".utf8) : []
-      try Standard.write(before + writer.bytes + (isDocument ? [] : [UInt8(ascii: "\n")]))
+      try StandardStreams.write(before + writer.bytes + (isDocument ? [] : [UInt8(ascii: "\n")]))
     }
   }
 }
@@ -78,12 +78,12 @@ struct ImportSpaceCommand: AsyncParsableCommand {
   func run() async throws {
     try await AdminSession.with(served) { session in
       let reader = try LineReader(file)
-      var authority = session.authority
-      if let schema { authority.rules.schema = try StoreSchema(json: Standard.read(schema)) }
+      var service = session.service
+      if let schema { service.rules.schema = try StoreSchema(json: StandardStreams.read(schema)) }
       var total = LedgerImport()
       var batch: [ServerRecord] = []
       func bring() async throws {
-        let done = try await authority.restore(batch, into: space)
+        let done = try await service.restore(batch, into: space)
         total.inserted += done.inserted
         total.updated += done.updated
         total.unchanged += done.unchanged

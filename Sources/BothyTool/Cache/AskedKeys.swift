@@ -37,7 +37,7 @@ struct AskedKeys {
     while let line = try reader.next() {
       let words = String(decoding: line, as: UTF8.self).split { $0 == " " || $0 == "\t" || $0 == "\r" }
       do { keys += try self.keys(words.map(String.init)) } catch {
-        throw ToolError("\(path), line \(reader.line): \(Reason(error).sentence)")
+        throw ToolError("\(path), line \(reader.line): \(ErrorMessage(error).sentence)")
       }
     }
     return keys

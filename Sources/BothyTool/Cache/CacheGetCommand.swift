@@ -91,7 +91,7 @@ struct CacheRequest: ParsableArguments {
     try show(results)
     let failures = results.compactMap(\.failure)
     guard let first = failures.first else { return }
-    for failure in failures.dropFirst().prefix(20) { Standard.note("bothy: \(failure)") }
+    for failure in failures.dropFirst().prefix(20) { StandardStreams.note("bothy: \(failure)") }
     throw ToolError(
       failures.count == 1 ? first : "\(failures.count) of \(results.count) failed; first: \(first)")
   }
@@ -125,13 +125,13 @@ struct CacheRequest: ParsableArguments {
   }
 
   private func write(_ bytes: Data, to path: String) throws {
-    if path == "-" { return try Standard.write(Array(bytes)) }
+    if path == "-" { return try StandardStreams.write(Array(bytes)) }
     try bytes.write(to: URL(filePath: path), options: .atomic)
   }
 
   private func show(_ results: [GetResult]) throws {
     // If standard output receives the bytes, it has no other text.
-    if output == "-" { return results.forEach { Standard.note($0.text) } }
+    if output == "-" { return results.forEach { StandardStreams.note($0.text) } }
     try options.print {
       results.map(\.text).joined(separator: "\n")
     } json: { writer in

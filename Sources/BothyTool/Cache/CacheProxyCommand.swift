@@ -40,7 +40,7 @@ struct CacheProxyCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let clock = try ToolClock()
+    let clock = try CLIClock()
     let loader = Loaders.make()
     let cache = try store.open(try store.sources(), loader: loader)
     var configuration = CacheProxyConfiguration(

@@ -43,7 +43,7 @@ struct CacheStoreOptions: ParsableArguments {
 
   /// Returns the cache of the folder with its limits, and creates it if needed.
   func open(_ list: SourceList, loader: (any ResourceLoader)?) throws -> ResourceCache {
-    let clock = try ToolClock()
+    let clock = try CLIClock()
     return try ResourceCache(
       sources: try list.sources.map { try $0.source() }, settings: CacheSettings(disk: list.diskLimits),
       disk: .files(in: URL(filePath: folder)), loader: loader,

@@ -64,7 +64,7 @@ struct FreshnessRecord: Codable, Equatable {
 
   private static func time(_ text: String?) throws -> Duration? {
     guard let text else { return nil }
-    guard let milliseconds = ToolClock.offset("+" + text) else {
+    guard let milliseconds = CLIClock.offset("+" + text) else {
       throw ToolError("'\(text)' isn't a time. Write a number with w, d, h, m, s or ms: 7d, 1h30m.")
     }
     return .milliseconds(milliseconds)

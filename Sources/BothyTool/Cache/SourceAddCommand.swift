@@ -113,7 +113,7 @@ struct SourceAddCommand: AsyncParsableCommand {
 
   private static func secret(_ text: Substring) throws -> String {
     guard text.hasPrefix("@") else { return String(text) }
-    let bytes = try Standard.read(String(text.dropFirst()))
+    let bytes = try StandardStreams.read(String(text.dropFirst()))
     return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
   }
 }

@@ -28,7 +28,7 @@ struct SourceList: Codable {
     guard FileManager.default.fileExists(atPath: path) else { return SourceList() }
     let list: SourceList
     do {
-      list = try JSONDecoder().decode(SourceList.self, from: Data(try Standard.read(path)))
+      list = try JSONDecoder().decode(SourceList.self, from: Data(try StandardStreams.read(path)))
     } catch let error as DecodingError {
       throw ToolError("\(path) isn't a list of sources: \(Self.place(of: error)). Correct it or delete it.")
     }

@@ -132,7 +132,7 @@ struct BlobGetCommand: AsyncParsableCommand {
 
   private func write(_ blob: Blob, _ blobs: BlobStorage) async throws {
     guard let output else {
-      for try await piece in blobs.pieces(of: blob) { try Standard.write(Array(piece)) }
+      for try await piece in blobs.pieces(of: blob) { try StandardStreams.write(Array(piece)) }
       return
     }
     let file = try await blobs.file(for: blob)

@@ -36,7 +36,7 @@ struct ChangesCommand: AsyncParsableCommand {
       do {
         try show(try await page(session))
       } catch let error as RemoteError where error.errorClass == .unreachable && cursor == nil {
-        if session.address != nil { Standard.note("\(error.message) Pending here:") }
+        if session.address != nil { StandardStreams.note("\(error.message) Pending here:") }
         try showPending(session)
       }
     }

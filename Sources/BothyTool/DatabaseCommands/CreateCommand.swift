@@ -33,8 +33,8 @@ struct CreateCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
-    let schema = try StoreSchema(json: Standard.read(schema))
-    let clock = try ToolClock()
+    let schema = try StoreSchema(json: StandardStreams.read(schema))
+    let clock = try CLIClock()
     let isNew = try PrivateFile.create(at: database.path)
     do {
       if let pending { try SyncedStore.restorePending(from: pending, into: database.path, schema: schema) }

@@ -31,8 +31,8 @@ struct ExportCommand: AsyncParsableCommand {
     }
   }
 
-  private func shown(_ record: AnyRecord, _ session: Session, _ hasPending: Bool) throws -> ShownRecord {
-    hasPending ? try ShownRecord(record, in: session.store) : ShownRecord(record, state: "synced")
+  private func shown(_ record: AnyRecord, _ session: Session, _ hasPending: Bool) throws -> RecordView {
+    hasPending ? try RecordView(record, in: session.store) : RecordView(record, state: "synced")
   }
 
   private func jsonLines(_ pages: RecordPages<AnyRecord>, _ session: Session) async throws {
@@ -41,7 +41,7 @@ struct ExportCommand: AsyncParsableCommand {
       var writer = JSONWriter(reserving: 512)
       let shown = try shown(record, session, hasPending)
       writer.object { shown.write(to: &$0) }
-      try Standard.write(writer.bytes + [UInt8(ascii: "\n")])
+      try StandardStreams.write(writer.bytes + [UInt8(ascii: "\n")])
     }
   }
 
@@ -52,18 +52,18 @@ struct ExportCommand: AsyncParsableCommand {
       var writer = JSONWriter(reserving: 512)
       let shown = try shown(record, session, hasPending)
       writer.object { shown.write(to: &$0) }
-      try Standard.write(Array(opening.utf8) + writer.bytes)
+      try StandardStreams.write(Array(opening.utf8) + writer.bytes)
       opening = ",\n"
     }
-    try Standard.write(opening == ",\n" ? "]}" : opening + "]}")
+    try StandardStreams.write(opening == ",\n" ? "]}" : opening + "]}")
   }
 
   private func csv(_ pages: RecordPages<AnyRecord>, _ type: TypeSchema) async throws {
     let names = type.fields.map(\.name)
-    try Standard.write((["id", "container"] + names).map(Self.cell).joined(separator: ","))
+    try StandardStreams.write((["id", "container"] + names).map(Self.cell).joined(separator: ","))
     for try await record in pages {
       let cells = [record.id, record.container].map(Self.cell) + names.map { Self.cell(record[$0]) }
-      try Standard.write(cells.joined(separator: ","))
+      try StandardStreams.write(cells.joined(separator: ","))
     }
   }
 

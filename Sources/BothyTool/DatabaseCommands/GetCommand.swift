@@ -30,7 +30,7 @@ struct GetCommand: AsyncParsableCommand {
       guard let found else {
         throw ToolError("The \(type) '\(id)' does not exist. List those there are: bothy db query.")
       }
-      let shown = try ShownRecord(found, in: session.store)
+      let shown = try RecordView(found, in: session.store)
       try output.print {
         shown.text(schema)
       } json: {

@@ -55,11 +55,11 @@ struct ImportCommand: AsyncParsableCommand {
 
 /// A progress line on a terminal. Without a terminal, it prints nothing.
 struct ProgressLine: Sendable {
-  private let isShown = Standard.hasTerminal
+  private let isShown = StandardStreams.hasTerminal
 
-  func show(_ text: String) { if isShown { Standard.status(text) } }
+  func show(_ text: String) { if isShown { StandardStreams.status(text) } }
 
-  func clear() { if isShown { Standard.status("") } }
+  func clear() { if isShown { StandardStreams.status("") } }
 }
 
 extension Double {

@@ -31,7 +31,8 @@ struct PutCommand: AsyncParsableCommand {
     try await Session.with(database) { session in
       if save == .remote || save == .remoteThenLocal { try session.requireServer() }
       let reader = RecordReader(type: try session.type(type), container: container)
-      let record = try reader.record(parsing: record == "-" ? Standard.read("-") : Array(record.utf8)).record
+      let record = try reader.record(parsing: record == "-" ? StandardStreams.read("-") : Array(record.utf8))
+        .record
       let receipt = try await session.store.save(
         record, options: RequestOptions(writePolicy: draft ? .draft : save))
       let problem = try await session.problem(with: receipt, waits: save == .localThenRemote && !draft)
@@ -59,7 +60,7 @@ extension Session {
     do { return try problem(try await receipt.outcome(), receipt.record) } catch let error as BothyError
       where error.code == .unreachable
     {
-      Standard.note("The server can't be reached; the change is kept here and sent by the next sync.")
+      StandardStreams.note("The server can't be reached; the change is kept here and sent by the next sync.")
       return nil
     }
   }
@@ -68,7 +69,7 @@ extension Session {
     switch outcome {
     case .pending, .draft, .accepted, .withdrawn, .expired, .unknown: return nil
     case .merged:
-      Standard.note("\(record) was changed on the server too; both changes were merged.")
+      StandardStreams.note("\(record) was changed on the server too; both changes were merged.")
       return nil
     case .overwritten:
       let lost = try store.journal.entries(of: record, limit: 1).first?.lost.map {

@@ -40,9 +40,9 @@ struct QueryCommand: AsyncParsableCommand {
       let policy = session.readPolicy(fetch)
       let result = try await session.store.fetchResult(asked, options: RequestOptions(readPolicy: policy))
       let nearest = order.nearest == nil ? nil : asked.order.first
-      let records = try ShownRecord.all(result.records, in: session.store, nearest: nearest)
+      let records = try RecordView.all(result.records, in: session.store, nearest: nearest)
       try output.print {
-        ShownRecord.table(records, type)
+        RecordView.table(records, type)
       } json: { writer in
         writer.list("records", records) { $1.write(to: &$0) }
         writer.member("origin", result.origin == .remote ? "network" : "cache")

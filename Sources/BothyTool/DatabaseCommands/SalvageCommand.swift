@@ -38,7 +38,7 @@ struct SalvageCommand: AsyncParsableCommand {
         $0.member("dismissed", true)
       }
     }
-    let clock = try ToolClock()
+    let clock = try CLIClock()
     var options = StoreOptions()
     options.damagedFile = .leave
     // The schema comes from the new file if it exists, otherwise from the old one.

@@ -30,9 +30,9 @@ struct WatchCommand: AsyncParsableCommand {
       try await Interrupts.running {
         var seen = 0
         for try await records in answers {
-          let shown = try ShownRecord.all(records, in: store, nearest: nearest)
+          let shown = try RecordView.all(records, in: store, nearest: nearest)
           try output.print {
-            ShownRecord.table(shown, type) + "\n"
+            RecordView.table(shown, type) + "\n"
           } json: { writer in
             writer.list("records", shown) { $1.write(to: &$0) }
           }

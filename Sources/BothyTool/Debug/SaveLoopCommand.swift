@@ -27,20 +27,20 @@ struct SaveLoopCommand: AsyncParsableCommand {
         let number = start + Int64(saves)
         if let known = last, saves.isMultiple(of: 3) {
           try await session.store.save(AnyRecord(type, id: known.id, [field: .int(number)]))
-          try Standard.write("saved \(known.id) \(number)")
+          try StandardStreams.write("saved \(known.id) \(number)")
         } else if let known = last, saves.isMultiple(of: 7) {
           try await session.store.delete(known)
-          try Standard.write("deleted \(known.id)")
+          try StandardStreams.write("deleted \(known.id)")
           last = nil
         } else {
           let record = AnyRecord(type, [field: .int(number)])
           try await session.store.save(record)
           last = record.recordID
-          try Standard.write("saved \(record.id) \(number)")
+          try StandardStreams.write("saved \(record.id) \(number)")
         }
         if syncEvery > 0, saves.isMultiple(of: syncEvery) {
           let report = await session.store.sync()
-          try Standard.write("synced \(report.pushed) \(report.stop?.name ?? "complete")")
+          try StandardStreams.write("synced \(report.pushed) \(report.stop?.name ?? "complete")")
         }
       }
     }

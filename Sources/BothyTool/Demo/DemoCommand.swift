@@ -44,7 +44,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
     if open { return try await DemoPage(folder: folder, port: port, output: output).run() }
     let input = try DemoInput.load(features)
-    let narrator = Narrator(quiet: output.json)
+    let narrator = ProgressPrinter(quiet: output.json)
     let ending = try await DemoStory(input: input, folder: folder, narrator: narrator).tell()
     if output.json {
       try output.print {

@@ -15,7 +15,9 @@ struct DemoEnding {
   }
 
   /// Compares the three and prints the result.
-  static func compare(_ a: DemoDevice, _ b: DemoDevice, _ narrator: Narrator) async throws -> DemoEnding {
+  static func compare(_ a: DemoDevice, _ b: DemoDevice, _ narrator: ProgressPrinter) async throws
+    -> DemoEnding
+  {
     let ending = DemoEnding(
       a: try a.store.digest(), b: try b.store.digest(), server: try await a.store.maintenance.remoteDigest(),
       pending: try a.store.pendingCounts().total + b.store.pendingCounts().total)

@@ -14,7 +14,7 @@ struct DemoInput: Sendable {
     guard let path = path ?? (FileManager.default.fileExists(atPath: fixture) ? fixture : nil) else {
       return DemoInput(features: made(), source: "made for the demo")
     }
-    let features = try FeatureReader.features(of: Standard.read(path))
+    let features = try FeatureReader.features(of: StandardStreams.read(path))
     guard features.count >= 8 else {
       throw ToolError(
         "\(path) has \(features.count) features; the demo needs 8 or more. Choose a larger file.")

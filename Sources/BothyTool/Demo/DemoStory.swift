@@ -6,7 +6,7 @@ import BothySync
 struct DemoStory {
   let input: DemoInput
   let folder: String
-  let narrator: Narrator
+  let narrator: ProgressPrinter
 
   private struct Cast {
     var port: Int

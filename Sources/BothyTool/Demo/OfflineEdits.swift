@@ -21,7 +21,7 @@ struct OfflineEdits: Sendable {
   }
 
   /// Makes the edits, and prints the number of pending changes.
-  func make(_ a: DemoDevice, _ b: DemoDevice, _ narrator: Narrator) async throws -> OfflineEdits {
+  func make(_ a: DemoDevice, _ b: DemoDevice, _ narrator: ProgressPrinter) async throws -> OfflineEdits {
     _ = try await narrator.step("A edits") {
       try await a.edit(disjoint.id, ["name": "Renamed by A"])
       try await a.edit(sameField.id, ["name": "A's name"])
@@ -55,7 +55,7 @@ struct OfflineEdits: Sendable {
   }
 
   /// Prints the result of each conflict on both devices.
-  func tellOutcome(_ a: DemoDevice, _ b: DemoDevice, _ narrator: Narrator) throws {
+  func tellOutcome(_ a: DemoDevice, _ b: DemoDevice, _ narrator: ProgressPrinter) throws {
     try narrator.chapter("4. What became of the collisions")
     var table = TextTable(["what happened", "A sees", "B sees"])
     func row(_ what: String, _ id: String, _ fields: String...) throws {

@@ -16,9 +16,9 @@ enum ImportFormat: String, CaseIterable, ExpressibleByArgument {
     switch self {
     case .jsonl: return RecordSource(try JSONLinesReader(LineReader(path), reader).next)
     case .csv: return RecordSource(try CSVRecordReader(LineReader(path), reader).next)
-    case .json: return RecordSource(try Self.elements(of: Standard.read(path), reader))
+    case .json: return RecordSource(try Self.elements(of: StandardStreams.read(path), reader))
     case .geojson:
-      let features = try FeatureReader.features(of: Standard.read(path))
+      let features = try FeatureReader.features(of: StandardStreams.read(path))
       return RecordSource(FeatureReader(records: reader).records(features))
     }
   }
@@ -57,6 +57,6 @@ struct RecordSource: AsyncSequence, AsyncIteratorProtocol {
 /// Adds the position in a file to errors.
 enum Located {
   static func at<Result>(_ place: @autoclosure () -> String, _ body: () throws -> Result) throws -> Result {
-    do { return try body() } catch { throw ToolError("\(place()): \(Reason(error).sentence)") }
+    do { return try body() } catch { throw ToolError("\(place()): \(ErrorMessage(error).sentence)") }
   }
 }

@@ -8,9 +8,9 @@ struct OutputOptions: ParsableArguments {
 
   /// Prints one result: a JSON document on one line, or text.
   func print(text: () throws -> String, json write: (inout JSONWriter) throws -> Void) throws {
-    guard json else { return try Standard.write(text()) }
+    guard json else { return try StandardStreams.write(text()) }
     var writer = JSONWriter()
     try writer.object(write)
-    try Standard.write(writer.bytes + [UInt8(ascii: "\n")])
+    try StandardStreams.write(writer.bytes + [UInt8(ascii: "\n")])
   }
 }

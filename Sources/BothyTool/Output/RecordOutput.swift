@@ -2,7 +2,7 @@ import BothyStore
 import BothySync
 
 /// Records as text.
-extension ShownRecord {
+extension RecordView {
   /// Returns the record with one member on each line.
   func text(_ type: TypeSchema) -> String {
     let version = record.version.map { ", version \($0)" } ?? ""
@@ -15,7 +15,7 @@ extension ShownRecord {
     return lines.joined(separator: "\n")
   }
 
-  static func table(_ records: [ShownRecord], _ type: TypeSchema) -> String {
+  static func table(_ records: [RecordView], _ type: TypeSchema) -> String {
     let isMeasured = records.contains { $0.distance != nil }
     var table = TextTable(["id", "state"] + (isMeasured ? ["metres"] : []) + type.fields.map(\.name))
     for shown in records {

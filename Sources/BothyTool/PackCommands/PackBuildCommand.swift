@@ -60,7 +60,7 @@ struct PackBuildCommand: AsyncParsableCommand {
   func run() async throws {
     let start = ContinuousClock.now
     let plan = try PackPlan(self)
-    guard !printSchema else { return try Standard.write(plan.schema.json.canonicalText) }
+    guard !printSchema else { return try StandardStreams.write(plan.schema.json.canonicalText) }
     let line = ProgressLine()
     let url = URL(filePath: folder)
     let builder = PackBuilder(

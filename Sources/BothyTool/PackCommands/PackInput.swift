@@ -58,7 +58,7 @@ struct PackInput {
         try located("Line \(lines.line)") { try body(Self.row(try Self.parse(line))) }
       }
     case .json:
-      let document = try located("The file") { try Self.parse(try Standard.read(path)) }
+      let document = try located("The file") { try Self.parse(try StandardStreams.read(path)) }
       guard let elements = document.arrayValue ?? document["records"]?.arrayValue else {
         throw ToolError(
           "\(path) must hold a JSON array of records. For one record a line use --format jsonl.")
@@ -97,7 +97,7 @@ struct PackInput {
     -> Result
   {
     do { return try body() } catch let error as CancellationError { throw error } catch {
-      throw ToolError("\(path): \(place()): \(Reason(error).sentence)")
+      throw ToolError("\(path): \(place()): \(ErrorMessage(error).sentence)")
     }
   }
 

@@ -28,7 +28,7 @@ struct PackInstallCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
-    let expected = try schema.map { try StoreSchema(json: Standard.read($0)) }
+    let expected = try schema.map { try StoreSchema(json: StandardStreams.read($0)) }
     let shelf = PackStore(at: URL(filePath: self.shelf))
     let line = ProgressLine()
     let progress: @Sendable (Int, Int) -> Void = { line.show("\($0) of \($1) files") }

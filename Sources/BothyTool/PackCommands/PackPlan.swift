@@ -15,7 +15,7 @@ struct PackPlan {
 
   init(_ options: PackBuildCommand) throws {
     var names: [String: [String]] = [:]
-    let given = try options.schema.map { try StoreSchema(json: Standard.read($0)) }
+    let given = try options.schema.map { try StoreSchema(json: StandardStreams.read($0)) }
     for argument in options.inputs {
       let input = try PackInput(argument, format: options.format, table: options.table)
       var inference = SchemaInference()

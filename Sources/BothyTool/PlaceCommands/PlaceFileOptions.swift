@@ -18,7 +18,7 @@ struct PlacesFile: ParsableArguments {
     guard makes || FileManager.default.fileExists(atPath: file) else {
       throw ToolError("The file of places \(file) does not exist. Make it with `bothy places load`.")
     }
-    let table = try categories.map { try CategoryTable(json: Standard.read($0)) } ?? .common
+    let table = try categories.map { try CategoryTable(json: StandardStreams.read($0)) } ?? .common
     let places = try PlaceStore(path: file, categories: table)
     let result: Result
     do { result = try await body(places) } catch {

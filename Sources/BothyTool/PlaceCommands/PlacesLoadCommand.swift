@@ -49,15 +49,15 @@ struct PlacesLoadCommand: AsyncParsableCommand {
       throw ValidationError("--source needs an area, --lat and --lon or --box; files have theirs.")
     }
     guard tile == nil || inputs.count == 1 else { throw ValidationError("--tile needs one file.") }
-    guard ToolClock.offset("+" + lifetime) != nil else {
+    guard CLIClock.offset("+" + lifetime) != nil else {
       throw ValidationError("--lifetime is a time such as 7d or 12h.")
     }
   }
 
   func run() async throws {
-    let now = try ToolClock()
+    let now = try CLIClock()
     let (intake, features) = try await places.withPlaces(makes: true) { places in
-      var intake = TileIntake(places: places, clock: now, line: ProgressLine())
+      var intake = TileImporter(places: places, clock: now, line: ProgressLine())
       defer { intake.line.clear() }
       if let source { try await load(source, &intake) } else { try await load(&intake) }
       return (intake, try places.counts())
@@ -70,13 +70,13 @@ struct PlacesLoadCommand: AsyncParsableCommand {
       writer.member("tiles", features.tiles)
       writer.member("features", features.features)
     }
-    for failure in intake.failures.dropFirst().prefix(20) { Standard.note("bothy: \(failure)") }
+    for failure in intake.failures.dropFirst().prefix(20) { StandardStreams.note("bothy: \(failure)") }
     guard let first = intake.failures.first else { return }
     throw ToolError(
       intake.failures.count == 1 ? first : "\(intake.failures.count) tiles failed; first: \(first)")
   }
 
-  private func load(_ intake: inout TileIntake) async throws {
+  private func load(_ intake: inout TileImporter) async throws {
     let named = try tile.map { text in
       guard let tile = Tile(filePath: text) else {
         throw ToolError("'\(text)' isn't a tile. Write 16/18109/23965.")
@@ -86,9 +86,9 @@ struct PlacesLoadCommand: AsyncParsableCommand {
     for input in inputs { try await intake.take(input, as: named) }
   }
 
-  private func load(_ id: String, _ intake: inout TileIntake) async throws {
+  private func load(_ id: String, _ intake: inout TileImporter) async throws {
     let tiles = try area.tiles(zoom: zoom, limit: limit)
-    let lifetime = ToolClock.offset("+" + lifetime) ?? PlaceTile.defaultLifetime
+    let lifetime = CLIClock.offset("+" + lifetime) ?? PlaceTile.defaultLifetime
     intake = try await store.withCache(mayAsk: true, makes: true) { [intake] cache, list in
       guard let source = cache.source(SourceID(id)) else { throw SourceList.unknown(id, list) }
       var intake = intake

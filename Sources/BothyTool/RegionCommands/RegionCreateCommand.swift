@@ -63,7 +63,7 @@ struct RegionCreateCommand: AsyncParsableCommand {
         }
       }
       var region = try await regions.create(plan)
-      if Standard.hasTerminal { Standard.note("\(name): \(estimated.text)") }
+      if StandardStreams.hasTerminal { StandardStreams.note("\(name): \(estimated.text)") }
       if !later { region = try await regions.load(region, isRefresh: false) }
       try await RegionResult(region, of: regions, estimated).show(output, mustBeComplete: !later)
     }
@@ -71,7 +71,7 @@ struct RegionCreateCommand: AsyncParsableCommand {
 
   private func area() throws -> RegionArea {
     if let box { return .box(try TileCoverCommand.box(box)) }
-    return try RegionArea(geoJSON: Data(try Standard.read(polygon ?? "-")))
+    return try RegionArea(geoJSON: Data(try StandardStreams.read(polygon ?? "-")))
   }
 
   private func zoomRange() throws -> ZoomRange {

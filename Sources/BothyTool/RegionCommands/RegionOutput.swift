@@ -68,7 +68,7 @@ struct RegionResult {
       }
     }
     guard mustBeComplete, region.state != .complete else { return }
-    for failure in failures.prefix(20) { Standard.note("bothy: \(failure.message)") }
+    for failure in failures.prefix(20) { StandardStreams.note("bothy: \(failure.message)") }
     let what =
       region.state == .paused
       ? "The region '\(region.name)' was paused" : "\(region.progress.failed) of \(region.tiles) tiles failed"

@@ -31,7 +31,7 @@ struct ServedLedger {
   ) async throws -> ServedLedger {
     if isPostgres(database) {
       if blobs == nil {
-        Standard.note(
+        StandardStreams.note(
           "Blobs and secret values are refused: give --blobs, a folder that all processes of this server share."
         )
       }
@@ -94,7 +94,7 @@ struct ServedLedger {
   }
 
   /// Forwards the writes of other processes to the streams of this process.
-  func passNews(to hints: HintHub) {
+  func passNews(to hints: ChangeNotifier) {
     postgres?.passNews(of: { hints.spaces }, to: { hints.publish(space: $0) })
   }
 

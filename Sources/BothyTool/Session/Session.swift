@@ -7,14 +7,14 @@ struct Session {
   let store: SyncedStore
   let address: RemoteAddress?
   let connection: RemoteConnection
-  let clock: ToolClock
+  let clock: CLIClock
 
   /// Opens an existing database, runs `body` and closes it. `configure` changes the policies first.
   static func with<Result>(
     _ options: DatabaseOptions, _ configure: (inout SyncOptions) -> Void = { _ in },
     _ body: (Session) async throws -> Result
   ) async throws -> Result {
-    let clock = try ToolClock()
+    let clock = try CLIClock()
     let stored = try RemoteAddress.stored(at: options.path)
     let address = try options.remote.address(
       over: stored, synced: stored == nil ? RemoteAddress.syncedSpace(at: options.path) : nil)
@@ -27,7 +27,7 @@ struct Session {
       existing: options.path, remote: connection.remote, configuration: configuration, options: storeOptions,
       clock: SyncClock(now: { clock.now() }))
     for file in store.store.damagedFiles {
-      Standard.note(
+      StandardStreams.note(
         "warning: \(file) was damaged and set aside, and may hold changes that were never sent. Run "
           + "bothy db salvage \(file) --into \(options.path), or with --dismiss.")
     }

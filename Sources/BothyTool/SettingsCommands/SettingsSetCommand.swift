@@ -27,7 +27,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
       if store.schema[group]?.isSynced == true {
         throw ToolError(
           "\(group) is synced as a record. Set it with `bothy db put \(path) \(group) "
-            + "'{\"id\":\"\(SettingsKeeper.recordID)\",\"\(key)\":…}'`.")
+            + "'{\"id\":\"\(SettingsStorage.recordID)\",\"\(key)\":…}'`.")
       }
       let (old, new) = try StoredSettings(in: store).set(group, key) { try value.map(Self.read($0)) }
       let (before, after) = (old.values[key] ?? .null, new.values[key] ?? .null)

@@ -53,7 +53,7 @@ struct StarterCommand: AsyncParsableCommand {
     try folder.write(starter.files)
     try report(starter)
     if !checkout.exists {
-      Standard.note(
+      StandardStreams.note(
         "The app looks for Bothy in \(checkout.path), which is missing. Put a checkout there before you build, "
           + "or change the path in \(name.text)/Package.swift.")
     }

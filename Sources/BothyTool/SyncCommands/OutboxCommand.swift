@@ -49,7 +49,7 @@ extension OutputOptions {
   ///
   /// - Parameter standing: the sync status, if the entries may be waiting for it.
   fileprivate func print(
-    _ entries: [Outbox.Entry], of session: Session, empty: String, standing: SyncStanding? = nil
+    _ entries: [Outbox.Entry], of session: Session, empty: String, standing: SyncHealth? = nil
   ) throws {
     let reasons = try standing?.failing == nil ? [] : session.store.waitingReasons(for: entries)
     let failing = reasons.contains(where: \.isForSync) ? standing?.failing : nil

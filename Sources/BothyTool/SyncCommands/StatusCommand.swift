@@ -41,7 +41,7 @@ struct StatusCommand: AsyncParsableCommand {
   }
 
   private func text(
-    _ counts: Outbox.Counts, _ blobs: BlobStorage.Backlog, _ standing: SyncStanding,
+    _ counts: Outbox.Counts, _ blobs: BlobStorage.Backlog, _ standing: SyncHealth,
     _ containers: [StoreSubscriptions.ScopeStatus], _ address: RemoteAddress?, _ reachable: Bool?
   ) -> String {
     var lines = [

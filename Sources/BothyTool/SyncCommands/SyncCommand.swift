@@ -46,7 +46,7 @@ struct SyncCommand: AsyncParsableCommand {
       if adopt || uploadMine, let address = session.address { try session.store.remember(address) }
       if keepApart {
         try await session.store.maintenance.keepApart()
-        return Standard.note("The file is kept apart; it is synced with its own server alone.")
+        return StandardStreams.note("The file is kept apart; it is synced with its own server alone.")
       }
       if watch {
         _ = try await decide(session.store)
@@ -115,7 +115,7 @@ struct SyncCommand: AsyncParsableCommand {
               report.writeMembers(to: &$0)
             }
           } catch { break }  // standard output is closed
-          if let reason = report.stop { Standard.note("Not finished: \(reason.message)") }
+          if let reason = report.stop { StandardStreams.note("Not finished: \(reason.message)") }
         }
         group.cancelAll()
       }

@@ -30,7 +30,7 @@ extension SyncReport {
   }
 }
 
-extension SyncStanding.Failing {
+extension SyncHealth.Failing {
   /// The start, number, cause and remedy of the failures.
   var text: String {
     let begin = Timestamp(milliseconds: since).rfc3339
@@ -44,8 +44,8 @@ extension SyncStop {
   /// The event and the remedy.
   var message: String {
     switch self {
-    case .unreachable(let message): "\(message) \(Reason.network)"
-    case .signInRequired(let message): "\(message) \(Reason.authentication)"
+    case .unreachable(let message): "\(message) \(ErrorMessage.network)"
+    case .signInRequired(let message): "\(message) \(ErrorMessage.authentication)"
     case .throttled(let message): "\(message) Try again later."
     case .serverError(let message): "\(message) Look at the server's log."
     case .refused(_, let message): message

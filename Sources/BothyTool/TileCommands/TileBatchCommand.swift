@@ -33,15 +33,15 @@ struct TileBatchCommand: AsyncParsableCommand {
       } catch {
         failures += 1
         writer.removeAll()
-        writer.object { $0.member("error", Reason(error).sentence) }
+        writer.object { $0.member("error", ErrorMessage(error).sentence) }
       }
       answers += writer.bytes + [UInt8(ascii: "\n")]
       if answers.count > 1 << 16 {
-        try Standard.write(answers)
+        try StandardStreams.write(answers)
         answers.removeAll(keepingCapacity: true)
       }
     }
-    try Standard.write(answers)
+    try StandardStreams.write(answers)
     if failures > 0 {
       throw ToolError("\(failures) of \(lines.line) lines could not be answered; each says why.")
     }

@@ -23,11 +23,11 @@ struct TileFeaturesCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
-    let table = try categories.map { try CategoryTable(json: Standard.read($0)) } ?? .common
-    let tile = try GeoJSONTile(decoding: Standard.read(file), categories: table)
+    let table = try categories.map { try CategoryTable(json: StandardStreams.read($0)) } ?? .common
+    let tile = try GeoJSONTile(decoding: StandardStreams.read(file), categories: table)
     let features = tile.features.filter { unnamed || $0.isNamed }
     if !output.json {
-      for problem in tile.problems { Standard.note("\(problem)") }
+      for problem in tile.problems { StandardStreams.note("\(problem)") }
     }
     try output.print {
       Self.text(features)

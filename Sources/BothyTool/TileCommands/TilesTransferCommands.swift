@@ -27,7 +27,7 @@ struct TilesImportCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
-    guard ToolClock.offset("+" + freshFor) != nil else {
+    guard CLIClock.offset("+" + freshFor) != nil else {
       throw ValidationError("--fresh-for is a time such as 7d or 12h.")
     }
   }
@@ -36,8 +36,8 @@ struct TilesImportCommand: AsyncParsableCommand {
     let list = try store.sources()
     guard list[source] != nil else { throw SourceList.unknown(source, list) }
     let archive = try await ReadArchive.open(file)
-    let now = Timestamp(milliseconds: try ToolClock().now())
-    let lifetime = Duration.milliseconds(ToolClock.offset("+" + freshFor) ?? 0)
+    let now = Timestamp(milliseconds: try CLIClock().now())
+    let lifetime = Duration.milliseconds(CLIClock.offset("+" + freshFor) ?? 0)
     let id = SourceID(source)
     let report = try await store.withDisk(list) {
       try await archive.copy(into: $0, as: id, at: now, freshFor: lifetime)

@@ -3,11 +3,11 @@ import Testing
 
 @Suite("Decisions of a read", .timeLimit(.minutes(5)))
 struct ReadPlanTests {
-  private static let states: [Usability.State?] = [nil] + Usability.State.allCases.map { $0 }
+  private static let states: [EntryState.State?] = [nil] + EntryState.State.allCases.map { $0 }
 
-  private func plan(_ policy: ReadPolicy, _ state: Usability.State?, _ hasNetwork: Bool) -> ReadPlan {
+  private func plan(_ policy: ReadPolicy, _ state: EntryState.State?, _ hasNetwork: Bool) -> ReadPlan {
     let stored = state.map {
-      Usability(state: $0, age: 0, freshFor: $0 == .fresh ? 1 : -1, origin: .rule, isImmutable: false)
+      EntryState(state: $0, age: 0, freshFor: $0 == .fresh ? 1 : -1, origin: .rule, isImmutable: false)
     }
     return ReadPlan(policy, stored: stored, hasNetwork: hasNetwork)
   }
@@ -16,7 +16,7 @@ struct ReadPlanTests {
   func local(hasNetwork: Bool) {
     #expect(plan(.local, nil, hasNetwork) == .fail(.notCached))
     #expect(plan(.local, .fresh, hasNetwork) == .serve(nil))
-    for state in [Usability.State.staleWhileRevalidate, .staleIfError, .stale, .mustRevalidate] {
+    for state in [EntryState.State.staleWhileRevalidate, .staleIfError, .stale, .mustRevalidate] {
       #expect(plan(.local, state, hasNetwork) == .serve(.notChecked))
     }
   }
@@ -62,8 +62,8 @@ struct ReadPlanTests {
     #expect(plan(.localElseRemote, .staleWhileRevalidate, true) == .serveAndRefresh)
     #expect(plan(.localElseRemote, .staleIfError, true) == both)
     #expect(plan(.localElseRemote, .mustRevalidate, true) == bound)
-    for state in Usability.State.allCases {
-      let use = Usability(state: state, age: 0, freshFor: 0, origin: .maxAge)
+    for state in EntryState.State.allCases {
+      let use = EntryState(state: state, age: 0, freshFor: 0, origin: .maxAge)
       let atOnce = ReadPlan(.localElseRemote, stored: use, hasNetwork: true, isAtOnce: true)
       #expect(atOnce == (state == .staleIfError ? .serveAndRefresh : plan(.localElseRemote, state, true)))
       for policy in ReadPolicy.allCases where policy != .localElseRemote {
@@ -72,7 +72,7 @@ struct ReadPlanTests {
     }
     #expect(plan(.remoteElseLocal, .fresh, true) == both)
     #expect(plan(.remoteElseLocal, .mustRevalidate, true) == bound)
-    for state in Usability.State.allCases {
+    for state in EntryState.State.allCases {
       #expect(plan(.syncThenLocal, state, true) == plan(.remoteElseLocal, state, true))
     }
     #expect(plan(.remote, .fresh, true) == bound)
@@ -82,7 +82,7 @@ struct ReadPlanTests {
 
   @Test("Only a reload requests an immutable entry again")
   func immutable() {
-    let stored = Usability(state: .fresh, age: 0, freshFor: 1, origin: .maxAge, isImmutable: true)
+    let stored = EntryState(state: .fresh, age: 0, freshFor: 1, origin: .maxAge, isImmutable: true)
     #expect(ReadPlan(.remote, stored: stored, hasNetwork: true) == .serve(nil))
     for policy in ReadPolicy.allCases where policy != .local {
       #expect(

@@ -180,7 +180,7 @@ struct ReadingTests {
       metadata: EntryMetadata(
         status: 200, fields: [:], requestedAt: rig.time.now, receivedAt: rig.time.now,
         validatedAt: rig.time.now,
-        freshness: FreshnessTerms(lifetime: 0)), body: Data("brought along".utf8))
+        freshness: FreshnessMetadata(lifetime: 0)), body: Data("brought along".utf8))
     let first = try await rig.cache.value(tile)
     #expect(first.origin == .bundled && text(first) == "brought along")
     rig.pass(.days(2))

@@ -239,7 +239,7 @@ struct VariantPlaceTests {
   private func answer(_ value: String?, _ name: String = "accept", at time: Int64 = 0) -> EntryMetadata {
     EntryMetadata(
       status: 200, fields: [:], requestedAt: time, receivedAt: time, validatedAt: time,
-      freshness: FreshnessTerms(lifetime: 0),
+      freshness: FreshnessMetadata(lifetime: 0),
       variedOn: value.map { [VariedField(name: name, value: $0)] } ?? [])
   }
 
@@ -248,25 +248,25 @@ struct VariantPlaceTests {
     var stored: [(variant: UInt8, metadata: EntryMetadata)] = []
     for (time, value) in ["a", "b", "c", "d"].enumerated() {
       let new = answer(value, at: Int64(time))
-      let place = VariantPlace(of: new, among: stored)
+      let place = VariantSlot(of: new, among: stored)
       #expect(place.variant == UInt8(time) && place.outdated.isEmpty)
       stored.append((place.variant, new))
     }
-    #expect(VariantPlace(of: answer("c", at: 9), among: stored).variant == 2)
-    #expect(VariantPlace(of: answer("e", at: 9), among: stored).variant == 0)
+    #expect(VariantSlot(of: answer("c", at: 9), among: stored).variant == 2)
+    #expect(VariantSlot(of: answer("e", at: 9), among: stored).variant == 0)
     stored[0].metadata.validatedAt = 8
-    #expect(VariantPlace(of: answer("e", at: 9), among: stored).variant == 1)
+    #expect(VariantSlot(of: answer("e", at: 9), among: stored).variant == 1)
     stored.remove(at: 2)
-    #expect(VariantPlace(of: answer("e", at: 9), among: stored).variant == 2)
+    #expect(VariantSlot(of: answer("e", at: 9), among: stored).variant == 2)
   }
 
   @Test("A response with other Vary fields outdates all variants and uses the first place")
   func otherFields() {
     let stored = [(variant: UInt8(1), metadata: answer("a")), (variant: UInt8(3), metadata: answer("b"))]
     for new in [answer(nil), answer("a", "accept-language")] {
-      let place = VariantPlace(of: new, among: stored)
+      let place = VariantSlot(of: new, among: stored)
       #expect(place.variant == 0 && place.outdated == [1, 3])
     }
-    #expect(VariantPlace(of: answer(nil), among: [(0, answer(nil))]) == .only)
+    #expect(VariantSlot(of: answer(nil), among: [(0, answer(nil))]) == .only)
   }
 }

@@ -11,8 +11,8 @@ struct AnswerJudgementTests {
   private func judge(
     _ answer: Answer, stored: EntryMetadata? = nil, rule: FreshnessRule = .http,
     expectation: ContentExpectation? = nil
-  ) -> AnswerJudgement {
-    AnswerJudgement(of: answer, stored: stored, rule: rule, expectation: expectation)
+  ) -> ResponseEvaluator {
+    ResponseEvaluator(of: answer, stored: stored, rule: rule, expectation: expectation)
   }
 
   /// Promises: T-25
@@ -157,7 +157,7 @@ struct AnswerJudgementTests {
       throw Unexpected()
     }
     #expect(entry.status == 503)
-    let covered = AnswerJudgement(of: .of(503), stored: tile, rule: proxy, isStoredUsable: true)
+    let covered = ResponseEvaluator(of: .of(503), stored: tile, rule: proxy, isStoredUsable: true)
     #expect(covered == .fail(AnswerFailure(status: 503, isTransient: true)))
     guard case .handOut(_, .incomplete, false) = judge(.of(206), stored: tile, rule: proxy) else {
       throw Unexpected()

@@ -43,15 +43,15 @@ extension EntryMetadata {
     return EntryMetadata(
       status: status, fields: Storability.storable(fields), requestedAt: time, receivedAt: time,
       validatedAt: time,
-      freshness: FreshnessTerms(
+      freshness: FreshnessMetadata(
         status: status, fields: fields, requestedAt: time, receivedAt: time, rule: rule),
       variedOn: Vary(fields).values(in: .of(request)))
   }
 
   func state(
     under rule: FreshnessRule = .http, at now: Int64, isPinned: Bool = false
-  ) -> Usability.State {
-    Usability(of: self, under: rule, at: now, isPinned: isPinned).state
+  ) -> EntryState.State {
+    EntryState(of: self, under: rule, at: now, isPinned: isPinned).state
   }
 
   /// Returns the metadata after a 304.

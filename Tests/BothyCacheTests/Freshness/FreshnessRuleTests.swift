@@ -25,7 +25,7 @@ struct FreshnessRuleTests {
   /// Promises: R-21
   @Test("Nothing from before the cut-off is fresh, and moving it takes effect at once")
   func cutOff() {
-    let cutOff = CutOff(moment(At.hours(-1)))
+    let cutOff = InvalidationDate(moment(At.hours(-1)))
     let rule = FreshnessRule.notBefore(cutOff)
     let entry = EntryMetadata.of()
     #expect(entry.state(under: rule, at: At.days(4000)) == .fresh)
@@ -46,7 +46,7 @@ struct FreshnessRuleTests {
   /// Promises: R-21
   @Test("A cut-off by creation uses the server's time of creation")
   func cutOffByCreation() {
-    let cutOff = CutOff(moment(At.hours(-5)))
+    let cutOff = InvalidationDate(moment(At.hours(-5)))
     let rule = FreshnessRule.notBefore(cutOff, stamp: .lastModified)
     let old = EntryMetadata.of(200, ["Last-Modified": HTTPDate.text(At.hours(-6))], rule: rule)
     let new = EntryMetadata.of(200, ["Last-Modified": HTTPDate.text(At.hours(-4))], rule: rule)
@@ -103,7 +103,7 @@ struct FreshnessRuleTests {
     let rule = FreshnessRule.http(min: .hours(1), max: .days(1), otherwise: .hours(6))
     func end(_ control: String?) -> Int64 {
       let entry = EntryMetadata.of(200, control.map { ["Cache-Control": $0] } ?? [:])
-      return Usability(of: entry, under: rule, at: At.start).freshFor
+      return EntryState(of: entry, under: rule, at: At.start).freshFor
     }
     #expect(end("max-age=60") == 3_600_000)
     #expect(end("max-age=7200") == 7_200_000)
@@ -115,10 +115,10 @@ struct FreshnessRuleTests {
   @Test("A reload requests a manual entry, but not an immutable one")
   func immutable() {
     let entry = EntryMetadata.of(200, ["Cache-Control": "max-age=60, immutable"])
-    #expect(Usability(of: entry, under: .immutable, at: At.days(9999)).isImmutable)
-    #expect(Usability(of: entry, under: .http, at: At.seconds(59)).isImmutable)
-    #expect(!Usability(of: entry, under: .http, at: At.seconds(60)).isImmutable)
-    let manual = Usability(of: entry, under: .manual, at: At.days(9999))
+    #expect(EntryState(of: entry, under: .immutable, at: At.days(9999)).isImmutable)
+    #expect(EntryState(of: entry, under: .http, at: At.seconds(59)).isImmutable)
+    #expect(!EntryState(of: entry, under: .http, at: At.seconds(60)).isImmutable)
+    let manual = EntryState(of: entry, under: .manual, at: At.days(9999))
     #expect(manual.state == .fresh && !manual.isImmutable && manual.freshFor == .max)
   }
 

@@ -8,8 +8,8 @@ import Testing
 struct LifetimeTests {
   private func terms(
     _ fields: KeyValuePairs<String, String>, status: Int = 200, delay: Int64 = 0, rule: FreshnessRule = .http
-  ) -> FreshnessTerms {
-    FreshnessTerms(
+  ) -> FreshnessMetadata {
+    FreshnessMetadata(
       status: status, fields: .of(fields), requestedAt: At.start - delay, receivedAt: At.start, rule: rule)
   }
 
@@ -89,7 +89,7 @@ struct LifetimeTests {
       let now = At.seconds(Int64.random(in: -200...300_000, using: &random))
       let age = Int64.random(in: 0...1000, using: &random)
       let uses = [shorter, longer].map { seconds in
-        Usability(
+        EntryState(
           of: .of(200, ["Cache-Control": "max-age=\(seconds), stale-while-revalidate=50", "Age": "\(age)"]),
           under: .http, at: now)
       }

@@ -11,7 +11,7 @@ struct UsabilityTests {
       200, ["Cache-Control": "max-age=10, stale-while-revalidate=20, stale-if-error=60"])
     var rule = FreshnessRule.http
     rule.staleUse = .never
-    let expected: [(Int64, Usability.State)] = [
+    let expected: [(Int64, EntryState.State)] = [
       (0, .fresh), (9999, .fresh), (10_000, .staleWhileRevalidate), (29_999, .staleWhileRevalidate),
       (30_000, .staleIfError), (69_999, .staleIfError), (70_000, .stale),
     ]
@@ -42,7 +42,7 @@ struct UsabilityTests {
     #expect(entry.state(at: At.seconds(10)) == .mustRevalidate)
     let never = EntryMetadata.of(200, ["Cache-Control": "max-age=10, no-cache"])
     #expect(never.state(at: At.start) == .mustRevalidate)
-    #expect(!Usability(of: never, under: .http, at: At.start).isUsableOnError)
+    #expect(!EntryState(of: never, under: .http, at: At.start).isUsableOnError)
   }
 
   @Test("Pinned entries are usable without a network as stale, whatever their fields are")
@@ -51,7 +51,7 @@ struct UsabilityTests {
       let entry = EntryMetadata.of(200, ["Cache-Control": control])
       var rule = FreshnessRule.http
       rule.staleUse = .never
-      let use = Usability(of: entry, under: rule, at: At.days(400), isPinned: true)
+      let use = EntryState(of: entry, under: rule, at: At.days(400), isPinned: true)
       #expect(use.state == .staleIfError && use.isUsableOnError && !use.isUsableAtOnce)
     }
   }
@@ -61,7 +61,7 @@ struct UsabilityTests {
   func offline() {
     let tile = EntryMetadata.of(200, ["ETag": "\"1\""])
     for rule in [FreshnessRule.http, .fixed(.days(7)), .http(otherwise: .days(7))] {
-      let use = Usability(of: tile, under: rule, at: At.days(5000))
+      let use = EntryState(of: tile, under: rule, at: At.days(5000))
       #expect(use.isUsableOnError && !use.isFresh)
     }
   }
@@ -72,7 +72,7 @@ struct UsabilityTests {
     for rule in [FreshnessRule.http, .fixed(.days(7))] {
       let entry = EntryMetadata.of(200, ["Cache-Control": "max-age=604800", "ETag": "\"1\""])
       #expect(entry.state(under: rule, at: At.start - 5 * 60_000) == .fresh)
-      let use = Usability(of: entry, under: rule, at: At.start - 5 * 60_000 - 1)
+      let use = EntryState(of: entry, under: rule, at: At.start - 5 * 60_000 - 1)
       #expect(use.state == .staleIfError && use.freshFor <= 0 && use.age == 0)
       #expect(entry.state(under: rule, at: At.days(-30)) == .staleIfError)
       let confirmed = try #require(entry.confirmed(rule: rule, at: At.days(-30)))
@@ -109,10 +109,10 @@ struct UsabilityTests {
   @Test("A request's directives narrow or widen the permitted use")
   func directives() {
     let entry = EntryMetadata.of(200, ["Cache-Control": "max-age=100", "Age": "40"])
-    func state(_ control: String, at seconds: Int64) -> Usability.State {
+    func state(_ control: String, at seconds: Int64) -> EntryState.State {
       let now = At.seconds(seconds)
       return RequestDirectives(.of(["Cache-Control": control]))
-        .restrict(Usability(of: entry, under: .http, at: now), age: entry.age(at: now)).state
+        .restrict(EntryState(of: entry, under: .http, at: now), age: entry.age(at: now)).state
     }
     #expect(state("", at: 10) == .fresh)
     #expect(state("no-cache", at: 10) == .mustRevalidate)

@@ -55,7 +55,7 @@ struct CacheLoadingTests {
     source.limits.attempts = 1
     let cache = try cache(loader, source)
     var options = ReadOptions()
-    options.isPatient = false
+    options.waitsForHost = false
     for number in 0..<20 {
       let key = try source.key(path: "\(number)")
       await #expect { try await cache.value(key, options) } throws: {

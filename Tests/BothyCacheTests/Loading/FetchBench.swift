@@ -47,7 +47,7 @@ struct FetchBench: Sendable {
   func fetch(_ order: FetchOrder = Self.order(), priority: LoadPriority = .normal) async throws
     -> FetchedAnswer
   {
-    try await moving { [fetcher] in try await fetcher.fetch(order, for: Flight(priority)) }
+    try await moving { [fetcher] in try await fetcher.fetch(order, for: InFlightRequest(priority)) }
   }
 
   func failure(_ order: FetchOrder = Self.order()) async -> LoadFailure.Reason? {

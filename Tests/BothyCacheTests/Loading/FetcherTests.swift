@@ -157,7 +157,7 @@ struct FetcherTests {
       $0.timeout = .seconds(20)
       $0.retry = .once
     }
-    let task = Task { try await fetcher.fetch(order, for: Flight()) }
+    let task = Task { try await fetcher.fetch(order, for: InFlightRequest()) }
     await clock.waitForSleepers()
     clock.advance(by: .seconds(19))
     #expect(fetcher.load.running == 1)
@@ -170,7 +170,7 @@ struct FetcherTests {
   func cancelled() async throws {
     let hanging = ScriptedLoader { _ in try await hang() }
     let fetcher = Fetcher(hanging, clock: LoadClock(VirtualClock()))
-    let task = Task { try await fetcher.fetch(FetchBench.order(), for: Flight()) }
+    let task = Task { try await fetcher.fetch(FetchBench.order(), for: InFlightRequest()) }
     await until { fetcher.load.running == 1 && hanging.requests.count == 1 }
     task.cancel()
     #expect(await task.failure == .cancelled)
@@ -188,9 +188,9 @@ struct FetcherTests {
       return .init(200, "tile")
     }
     let one = FetchBench.order { $0.limits = HostLimits(perHost: 1) }
-    let running = Task { try await bench.fetcher.fetch(one, for: Flight()) }
+    let running = Task { try await bench.fetcher.fetch(one, for: InFlightRequest()) }
     await gate.reached()
-    let waiting = Task { try await bench.fetcher.fetch(one, for: Flight()) }
+    let waiting = Task { try await bench.fetcher.fetch(one, for: InFlightRequest()) }
     await until { bench.fetcher.load.waiting == 1 }
     bench.fetcher.suspend()
     #expect(await waiting.failure == .suspended)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Running loads", .timeLimit(.minutes(5)))
 struct FlightTests {
-  private let flights = Flights<String, Int>()
+  private let flights = RequestCoalescer<String, Int>()
 
   /// Promises: E-12, B-42
   @Test("A hundred callers of one key cause one load, and each receives its result")
@@ -60,7 +60,7 @@ struct FlightTests {
   func lastOut() async throws {
     let (gate, started) = (Latch(), Latch())
     let finished = Box<[Bool]>([])
-    let work: Flights<String, Int>.Work = { _ in
+    let work: RequestCoalescer<String, Int>.Work = { _ in
       started.open()
       await gate.pass()
       finished.change { $0.append(Task.isCancelled) }
@@ -82,7 +82,7 @@ struct FlightTests {
   func afterCancelled() async throws {
     let gate = Latch()
     let running = Box((now: 0, most: 0, loads: 0))
-    let work: Flights<String, Int>.Work = { _ throws(LoadFailure) in
+    let work: RequestCoalescer<String, Int>.Work = { _ throws(LoadFailure) in
       let number = running.change { state -> Int in
         state.now += 1
         state.loads += 1
@@ -112,8 +112,8 @@ struct FlightTests {
     "A load has the highest priority of its current callers")
   func priorities() async throws {
     let gate = Latch()
-    let seen = Box<Flight?>(nil)
-    let work: Flights<String, Int>.Work = { flight in
+    let seen = Box<InFlightRequest?>(nil)
+    let work: RequestCoalescer<String, Int>.Work = { flight in
       seen.change { $0 = flight }
       await gate.pass()
       return 1
@@ -135,7 +135,7 @@ struct FlightTests {
   func progress() async throws {
     let gate = Latch()
     let told = Box<[String]>([])
-    let work: Flights<String, Int>.Work = { flight in
+    let work: RequestCoalescer<String, Int>.Work = { flight in
       flight.report(LoadProgress(received: 10, expected: 20))
       await gate.pass()
       flight.report(LoadProgress(received: 20, expected: 20))

@@ -15,7 +15,7 @@ struct HostTests {
       Task {
         try await bench.fetcher.fetch(
           FetchBench.order("https://\(host)/\(priority.rawValue)/\(number)") { $0.limits = limits },
-          for: Flight(priority))
+          for: InFlightRequest(priority))
       }
     }
   }
@@ -70,7 +70,7 @@ struct HostTests {
       await gate.pass()
       return .init(200)
     }
-    let flights = Flights<String, Int>()
+    let flights = RequestCoalescer<String, Int>()
     let one = HostLimits(perHost: 1)
     let first = start(bench, 1, limits: one)
     await gate.reached()
@@ -106,7 +106,7 @@ struct HostTests {
             $0.limits = limits
             $0.rateGroup = "source"
           }
-          group.addTask { _ = try await bench.fetcher.fetch(order, for: Flight()) }
+          group.addTask { _ = try await bench.fetcher.fetch(order, for: InFlightRequest()) }
         }
         try await group.waitForAll()
       }
@@ -159,7 +159,7 @@ struct HostTests {
       $0.limits = HostLimits(perHost: 8)
     }
     let tasks = (0..<8).map { _ in
-      Task { try await bench.fetcher.fetch(once, for: Flight(.visible)) }
+      Task { try await bench.fetcher.fetch(once, for: InFlightRequest(.visible)) }
     }
     await until { bench.fetcher.load.running == 8 }
     gate.open()

@@ -74,7 +74,7 @@ struct LoadingPropertyTests {
       let watch = Watch(seed &* 31)
       let clock = VirtualClock()
       let fetcher = Fetcher(loader(watch), clock: LoadClock(clock), totalRequests: 4, random: { 0 })
-      let flights = Flights<Int, FetchedAnswer>()
+      let flights = RequestCoalescer<Int, FetchedAnswer>()
       let limits = HostLimits(perHost: 2)
       var callers: [(key: Int, task: Task<FetchedAnswer, any Error>)] = []
       var cancelled: Set<Int> = []

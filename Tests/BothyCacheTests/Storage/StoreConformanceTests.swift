@@ -16,7 +16,7 @@ struct StoreConformanceTests {
     var entry = makeEntry(1, size: 15_360)
     entry.metadata.fields[.lastModified] = "Tue, 15 Nov 1994 12:45:26 GMT"
     entry.metadata.fields[HTTPField.Name.contentType] = "application/json"
-    entry.metadata.freshness = FreshnessTerms(
+    entry.metadata.freshness = FreshnessMetadata(
       lifetime: 60_000, initialAge: 5, createdAt: 1_699_999_999_000, staleWhileRevalidate: 7, staleIfError: 8,
       origin: .heuristic, flags: [.noCache, .immutable])
     entry.metadata.variedOn = [VariedField(name: "accept", value: "a/b"), VariedField(name: "x", value: nil)]

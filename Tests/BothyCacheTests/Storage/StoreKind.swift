@@ -88,7 +88,8 @@ func makeEntry(_ seed: Int, size: Int = 1000, at time: Int64 = 1_700_000_000_000
   return CacheEntry(
     metadata: EntryMetadata(
       status: 200, fields: [.eTag: "\"\(seed)\"", .contentType: "image/png"], requestedAt: time - 40,
-      receivedAt: time, validatedAt: time, freshness: FreshnessTerms(lifetime: 604_800_000, origin: .maxAge)),
+      receivedAt: time, validatedAt: time,
+      freshness: FreshnessMetadata(lifetime: 604_800_000, origin: .maxAge)),
     body: Data(bytes))
 }
 

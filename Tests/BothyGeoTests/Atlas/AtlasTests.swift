@@ -39,7 +39,7 @@ struct AtlasTests {
     await rig.atlas.close()
     #expect(
       await changes.all() == [
-        SpatialChange(added: rig.cover), SpatialChange(updated: rig.cover),
+        TileChange(added: rig.cover), TileChange(updated: rig.cover),
       ])
   }
 
@@ -57,8 +57,8 @@ struct AtlasTests {
     await rig.atlas.close()
     #expect(
       await changes.all() == [
-        SpatialChange(removed: [current]), SpatialChange(added: [current]),
-        SpatialChange(updated: rig.cover.subtracting([current])),
+        TileChange(removed: [current]), TileChange(added: [current]),
+        TileChange(updated: rig.cover.subtracting([current])),
       ])
   }
 
@@ -80,7 +80,7 @@ struct AtlasTests {
     await rig.atlas.close()
     #expect(
       await changes.all() == [
-        SpatialChange(added: rig.cover.subtracting([slow])), SpatialChange(added: [slow]),
+        TileChange(added: rig.cover.subtracting([slow])), TileChange(added: [slow]),
       ])
   }
 

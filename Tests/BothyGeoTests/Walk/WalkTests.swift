@@ -80,7 +80,7 @@ struct WalkTests {
     #expect(later.count == 9 && later.allSatisfy { $0.condition != nil && $0.status == 304 })
     #expect(try await atlas.refresh().count == 0 && host.takeRequests().isEmpty)
     await atlas.close()
-    #expect(await changes.all() == [SpatialChange(added: first.loaded)])
+    #expect(await changes.all() == [TileChange(added: first.loaded)])
     try await cache.close()
   }
 

@@ -37,13 +37,13 @@ struct NginxTests {
   private func fetch(_ path: String, change: (inout FetchOrder) -> Void = { _ in }) async throws
     -> FetchedAnswer
   {
-    try await fetcher.fetch(order(path, change: change), for: Flight())
+    try await fetcher.fetch(order(path, change: change), for: InFlightRequest())
   }
 
   /// Promises: E-12, B-42
   @Test("A hundred simultaneous loads of one tile send one request")
   func coalescing() async throws {
-    let flights = Flights<String, FetchedAnswer>()
+    let flights = RequestCoalescer<String, FetchedAnswer>()
     let order = order("/slow/tile.json")
     let bodies = try await withThrowingTaskGroup(of: Data.self) { group in
       for _ in 0..<100 {
@@ -119,7 +119,7 @@ struct NginxTests {
     let large = noise(1_900_000)
     try origin.put("large.png", large)
     let gotEnough = Latch()
-    let flights = Flights<String, FetchedAnswer>()
+    let flights = RequestCoalescer<String, FetchedAnswer>()
     let slow = order("/slow/large.png") { $0.retry = .once }
     let broken = Task { [fetcher] in
       try await flights.value(
@@ -133,10 +133,11 @@ struct NginxTests {
     try await origin.start()
     // This fetcher acts as another process, which only knows the files on disk.
     let next = Fetcher(platformLoader(), partials: PartialFiles(origin.folder.appending(path: "parts")))
-    let whole = try await next.fetch(slow.reaching("/slow/large.png", "/files/large.png"), for: Flight())
+    let whole = try await next.fetch(
+      slow.reaching("/slow/large.png", "/files/large.png"), for: InFlightRequest())
     #expect(whole.body == large)
     #expect(!whole.wasResumed, "another address is another resource")
-    let rest = try await next.fetch(slow, for: Flight())
+    let rest = try await next.fetch(slow, for: InFlightRequest())
     #expect(rest.body == large)
     #expect(rest.wasResumed)
     #expect(rest.fields[.contentType] == "image/png")
@@ -152,7 +153,7 @@ struct NginxTests {
     try origin.put("large.json", digits)
     let gotEnough = Latch()
     let order = order("/slow/large.json") { $0.retry = .once }
-    let flights = Flights<String, FetchedAnswer>()
+    let flights = RequestCoalescer<String, FetchedAnswer>()
     let broken = Task { [fetcher] in
       try await flights.value(
         for: "large", progress: { if $0.received > 1_500_000 { gotEnough.open() } }
@@ -176,7 +177,7 @@ struct NginxTests {
       ($0 as? LoadFailure)?.reason == .unreachable
     }
     await #expect {
-      try await fetcher.fetch(FetchOrder(["http://["], fields: [.userAgent: "x"]), for: Flight())
+      try await fetcher.fetch(FetchOrder(["http://["], fields: [.userAgent: "x"]), for: InFlightRequest())
     } throws: {
       ($0 as? LoadFailure)?.reason == .invalidRequest
     }
@@ -186,7 +187,7 @@ struct NginxTests {
   func calledOff() async throws {
     try origin.put("large.png", Data(count: 3_000_000))
     let started = Latch()
-    let flights = Flights<String, FetchedAnswer>()
+    let flights = RequestCoalescer<String, FetchedAnswer>()
     let slow = order("/slow/large.png")
     let load = Task { [fetcher] in
       try await flights.value(for: "large", progress: { _ in started.open() }) { flight throws(LoadFailure) in

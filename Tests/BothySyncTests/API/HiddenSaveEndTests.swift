@@ -115,7 +115,7 @@ struct HiddenSaveEndTests {
     var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(.fieldByField)
     let other = try SyncedStore(
-      at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.authority),
+      at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.service),
       configuration: configuration, clock: SyncClock(now: pair.world.time.reader()))
     let (request, store) = (HeldRequest(of: pair.a), pair.a.store)
     var note = try #require(try pair.a.note())

@@ -52,7 +52,7 @@ struct IncludedReferencesTests {
       _ = await device.store.sync()
     }
     let query = AnyQuery("Diary", order: [SortKey("n")], limit: 10, offset: 5)
-    let page = try await world.authority.query(space: "test", principal: Principal("ben"), query)
+    let page = try await world.service.query(space: "test", principal: Principal("ben"), query)
     #expect(try page.map { try $0.fields.members()["n"]?.intValue } == Array(35..<45))
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// A device with a folder of accounts, and the server that all of them use.
 struct AccountDevice {
-  let authority: Authority
+  let service: SyncService
   let folder: AccountFolder
   let temporary: TemporaryFolder
   let time = VirtualTime()
@@ -16,7 +16,7 @@ struct AccountDevice {
   static let bob = AccountID(space: "hut", principal: "bob")
 
   init(schema: StoreSchema = .notes) throws {
-    authority = Authority(ledger: try SQLiteLedger(), now: time.reader())
+    service = SyncService(ledger: try SQLiteLedger(), now: time.reader())
     temporary = try TemporaryFolder()
     folder = Self.folder(temporary, schema, [], time)
   }
@@ -31,7 +31,7 @@ struct AccountDevice {
   }
 
   func remote(_ id: AccountID) -> FaultyRemote {
-    FaultyRemote(InProcessRemote(authority, space: id.space, principal: Principal(id.principal)))
+    FaultyRemote(InProcessRemote(service, space: id.space, principal: Principal(id.principal)))
   }
 
   func open(_ id: AccountID, importing document: String? = nil) throws -> (
@@ -43,7 +43,7 @@ struct AccountDevice {
 
   /// Returns the titles on the server, each with the owner of its record.
   func served() async throws -> [String: String] {
-    try await authority.ledger.read(space: "hut") { ledger in
+    try await service.ledger.read(space: "hut") { ledger in
       var titles: [String: String] = [:]
       try ledger.forEachRecord(in: .everything) { entry in
         guard let title = try entry.record.fields.members()["title"]?.stringValue else { return }
@@ -188,7 +188,7 @@ struct AccountTests {
     #expect(try back.account.store.state(of: .note("draft")) == .draft)
     let report = await back.account.store.sync()
     #expect(report.obstacle == nil && report.failures.isEmpty && report.overwritten.isEmpty)
-    let kept = try await device.authority.query(
+    let kept = try await device.service.query(
       space: "hut", principal: Principal("ann"), AnyQuery("Note"))
     let scores = try kept.map { try $0.fields.members()["score"] }
     #expect(kept.map(\.id.id).sorted() == ["kept", "new"])
@@ -218,7 +218,7 @@ struct AccountTests {
       device.time)
     let account = try updated.open(ann, remote: device.remote(ann), importing: path)
     #expect(await account.store.sync().pushed == 1)
-    let server = try await device.authority.query(
+    let server = try await device.service.query(
       space: "hut", principal: Principal("ann"), AnyQuery("Memo"))
     #expect(try server.map { try $0.fields.members() } == [["title": "one", "stars": 3]])
     try await account.signOut(.park)

@@ -13,14 +13,14 @@ import Testing
       TypeSchema("Local", fields: [FieldSchema("text", .text)], synced: false),
       TypeSchema("User", fields: [FieldSchema("password", .text, optional: true, sensitive: true)]),
     ])
-  private let authority: Authority
+  private let service: SyncService
   private let folder: TemporaryFolder
   private let time = VirtualTime()
   private let secrets = Secrets()
   private var path: String { folder.path + "/notes.bothy" }
 
   init() throws {
-    authority = Authority(ledger: try SQLiteLedger(), rules: secrets.rules(), now: time.reader())
+    service = SyncService(ledger: try SQLiteLedger(), rules: secrets.rules(), now: time.reader())
     folder = try TemporaryFolder()
   }
 
@@ -38,9 +38,9 @@ import Testing
     }
   }
 
-  private func open(on other: Authority? = nil) throws -> SyncedStore {
+  private func open(on other: SyncService? = nil) throws -> SyncedStore {
     try SyncedStore(
-      at: path, schema: Self.schema, remote: InProcessRemote(other ?? authority), configuration: .quiet,
+      at: path, schema: Self.schema, remote: InProcessRemote(other ?? service), configuration: .quiet,
       options: StoreOptions(processes: .single, readers: 1), clock: SyncClock(now: time.reader()))
   }
 
@@ -94,7 +94,7 @@ import Testing
   }
 
   private func titles() async throws -> [String: String] {
-    let records = try await authority.query(
+    let records = try await service.query(
       space: "test", principal: Principal("tester"), AnyQuery("Note"))
     return try Dictionary(
       uniqueKeysWithValues: records.map { ($0.id.id, try $0.fields.members()["title"]?.stringValue ?? "") })
@@ -239,7 +239,7 @@ import Testing
     try close(store)
     try damage(at: "text of r1150")
     let file = try setAside()
-    let elsewhere = try open(on: Authority(ledger: SQLiteLedger(), now: time.reader()))
+    let elsewhere = try open(on: SyncService(ledger: SQLiteLedger(), now: time.reader()))
     await elsewhere.sync()
     try elsewhere.store.close()
     let error = #expect(throws: BothyError.self) { try salvage(file) }

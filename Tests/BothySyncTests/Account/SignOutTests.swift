@@ -10,13 +10,13 @@ import Testing
 struct SignOutTests {
   private struct Case {
     let folder: TemporaryFolder
-    let authority: Authority
+    let service: SyncService
     let time = VirtualTime()
     var path: String { folder.path + "/home" }
 
     init() throws {
       folder = try TemporaryFolder()
-      authority = Authority(
+      service = SyncService(
         ledger: try SQLiteLedger(), blobs: FolderVault(at: folder.path + "/vault", now: time.reader()),
         now: time.reader())
     }
@@ -28,7 +28,7 @@ struct SignOutTests {
       let principal = principal.map { Principal($0) } ?? .anonymous
       return try SyncedStore(
         at: path ?? self.path, schema: schema,
-        remote: remote ?? InProcessRemote(authority, principal: principal), configuration: .quiet,
+        remote: remote ?? InProcessRemote(service, principal: principal), configuration: .quiet,
         options: StoreOptions(durability: .normal, processes: processes, readers: 1),
         clock: SyncClock(now: time.reader()))
     }
@@ -38,7 +38,7 @@ struct SignOutTests {
     }
 
     func titles() async throws -> [String] {
-      try await authority.ledger.read(space: "test") { ledger in
+      try await service.ledger.read(space: "test") { ledger in
         var titles: [String] = []
         try ledger.forEachRecord(in: .everything) {
           titles.append(try $0.record.fields.members()["title"]?.stringValue ?? "")
@@ -118,7 +118,7 @@ struct SignOutTests {
   @Test("Work given up at sign-out is sent by no other store of the file", arguments: [false, true])
   func otherProcess(exports: Bool) async throws {
     let test = try Case()
-    let faulty = FaultyRemote(InProcessRemote(test.authority, principal: Principal("ann")))
+    let faulty = FaultyRemote(InProcessRemote(test.service, principal: Principal("ann")))
     let first = try test.open(processes: .many, remote: faulty)
     try await note("discarded", in: first)
     faulty.isOffline = true

@@ -13,7 +13,7 @@ struct BlobHealingStories {
   private func holdings(_ pair: SnapPair, _ blobs: [Blob]) async throws -> [BlobHolding] {
     var found: [BlobHolding] = []
     for blob in blobs {
-      found.append(try await pair.world.authority.blobHolding(space: "test", blob.sha256))
+      found.append(try await pair.world.service.blobHolding(space: "test", blob.sha256))
     }
     return found
   }
@@ -36,18 +36,18 @@ struct BlobHealingStories {
         try await (number < 4 ? pair.a : pair.b).snap("\(number)", picture(25, UInt8(number))))
     }
     for device in [pair.a, pair.b] { await device.store.sync() }
-    try await #require(pair.world.authority.blobs).remove(space: "test")
+    try await #require(pair.world.service.blobs).remove(space: "test")
     #expect(try await holdings(pair, blobs) == blobs.map { _ in .part(0) })
-    let check = try await pair.world.authority.verify(space: "test")
+    let check = try await pair.world.service.verify(space: "test")
     #expect(check.missingBlobs == blobs.map(\.sha256).sorted())
     for device in [pair.a, pair.b] { #expect(await device.store.sync().obstacle == nil) }
     #expect(try await holdings(pair, blobs) == blobs.map { _ in .whole(size: 25) })
-    #expect(try await pair.world.authority.verify(space: "test").missingBlobs == [])
+    #expect(try await pair.world.service.verify(space: "test").missingBlobs == [])
     // They are kept, since records name them.
     pair.world.time.advance(by: 30 * day)
-    _ = try await pair.world.authority.upkeep(space: "test", UpkeepTerms())
+    _ = try await pair.world.service.upkeep(space: "test", UpkeepTerms())
     let later = Int64(Date().timeIntervalSince1970 * 1000) + 400 * 365 * day
-    _ = try await #require(pair.world.authority.blobs).sweep(before: later)
+    _ = try await #require(pair.world.service.blobs).sweep(before: later)
     #expect(try await holdings(pair, blobs) == blobs.map { _ in .whole(size: 25) })
   }
 
@@ -56,11 +56,11 @@ struct BlobHealingStories {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
     await pair.a.store.sync()
-    let vault = try #require(pair.world.authority.blobs)
+    let vault = try #require(pair.world.service.blobs)
     try await vault.remove(space: "test")
     let part = BlobPart(sha256: blob.sha256, size: 45, offset: 0, bytes: Array(picture()))
-    #expect(try await pair.world.authority.uploadBlob(space: "test", part) == .whole(size: 45))
-    _ = try await pair.world.authority.upkeep(space: "test", UpkeepTerms())
+    #expect(try await pair.world.service.uploadBlob(space: "test", part) == .whole(size: 45))
+    _ = try await pair.world.service.upkeep(space: "test", UpkeepTerms())
     let later = Int64(Date().timeIntervalSince1970 * 1000) + 400 * 365 * day
     _ = try await vault.sweep(before: later)
     #expect(try await holdings(pair, [blob]) == [.whole(size: 45)])
@@ -72,7 +72,7 @@ struct BlobHealingStories {
     let blob = try await pair.a.snap("1", picture())
     await pair.a.store.sync()
     try Data(repeating: 7, count: length).write(to: file(pair, blob))
-    let check = try await pair.world.authority.verify(space: "test")
+    let check = try await pair.world.service.verify(space: "test")
     #expect(check.missingBlobs == [blob.sha256])
     await pair.b.store.sync()
     await pair.a.store.sync()
@@ -100,9 +100,9 @@ struct BlobHealingStories {
     await pair.a.store.sync()
     try Data(repeating: 7, count: length).write(to: file(pair, blob))
     let part = BlobPart(sha256: blob.sha256, size: 45, offset: 0, bytes: Array(picture()))
-    #expect(try await pair.world.authority.uploadBlob(space: "test", part) == .whole(size: 45))
+    #expect(try await pair.world.service.uploadBlob(space: "test", part) == .whole(size: 45))
     #expect(
-      try await pair.world.authority.downloadBlob(space: "test", blob.sha256, 0..<45) == Array(picture()))
+      try await pair.world.service.downloadBlob(space: "test", blob.sha256, 0..<45) == Array(picture()))
   }
 
   @Test("The last copy isn't evicted but sent to the server")
@@ -110,7 +110,7 @@ struct BlobHealingStories {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
     await pair.a.store.sync()
-    try await #require(pair.world.authority.blobs).remove(space: "test")
+    try await #require(pair.world.service.blobs).remove(space: "test")
     #expect(try await pair.a.store.blobs.evict(toFit: 0).removed == 0)
     #expect(pair.a.store.blobs.isHere(blob))
     #expect(try await holdings(pair, [blob]) == [.whole(size: 45)])

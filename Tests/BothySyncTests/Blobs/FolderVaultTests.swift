@@ -10,7 +10,7 @@ import Testing
 struct FolderVaultTests {
   private let day: Int64 = 86_400_000
 
-  private func vault(_ world: SimulatedWorld) throws -> any BlobVault { try #require(world.authority.blobs) }
+  private func vault(_ world: SimulatedWorld) throws -> any BlobVault { try #require(world.service.blobs) }
 
   @Test("An upload that no record names is deleted by age, and named ones stay")
   func sweep() async throws {
@@ -21,23 +21,23 @@ struct FolderVaultTests {
     pair.a.loseConnection(after: 1)
     let fresh = try await pair.a.snap("2", picture(15, 2))
     await pair.a.store.sync()
-    let authority = pair.world.authority
+    let service = pair.world.service
     let begun = BlobPart(sha256: String(repeating: "b", count: 64), size: 9, offset: 0, bytes: [1])
-    _ = try await authority.uploadBlob(space: "test", begun)
+    _ = try await service.uploadBlob(space: "test", begun)
     let vault = try vault(pair.world)
     #expect(try await vault.sweep(before: pair.world.time.now) == 0)
     let later = Int64(Date().timeIntervalSince1970 * 1000) + 400 * 365 * day
     #expect(try await vault.sweep(before: later) == 2)
-    #expect(try await authority.blobHolding(space: "test", kept.sha256) == .whole(size: 45))
-    #expect(try await authority.blobHolding(space: "test", fresh.sha256) == .part(0))
-    #expect(try await authority.blobHolding(space: "test", begun.sha256) == .part(0))
+    #expect(try await service.blobHolding(space: "test", kept.sha256) == .whole(size: 45))
+    #expect(try await service.blobHolding(space: "test", fresh.sha256) == .part(0))
+    #expect(try await service.blobHolding(space: "test", begun.sha256) == .part(0))
     // The device doesn't trust for ever that the server still has a blob.
     pair.a.remote.setScript { .none }
     pair.world.time.advance(by: 2 * 3_600_000)
     pair.a.remote.forgetRequests()
     #expect(await pair.a.store.sync().pushed == 1)
     #expect(pair.a.uploads == [0, 10])
-    #expect(try await authority.blobHolding(space: "test", fresh.sha256) == .whole(size: 15))
+    #expect(try await service.blobHolding(space: "test", fresh.sha256) == .whole(size: 15))
   }
 
   @Test("A space knows nothing of another space's blobs")
@@ -45,10 +45,10 @@ struct FolderVaultTests {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
     await pair.a.store.sync()
-    let authority = pair.world.authority
-    #expect(try await authority.blobHolding(space: "other", blob.sha256) == .part(0))
+    let service = pair.world.service
+    #expect(try await service.blobHolding(space: "other", blob.sha256) == .part(0))
     let error = await #expect(throws: BlobProblem.self) {
-      try await authority.downloadBlob(space: "other", blob.sha256, 0..<10)
+      try await service.downloadBlob(space: "other", blob.sha256, 0..<10)
     }
     #expect(error?.code == .notFound)
     let stranger = try pair.world.addDevice("c", schema: .snaps, space: "other")
@@ -59,7 +59,7 @@ struct FolderVaultTests {
 
   @Test("Parts outside the size and invalid names are rejected")
   func invalid() async throws {
-    let authority = try SnapPair().world.authority
+    let service = try SnapPair().world.service
     let name = String(repeating: "a", count: 64)
     for part in [
       BlobPart(sha256: name, size: 2, offset: 0, bytes: [1, 2, 3]),
@@ -69,7 +69,7 @@ struct FolderVaultTests {
       BlobPart(sha256: name.uppercased(), size: 1, offset: 0, bytes: [1]),
     ] {
       let error = await #expect(throws: BlobProblem.self) {
-        try await authority.uploadBlob(space: "test", part)
+        try await service.uploadBlob(space: "test", part)
       }
       #expect(error?.code == .invalid)
     }
@@ -78,7 +78,7 @@ struct FolderVaultTests {
   @Test("Concurrent uploads of one blob end with the right bytes", arguments: [1, 7, 64])
   func concurrent(partSize: Int) async throws {
     let pair = try SnapPair()
-    let authority = pair.world.authority
+    let service = pair.world.service
     let bytes = [UInt8](picture(300))
     let blob = try await pair.a.store.blobs.add(picture(300))
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -89,7 +89,7 @@ struct FolderVaultTests {
             let end = min(bytes.count, Int(offset) + partSize)
             let part = BlobPart(
               sha256: blob.sha256, size: 300, offset: offset, bytes: Array(bytes[Int(offset)..<end]))
-            guard case .part(let received) = try await authority.uploadBlob(space: "test", part) else {
+            guard case .part(let received) = try await service.uploadBlob(space: "test", part) else {
               return
             }
             offset = received
@@ -98,6 +98,6 @@ struct FolderVaultTests {
       }
       try await group.waitForAll()
     }
-    #expect(try await authority.downloadBlob(space: "test", blob.sha256, 0..<1000) == bytes)
+    #expect(try await service.downloadBlob(space: "test", blob.sha256, 0..<1000) == bytes)
   }
 }

@@ -117,7 +117,7 @@ struct RefusedBlobStories {
     try pair.a.damage(blob)
     let report = await pair.a.store.sync()
     #expect(report.failures.map(\.code) == ["blobDamaged"])
-    #expect(try await pair.world.authority.blobHolding(space: "test", blob.sha256) == .part(0))
+    #expect(try await pair.world.service.blobHolding(space: "test", blob.sha256) == .part(0))
     await #expect(throws: BothyError.self) { try await pair.a.store.blobs.data(for: blob) }
     _ = try await pair.a.store.blobs.add(picture())
     #expect(await pair.a.store.sync().pushed == 1)
@@ -129,12 +129,12 @@ struct RefusedBlobStories {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
     let wrong = BlobPart(sha256: blob.sha256, size: 45, offset: 0, bytes: [9, 9, 9])
-    #expect(try await pair.world.authority.uploadBlob(space: "test", wrong) == .part(3))
+    #expect(try await pair.world.service.uploadBlob(space: "test", wrong) == .part(3))
     let report = await pair.a.store.sync()
     #expect(report.failures.isEmpty)
     #expect(report.pushed == 1)
     #expect(
-      try await pair.world.authority.downloadBlob(space: "test", blob.sha256, 0..<45) == [UInt8](picture()))
+      try await pair.world.service.downloadBlob(space: "test", blob.sha256, 0..<45) == [UInt8](picture()))
   }
 
   @Test("A blob whose bytes exist nowhere is reported as missing")

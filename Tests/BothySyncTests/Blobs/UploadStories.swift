@@ -46,11 +46,11 @@ struct UploadStories {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
     let poison = BlobPart(sha256: blob.sha256, size: 1000, offset: 0, bytes: Array(repeating: 90, count: 300))
-    _ = try await pair.world.authority.uploadBlob(space: "test", poison)
+    _ = try await pair.world.service.uploadBlob(space: "test", poison)
     let report = await pair.a.store.sync()
     #expect(report.obstacle == nil)
     #expect(report.failures.isEmpty)
-    #expect(try await pair.world.authority.blobHolding(space: "test", blob.sha256) == .whole(size: 45))
+    #expect(try await pair.world.service.blobHolding(space: "test", blob.sha256) == .whole(size: 45))
     await pair.b.store.sync()
     #expect(try await pair.b.store.blobs.data(for: blob) == picture())
   }
@@ -60,11 +60,11 @@ struct UploadStories {
   func blobFirst() async throws {
     let pair = try SnapPair()
     let blob = try await pair.a.snap("1", picture())
-    let authority = pair.world.authority
+    let service = pair.world.service
     let order = Mutex<[String]>([])
     pair.a.remote.setBeforeSending { request in
       guard !request.operations.isEmpty else { return }
-      let holding = try? await authority.blobHolding(space: "test", blob.sha256)
+      let holding = try? await service.blobHolding(space: "test", blob.sha256)
       order.withLock { $0.append(holding == .whole(size: 45) ? "whole" : "not whole") }
     }
     await pair.a.store.sync()
@@ -122,9 +122,9 @@ struct UploadStories {
     let blob = try await pair.a.snap("1", picture())
     pair.a.remote.setBlobScript { _ in .duplicated }
     #expect(await pair.a.store.sync().pushed == 1)
-    #expect(try await pair.world.authority.blobHolding(space: "test", blob.sha256) == .whole(size: 45))
+    #expect(try await pair.world.service.blobHolding(space: "test", blob.sha256) == .whole(size: 45))
     #expect(
-      try await pair.world.authority.downloadBlob(space: "test", blob.sha256, 0..<100) == [UInt8](picture()))
+      try await pair.world.service.downloadBlob(space: "test", blob.sha256, 0..<100) == [UInt8](picture()))
   }
 
   @Test("A blob that another device has uploaded isn't uploaded again")
@@ -259,6 +259,6 @@ struct UploadStories {
     pair.a.remote.forgetRequests()
     #expect(await pair.a.store.sync().pushed == 1)
     #expect(pair.a.uploads == [0, 10])
-    #expect(try await pair.world.authority.blobHolding(space: "test", second.sha256) == .whole(size: 15))
+    #expect(try await pair.world.service.blobHolding(space: "test", second.sha256) == .whole(size: 15))
   }
 }

@@ -8,11 +8,11 @@ import Testing
 @Suite("Live changes", .faultsStrike, .timeLimit(.minutes(5)))
 struct LiveChangeTests {
   /// Returns the note as the server has it.
-  private func current(_ pair: Pair, _ id: String = "T1") async throws -> LiveChange {
+  private func current(_ pair: Pair, _ id: String = "T1") async throws -> PushedChange {
     let record = try await pair.world.ledger.read(space: "test") {
       try $0.records([.note(id)])[.note(id)]?.record
     }
-    return LiveChange(try #require(record))
+    return PushedChange(try #require(record))
   }
 
   /// Promises: N-9, C-24

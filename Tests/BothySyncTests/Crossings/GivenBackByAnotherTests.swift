@@ -15,8 +15,8 @@ struct GivenBackByAnotherTests {
   }()
 
   private final class Place: Sendable {
-    let authority: Mutex<Authority>
-    init(_ authority: Authority) { self.authority = Mutex(authority) }
+    let service: Mutex<SyncService>
+    init(_ service: SyncService) { self.service = Mutex(service) }
   }
 
   /// Ann shares a record with Bob, and the server is restored to a time before that. Then Ann's device syncs.
@@ -28,14 +28,14 @@ struct GivenBackByAnotherTests {
     let time = VirtualTime()
     let rules = AuthorityRules(schema: Self.schema)
     let ledger = try SQLiteLedger(at: folder + "/server.sqlite")
-    let place = Place(Authority(ledger: ledger, rules: rules, now: time.reader()))
+    let place = Place(SyncService(ledger: ledger, rules: rules, now: time.reader()))
     func device(_ name: String) throws -> SyncedStore {
       var configuration = SyncOptions.quiet
       configuration.restored = .giveBack
       return try SyncedStore(
         at: folder + "/\(name).sqlite", schema: Self.schema,
         remote: InProcessRemote(space: "test", principal: Principal(name)) {
-          place.authority.withLock { $0 }
+          place.service.withLock { $0 }
         },
         configuration: configuration,
         options: StoreOptions(durability: .normal, processes: .single, readers: 2),
@@ -54,7 +54,7 @@ struct GivenBackByAnotherTests {
     #expect(try bob.store.record(one)?.metadata.owner == "ann")
     let restored = try SQLiteLedger(at: folder + "/backup.sqlite")
     try await restored.startEpoch(space: "test")
-    place.authority.withLock { $0 = Authority(ledger: restored, rules: rules, now: time.reader()) }
+    place.service.withLock { $0 = SyncService(ledger: restored, rules: rules, now: time.reader()) }
     for _ in 0..<2 {
       await ann.sync()
     }

@@ -66,7 +66,7 @@ struct DriftingDeviceTests {
       var configuration = SyncOptions.quiet
       configuration.mergePolicies = MergePolicies(.latestWins)
       return try SyncedStore(
-        at: path, schema: .notes, remote: InProcessRemote(world.authority), configuration: configuration,
+        at: path, schema: .notes, remote: InProcessRemote(world.service), configuration: configuration,
         clock: clock)
     }
   }

@@ -18,7 +18,7 @@ struct LeaseTests {
     init() throws {
       folder = try TemporaryFolder()
       world = try SimulatedWorld()
-      remote = FaultyRemote(InProcessRemote(world.authority))
+      remote = FaultyRemote(InProcessRemote(world.service))
       app = try Self.open(folder, remote, world, clock)
       other = try Self.open(folder, remote, world, clock)
     }

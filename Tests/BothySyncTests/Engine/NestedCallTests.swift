@@ -43,7 +43,7 @@ struct NestedCallTests {
         let known = try store.store.record(.note("T2"))?.version ?? ""
         let record = ServerRecord(
           id: .note("T2"), container: "Note", version: known, modified: 0, fields: FieldsDocument([:]))
-        #expect(try await store.apply(LiveChange(record)) == .outdated)
+        #expect(try await store.apply(PushedChange(record)) == .outdated)
         try await store.follow([.everything])
       }
     }

@@ -12,8 +12,8 @@ struct NoProgressTests {
     _ change: @escaping @Sendable (inout SyncResponse) -> Void
   ) async throws -> (SyncReport, requests: Int) {
     let requests = Calls()
-    let authority = Authority(ledger: try SQLiteLedger(), now: { 1_767_225_600_000 })
-    let remote = RewritingRemote(InProcessRemote(authority)) { request, server throws(RemoteError) in
+    let service = SyncService(ledger: try SQLiteLedger(), now: { 1_767_225_600_000 })
+    let remote = RewritingRemote(InProcessRemote(service)) { request, server throws(RemoteError) in
       requests.add()
       var response = try await server.exchange(request)
       change(&response)
@@ -51,7 +51,7 @@ struct NoProgressTests {
   ) async throws -> (SyncedStore, Calls) {
     let requests = Calls()
     let pair = try await Pair.sharing((1...40).map { "N\($0)" })
-    let server = InProcessRemote(pair.world.authority)
+    let server = InProcessRemote(pair.world.service)
     let remote = RewritingRemote(server) { request, server throws(RemoteError) in
       requests.add()
       var response = try await server.exchange(request)

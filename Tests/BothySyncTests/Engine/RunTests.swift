@@ -80,7 +80,7 @@ struct RunTests {
       var configuration = SyncOptions.quiet
       configuration.triggers = triggers
       return try SyncedStore(
-        at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.authority),
+        at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.service),
         configuration: configuration)
     }
     let (running, other) = (try open(.commit), try open([]))

@@ -22,7 +22,7 @@ struct SyncCostTests {
       folder = try TemporaryFolder()
       world = try SimulatedWorld()
       b = try world.addDevice("b", schema: .notes)
-      remote = FaultyRemote(InProcessRemote(world.authority))
+      remote = FaultyRemote(InProcessRemote(world.service))
       var configuration = SyncOptions.quiet
       configuration.pullScopes = scopes
       store = try SyncedStore(

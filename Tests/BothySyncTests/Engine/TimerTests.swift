@@ -115,7 +115,7 @@ struct TimerTests {
     for interval in [Duration?.none, .seconds(30)] {
       configuration.pollInterval = interval
       let store = try SyncedStore(
-        at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.authority),
+        at: pair.a.path, schema: .notes, remote: InProcessRemote(pair.world.service),
         configuration: configuration)
       let task = Task { await store.run(clock: clock) }
       try await until { store.status.phase == .idle }

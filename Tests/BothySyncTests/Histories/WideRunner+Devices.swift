@@ -29,7 +29,7 @@ extension WideRunner {
     guard !versions.isEmpty else { return }
     // Mostly one of the latest.
     let change = versions[max(0, versions.count - 1 - number % 8)]
-    let outcome = try await device(index).store.apply(LiveChange(change))
+    let outcome = try await device(index).store.apply(PushedChange(change))
     intent.note("  live \(change.id.id) v\(change.version): \(outcome.rawValue)")
     count("live \(outcome.rawValue)")
   }

@@ -110,13 +110,13 @@ struct SyncStandingTests {
 
   @Test("Nothing is known of a file that was never synced")
   func never() {
-    let standing = SyncStanding([], pulledAt: nil)
+    let standing = SyncHealth([], pulledAt: nil)
     #expect(standing.lastEndedWell == nil && standing.failing == nil)
   }
 
   @Test("A sync without work counts by the time of its pull")
   func quiet() {
-    let standing = SyncStanding([run(nil, 10, 20)], pulledAt: 90)
+    let standing = SyncHealth([run(nil, 10, 20)], pulledAt: 90)
     #expect(standing.lastEndedWell == 90 && standing.failing == nil)
   }
 
@@ -125,7 +125,7 @@ struct SyncStandingTests {
     let runs = [
       run(.throttled("Later."), 300, 310), run(away, 100, 220, count: 7), run(nil, 10, 20), run(away, 1, 2),
     ]
-    let standing = SyncStanding(runs, pulledAt: 60)
+    let standing = SyncHealth(runs, pulledAt: 60)
     #expect(standing.lastEndedWell == 60)
     #expect(standing.failing?.reason == .throttled("Later."))
     #expect(standing.failing?.since == 100 && standing.failing?.last == 310 && standing.failing?.count == 8)
@@ -133,15 +133,15 @@ struct SyncStandingTests {
 
   @Test("A successful pull does not hide another failure of the sync")
   func pulledMeanwhile() {
-    let standing = SyncStanding([run(away, 100, 220, count: 7), run(nil, 10, 20)], pulledAt: 210)
+    let standing = SyncHealth([run(away, 100, 220, count: 7), run(nil, 10, 20)], pulledAt: 210)
     #expect(standing.lastEndedWell == 20 && standing.failing?.since == 100)
   }
 
   @Test("A cancelled sync counts as neither success nor failure")
   func cancelled() {
-    let well = SyncStanding([run(.cancelled, 50, 60), run(nil, 10, 20)], pulledAt: nil)
+    let well = SyncHealth([run(.cancelled, 50, 60), run(nil, 10, 20)], pulledAt: nil)
     #expect(well.lastEndedWell == 20 && well.failing == nil)
-    let failing = SyncStanding([run(.cancelled, 50, 60), run(away, 10, 20)], pulledAt: nil)
+    let failing = SyncHealth([run(.cancelled, 50, 60), run(away, 10, 20)], pulledAt: nil)
     #expect(failing.lastEndedWell == nil && failing.failing?.count == 1)
   }
 }

@@ -7,7 +7,7 @@ struct CollapseTests {
     var pending: BothySync.ChangeKind?
     var change: BothySync.ChangeKind
     /// By (was sent, has base): neither, sent only, base only, both.
-    var cells: [Collapse]
+    var cells: [ChangeCoalescing]
   }
 
   static let table: [Row] = [
@@ -37,7 +37,7 @@ struct CollapseTests {
     #expect(Self.table.count == 12)
     for row in Self.table {
       for (index, flags) in [(false, false), (true, false), (false, true), (true, true)].enumerated() {
-        let result = Collapse(row.pending, wasSent: flags.0, hasBase: flags.1, then: row.change)
+        let result = ChangeCoalescing(row.pending, wasSent: flags.0, hasBase: flags.1, then: row.change)
         #expect(
           result == row.cells[index],
           "\(String(describing: row.pending)) + \(row.change), sent and base: \(flags)")

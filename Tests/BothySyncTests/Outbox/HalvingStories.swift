@@ -157,7 +157,7 @@ struct HalvingStories {
     let world = try SimulatedWorld()
     // The server of another kind differs only in its cursors, which Bothy's own server doesn't know.
     let isOther = Mutex(true)
-    let remote = RewritingRemote(InProcessRemote(world.authority)) { request, server throws(RemoteError) in
+    let remote = RewritingRemote(InProcessRemote(world.service)) { request, server throws(RemoteError) in
       guard isOther.withLock({ $0 }) else { return try await server.exchange(request) }
       var request = request
       for index in request.pulls.indices { request.pulls[index].cursor = nil }

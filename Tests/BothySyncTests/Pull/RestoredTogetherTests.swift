@@ -21,7 +21,7 @@ struct RestoredTogetherTests {
     let time = VirtualTime()
     let remote = SwitchedRemote()
     let ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
-    remote.target = InProcessRemote(Authority(ledger: ledger, now: time.reader()))
+    remote.target = InProcessRemote(SyncService(ledger: ledger, now: time.reader()))
     var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(policy)
     configuration.restored = restore
@@ -40,7 +40,7 @@ struct RestoredTogetherTests {
     }
     let restored = try SQLiteLedger(at: backup)
     try await restored.startEpoch(space: "test")
-    remote.target = InProcessRemote(Authority(ledger: restored, now: time.reader()))
+    remote.target = InProcessRemote(SyncService(ledger: restored, now: time.reader()))
     return Parts(folder: folder, store: store, restored: restored)
   }
 

@@ -151,7 +151,7 @@ struct UnreadableRecordStories {
     let meta = try JSONValue(parsing: Self.nested(depth))
     let operation = SyncOperation(
       id: "a", kind: .insert, record: Self.page("P1"), fields: ["title": "t", "meta": meta])
-    let answer = try await pair.world.authority.sync(
+    let answer = try await pair.world.service.sync(
       space: "test", principal: Principal("tester"), SyncRequest(device: "d", operations: [operation]))
     guard case .rejected(let rejection)? = answer.outcomes.first?.verdict else {
       Issue.record("It was not refused.")
@@ -160,7 +160,7 @@ struct UnreadableRecordStories {
     #expect(rejection.code == "invalid" && rejection.fields.map(\.field) == ["meta"])
     let record = ServerRecord(
       id: Self.page("P1"), version: "", modified: 1, fields: FieldsDocument(["meta": meta]))
-    let done = try await pair.world.authority.restore([record], into: "test")
+    let done = try await pair.world.service.restore([record], into: "test")
     #expect(done.inserted == 0 && done.refused.keys.map(\.id) == ["P1"])
   }
 

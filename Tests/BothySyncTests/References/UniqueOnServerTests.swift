@@ -62,7 +62,7 @@ struct UniqueOnServerTests {
         id: RecordID(type: "User", id: id), container: "User", version: "", modified: 1,
         fields: FieldsDocument(["email": "x@y.z", "name": "n"]))
     }
-    _ = try await pair.world.authority.restore(twins, into: "test")
+    _ = try await pair.world.service.restore(twins, into: "test")
     await pair.a.store.sync()
     try pair.a.change { _ = try $0.update(RecordID(type: "User", id: "u1"), fields: ["name": .text("new")]) }
     #expect(await pair.a.store.sync().failures.isEmpty)
@@ -77,8 +77,8 @@ struct UniqueOnServerTests {
 
   @Test("A reference to an unknown record is rejected unless the check is off")
   func references() async throws {
-    let authority = { (rules: AuthorityRules) in
-      Authority(ledger: try SQLiteLedger(), rules: rules, now: { 1000 })
+    let service = { (rules: AuthorityRules) in
+      SyncService(ledger: try SQLiteLedger(), rules: rules, now: { 1000 })
     }
     let request = SyncRequest(
       device: "d",
@@ -87,7 +87,7 @@ struct UniqueOnServerTests {
           id: "1", kind: .insert, record: RecordID(type: "Child", id: "c"),
           fields: ["name": "c", "parent": "P"])
       ])
-    let first = try await authority(AuthorityRules(schema: .family)).sync(
+    let first = try await service(AuthorityRules(schema: .family)).sync(
       space: "s", principal: Principal("ann"), request
     ).outcomes.first
     guard case .rejected(let rejection)? = first?.verdict else {
@@ -98,7 +98,7 @@ struct UniqueOnServerTests {
     #expect(rejection.fields.map(\.field) == ["parent"])
     #expect(rejection.json.contains(#""record":"P""#))
     let off = AuthorityRules(schema: .family, checksReferences: false)
-    let second = try await authority(off).sync(
+    let second = try await service(off).sync(
       space: "s", principal: Principal("ann"), request
     ).outcomes.first
     guard case .applied? = second?.verdict else {

@@ -24,7 +24,7 @@ struct GivingBackTests {
 
     func use(_ ledger: SQLiteLedger) {
       self.ledger = ledger
-      remote.target = InProcessRemote(Authority(ledger: ledger, now: time.reader()))
+      remote.target = InProcessRemote(SyncService(ledger: ledger, now: time.reader()))
     }
 
     func device(

@@ -67,7 +67,8 @@ struct MissingParentScenarios {
 
   /// Returns a pair. A has added a child offline while B deleted its parent.
   private func orphan(
-    _ schema: StoreSchema, policy: MergePolicy = .remoteWins, orphans: SyncOptions.OrphanPolicy = .deleteRule,
+    _ schema: StoreSchema, policy: MergePolicy = .remoteWins,
+    orphans: SyncOptions.MissingParentPolicy = .deleteRule,
     _ edit: (SimulatedDevice) throws -> Void = { _ in }
   ) async throws -> Pair {
     let rules = AuthorityRules(schema: schema, checksReferences: true)

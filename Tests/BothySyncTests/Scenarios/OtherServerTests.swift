@@ -20,7 +20,7 @@ struct OtherServerTests {
     init(_ policy: MergePolicy = .remoteWins, pageSize: Int = 1000) async throws {
       folder = try TemporaryFolder()
       ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
-      remote.target = InProcessRemote(Authority(ledger: ledger, now: time.reader()))
+      remote.target = InProcessRemote(SyncService(ledger: ledger, now: time.reader()))
       var configuration = SyncOptions.quiet
       configuration.mergePolicies = MergePolicies(policy)
       configuration.pageSize = pageSize
@@ -41,7 +41,7 @@ struct OtherServerTests {
     /// Replaces the server by another one, with one record of its own or none.
     func other(_ title: String? = "theirs") async throws -> SQLiteLedger {
       let other = try SQLiteLedger()
-      let remote = InProcessRemote(Authority(ledger: other, now: time.reader()))
+      let remote = InProcessRemote(SyncService(ledger: other, now: time.reader()))
       if let title {
         let operation = SyncOperation(
           id: UUIDv7.make(), kind: .insert, record: .note("theirs"), fields: ["title": .string(title)])
@@ -76,7 +76,7 @@ struct OtherServerTests {
     #expect(try device.store.outboxEntries().count == 2)
     #expect(try await ids(other) == [title].compactMap(\.self))
     // The first server is in place again, and syncing continues.
-    device.remote.target = InProcessRemote(Authority(ledger: device.ledger, now: device.time.reader()))
+    device.remote.target = InProcessRemote(SyncService(ledger: device.ledger, now: device.time.reader()))
     #expect(await device.store.sync().obstacle == nil)
     #expect(try await ids(device.ledger) == Self.all)
   }
@@ -85,7 +85,7 @@ struct OtherServerTests {
   func otherSpace() async throws {
     let device = try await Case()
     device.remote.target = InProcessRemote(
-      Authority(ledger: device.ledger, now: device.time.reader()), space: "typo")
+      SyncService(ledger: device.ledger, now: device.time.reader()), space: "typo")
     for scope in [SyncDirection.both, .push] {
       #expect(await device.store.sync(scope).stop?.name == "otherServer")
     }
@@ -128,7 +128,7 @@ struct OtherServerTests {
   func otherPrincipal() async throws {
     let device = try await Case()
     let theirs = InProcessRemote(
-      Authority(ledger: device.ledger, now: device.time.reader()), principal: Principal("else"))
+      SyncService(ledger: device.ledger, now: device.time.reader()), principal: Principal("else"))
     let operation = SyncOperation(
       id: UUIDv7.make(), kind: .insert, record: .note("theirs"), fields: ["title": "theirs"])
     _ = try await theirs.exchange(SyncRequest(device: "else", operations: [operation]))
@@ -176,7 +176,7 @@ struct OtherServerTests {
     #expect(await device.store.sync().obstacle == nil)
     let restored = try SQLiteLedger(at: backup)
     try await restored.startEpoch(space: "test")
-    device.remote.target = InProcessRemote(Authority(ledger: restored, now: device.time.reader()))
+    device.remote.target = InProcessRemote(SyncService(ledger: restored, now: device.time.reader()))
     try await device.store.store.write { _ = try $0.update(Note.self, id: "T2") { $0.title = "edited" } }
     for _ in 0..<2 { #expect(await device.store.sync().stop?.name == "otherServer") }
     #expect(try device.ids() == ["T0", "T1", "T2", "late", "mine"])

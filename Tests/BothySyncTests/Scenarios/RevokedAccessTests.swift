@@ -110,7 +110,7 @@ struct RevokedAccessTests {
       }
     }
     await world.sync(world.ann, world.bob)
-    let visible = try await world.world.authority.query(
+    let visible = try await world.world.service.query(
       space: "test", principal: Principal("bob"), AnyQuery("Note"))
     let pending = try world.bob.store.outboxEntries().map(\.record.id)
     // Invisible records are here only if an edit of them waits for a decision.

@@ -22,7 +22,7 @@ struct Scenario18Restored {
     }
 
     private func use(_ ledger: SQLiteLedger) {
-      remote.target = InProcessRemote(Authority(ledger: ledger, now: time.reader()))
+      remote.target = InProcessRemote(SyncService(ledger: ledger, now: time.reader()))
     }
 
     func device(_ name: String, _ policy: MergePolicy) throws -> SyncedStore {

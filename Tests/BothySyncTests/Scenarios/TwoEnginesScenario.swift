@@ -10,7 +10,7 @@ struct TwoEnginesScenario {
     var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(.fieldByField)
     return try SyncedStore(
-      at: device.path, schema: .notes, remote: InProcessRemote(world.authority), configuration: configuration,
+      at: device.path, schema: .notes, remote: InProcessRemote(world.service), configuration: configuration,
       clock: SyncClock(now: world.time.reader()))
   }
 

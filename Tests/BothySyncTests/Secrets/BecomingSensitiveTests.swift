@@ -107,7 +107,7 @@ struct BecomingSensitiveTests {
     let folder = try TemporaryFolder()
     let store = try SyncedStore(
       at: folder.path + "/a.sqlite", schema: Self.second,
-      remote: OpenRemote(remote: FaultyRemote(InProcessRemote(world.authority))), configuration: .quiet)
+      remote: OpenRemote(remote: FaultyRemote(InProcessRemote(world.service))), configuration: .quiet)
     try await store.store.write { [secret = user("secret")] in
       try $0.insert(secret)
       try $0.insert(AnyRecord("User", id: "plain", ["name": "eve"]))

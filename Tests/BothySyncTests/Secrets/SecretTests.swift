@@ -197,7 +197,7 @@ struct SecretTests {
       var options = StoreOptions()
       options.secrets = kept
       let store = try SyncedStore(
-        at: folder.path + "/a.sqlite", schema: Self.schema, remote: InProcessRemote(world.authority),
+        at: folder.path + "/a.sqlite", schema: Self.schema, remote: InProcessRemote(world.service),
         configuration: .quiet, options: options)
       try await store.store.write { [record = user()] in try $0.insert(record) }
       #expect(kept.keys().count == 1)

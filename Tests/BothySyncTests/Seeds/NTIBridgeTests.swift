@@ -57,25 +57,25 @@ struct NTIBridgeTests {
     await pair.b.store.sync()
     try pair.a.retitle("T2", "mine")
     let records = try await pair.world.serverRecords()
-    let tombstone = try await pair.world.authority.record(
+    let tombstone = try await pair.world.service.record(
       space: "test", principal: Principal("tester"), .note("T3"))
     let changes = [records[.note("T1")], records[.note("T2")], tombstone].compactMap { $0 }
     #expect(changes.count == 3)
     var outcomes: [LiveChangeOutcome] = []
-    for change in changes { outcomes.append(try await pair.a.store.apply(LiveChange(change))) }
+    for change in changes { outcomes.append(try await pair.a.store.apply(PushedChange(change))) }
     #expect(outcomes == [.applied, .noted, .applied])
     #expect(try pair.a.title("T1") == "news")
     #expect(try pair.a.title("T2") == "mine" && pair.a.isPending("T2"))
-    #expect(try pair.a.store.outboxEntries().first?.shadow?.version == records[.note("T2")]?.version)
+    #expect(try pair.a.store.outboxEntries().first?.remoteVersion?.version == records[.note("T2")]?.version)
     #expect(try pair.a.note("T3") == nil)
     for change in changes + [old] {
-      #expect(try await pair.a.store.apply(LiveChange(change)) == .outdated)
+      #expect(try await pair.a.store.apply(PushedChange(change)) == .outdated)
     }
     #expect(try pair.a.title("T1") == "news")
     try pair.a.insert("T4", "own")
     await pair.a.store.sync()
     let echo = try #require(try await pair.world.serverRecords()[.note("T4")])
-    #expect(try await pair.a.store.apply(LiveChange(echo)) == .outdated)
+    #expect(try await pair.a.store.apply(PushedChange(echo)) == .outdated)
     #expect(try await pair.isEven())
   }
 
@@ -86,12 +86,12 @@ struct NTIBridgeTests {
     let change = ServerRecord(
       id: .note("X"), container: "elsewhere", version: "7", modified: 0,
       fields: FieldsDocument(["title": "x", "score": 0]))
-    #expect(try await pair.a.store.apply(LiveChange(change)) == .ignored)
+    #expect(try await pair.a.store.apply(PushedChange(change)) == .ignored)
     let storing = try await Pair.preset(.ntiBridge) {
       $0.pullScopes = [SyncScope(container: "followed")]
       $0.storesUnfollowedChanges = true
     }
-    #expect(try await storing.a.store.apply(LiveChange(change)) == .applied)
+    #expect(try await storing.a.store.apply(PushedChange(change)) == .applied)
     #expect(try storing.a.title("X") == "x")
   }
 

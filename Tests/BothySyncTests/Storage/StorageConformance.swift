@@ -180,7 +180,7 @@ struct StorageTests {
     let world = try Principals()
     let synced = try SyncedStore(
       at: path, schema: .notes,
-      remote: InProcessRemote(world.world.authority, principal: Principal("ann")), configuration: .quiet)
+      remote: InProcessRemote(world.world.service, principal: Principal("ann")), configuration: .quiet)
     #expect(try synced.outboxEntries().map(\.record) == [.note("T1")])
     await synced.sync()
     await world.sync(world.bob)

@@ -58,7 +58,7 @@ struct MigrationStories {
 
   /// Promises: H-56
   @Test("A pulled version beside a pending entry survives a migration")
-  func shadow() async throws {
+  func remoteVersion() async throws {
     let pair = try Pair(schema: Self.first)
     try pair.b.put(memo("M1", "start"))
     await pair.b.store.sync()
@@ -69,8 +69,8 @@ struct MigrationStories {
     await pair.a.store.sync(.pull)
     try pair.a.restart(schema: Self.renamed, migrations: Self.steps)
     let entry = try #require(try pair.a.store.outboxEntries().first)
-    #expect(entry.shadow?.id == RecordID(type: "Card", id: "M1"))
-    #expect(try entry.shadow?.fields.members() == ["heading": "theirs"])
+    #expect(entry.remoteVersion?.id == RecordID(type: "Card", id: "M1"))
+    #expect(try entry.remoteVersion?.fields.members() == ["heading": "theirs"])
     #expect(try entry.base?.fields.members() == ["heading": "start"])
     try pair.a.store.resolve(entry.record, .revert)
     #expect(try pair.a.record("Card", "M1")?["heading"] == "theirs")

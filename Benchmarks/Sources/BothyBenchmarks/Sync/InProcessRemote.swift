@@ -6,17 +6,17 @@ import Foundation
 /// The sync service and its storage in this process. Every request and response is written and read as JSON, like over
 /// HTTP: all of a sync but the sockets.
 struct InProcessRemote: RemoteStorage {
-  let authority: Authority
+  let service: SyncService
   let principal = Principal("bench")
 
   init(_ path: String) throws {
-    authority = Authority(ledger: try SQLiteLedger(at: path)) { Int64(Date().timeIntervalSince1970 * 1000) }
+    service = SyncService(ledger: try SQLiteLedger(at: path)) { Int64(Date().timeIntervalSince1970 * 1000) }
   }
 
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     do {
       let received = try SyncRequest(decoding: request.encoded())
-      let answer = try await authority.sync(space: "bench", principal: principal, received)
+      let answer = try await service.sync(space: "bench", principal: principal, received)
       return try SyncResponse(decoding: answer.encoded())
     } catch { throw RemoteError(.serverError, "\(error)") }
   }
@@ -25,7 +25,7 @@ struct InProcessRemote: RemoteStorage {
   func count(_ query: AnyQuery) async throws(RemoteError) -> Int { 0 }
 
   func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
-    do { return try await authority.digest(space: "bench", principal: principal, scope) } catch {
+    do { return try await service.digest(space: "bench", principal: principal, scope) } catch {
       throw RemoteError(.serverError, "\(error)")
     }
   }

@@ -21,7 +21,7 @@ struct Exchange: Sendable {
 extension Fetcher {
   /// Sends a request to one host, and to the targets of its redirects.
   func perform(
-    _ exchange: inout Exchange, at place: Int, for flight: Flight
+    _ exchange: inout Exchange, at place: Int, for flight: InFlightRequest
   ) async -> Result<FetchedAnswer, LoadFailure> {
     let order = exchange.order
     var (url, origin) = (order.urls[place], exchange.origins[place])
@@ -57,7 +57,7 @@ extension Fetcher {
     }
   }
 
-  private static func verdict(_ ending: Exchange.Ending, _ isMultiplexed: Bool) -> GateTable.Verdict {
+  private static func verdict(_ ending: Exchange.Ending, _ isMultiplexed: Bool) -> HostQueue.Verdict {
     switch ending {
     case .answer(let answer):
       RetryPlan.verdict(
@@ -78,9 +78,9 @@ extension Fetcher {
 
   /// Sends one request and watches for inactivity.
   private func send(
-    _ request: inout Request, _ exchange: inout Exchange, for flight: Flight
+    _ request: inout Request, _ exchange: inout Exchange, for flight: InFlightRequest
   ) async -> Exchange.Ending {
-    let pulse = Pulse(clock)
+    let pulse = InactivityTimer(clock)
     let (asked, state, timeout) = (request, exchange, exchange.order.timeout)
     enum Event: Sendable {
       case ended(Exchange.Ending, PartialBody?, isMultiplexed: Bool)
@@ -88,7 +88,7 @@ extension Fetcher {
     }
     return await withTaskGroup(of: Event.self) { group in
       group.addTask {
-        var intake = Intake(state, asked, pulse: pulse, flight: flight)
+        var intake = ResponseReader(state, asked, pulse: pulse, flight: flight)
         let ending = await self.exchange(&intake)
         return .ended(ending, intake.partial, isMultiplexed: intake.isMultiplexed)
       }

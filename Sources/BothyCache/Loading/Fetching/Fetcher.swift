@@ -8,7 +8,7 @@ internal import HTTPTypes
 package final class Fetcher: Sendable {
   let loader: any ResourceLoader
   let clock: LoadClock
-  let gate: HostGate
+  let gate: HostScheduler
   let partials: PartialFiles?
   private let random: @Sendable () -> Double
 
@@ -24,9 +24,9 @@ package final class Fetcher: Sendable {
     self.clock = clock
     self.partials = partials
     self.random = random
-    var rules = GateTable.Rules()
+    var rules = HostQueue.Rules()
     rules.total = max(1, totalRequests)
-    gate = HostGate(rules, clock: clock, random: random)
+    gate = HostScheduler(rules, clock: clock, random: random)
   }
 
   /// Switches the network off. Waiting and new requests fail with `.suspended` at once, and running requests complete.
@@ -44,7 +44,9 @@ package final class Fetcher: Sendable {
   ///
   /// Returns every complete response, whatever its status. After all attempts the status may still be an error.
   /// - Throws: `LoadFailure` if no complete or usable response came. Nothing of it is kept.
-  package func fetch(_ order: FetchOrder, for flight: Flight) async throws(LoadFailure) -> FetchedAnswer {
+  package func fetch(_ order: FetchOrder, for flight: InFlightRequest) async throws(LoadFailure)
+    -> FetchedAnswer
+  {
     let origins = try Self.checked(order)
     var plan = RetryPlan(order.retry, places: gate.arrange(origins, order), isSafe: order.isSafe)
     var exchange = Exchange(order: order, origins: origins, partial: partials?.read(order.urls[0]))

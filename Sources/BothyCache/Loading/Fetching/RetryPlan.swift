@@ -71,7 +71,7 @@ struct RetryPlan {
   }
 
   /// Returns the outcome in terms of the host.
-  static func verdict(_ outcome: Outcome, isMultiplexed: Bool) -> GateTable.Verdict {
+  static func verdict(_ outcome: Outcome, isMultiplexed: Bool) -> HostQueue.Verdict {
     switch outcome {
     case .answer(429, let wait): .throttled(wait)
     case .answer(503, let wait?): .throttled(wait)

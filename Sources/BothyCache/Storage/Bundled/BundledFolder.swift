@@ -54,7 +54,7 @@ public struct BundledFolder: BlobReader {
     let time = receivedAt ?? Self.modified(path)
     return EntryMetadata(
       status: 200, fields: contentType.map { [.contentType: $0] } ?? [:], requestedAt: time, receivedAt: time,
-      validatedAt: time, freshness: FreshnessTerms(lifetime: 0))
+      validatedAt: time, freshness: FreshnessMetadata(lifetime: 0))
   }
 
   /// Returns the time of a file's last write in milliseconds since 1970, or 0 if it is gone.

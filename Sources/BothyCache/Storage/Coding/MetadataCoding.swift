@@ -51,8 +51,8 @@ enum MetadataCoding {
     guard XXH64.hash(content, seed: seed) == UInt64(littleEndian: checksum) else { return nil }
     var reader = ByteReader(content)
     guard reader.read(UInt8.self) == version, let present = reader.read(UInt8.self).map(Present.init),
-      let flags = reader.read(UInt8.self).map(FreshnessTerms.Flags.init),
-      let origin = reader.read(UInt8.self).flatMap(FreshnessTerms.Origin.init),
+      let flags = reader.read(UInt8.self).map(FreshnessMetadata.Flags.init),
+      let origin = reader.read(UInt8.self).flatMap(FreshnessMetadata.Origin.init),
       let status = reader.read(Int32.self),
       let requested = reader.read(Int64.self), let received = reader.read(Int64.self),
       let validated = reader.read(Int64.self), let lifetime = reader.read(Int64.self),
@@ -64,7 +64,7 @@ enum MetadataCoding {
     return EntryMetadata(
       status: Int(status), storedFields: StoredFields(bytes: Array(fields)), requestedAt: requested,
       receivedAt: received, validatedAt: validated,
-      freshness: FreshnessTerms(
+      freshness: FreshnessMetadata(
         lifetime: lifetime, initialAge: initialAge, createdAt: present.contains(.createdAt) ? created : nil,
         staleWhileRevalidate: whileRevalidate, staleIfError: ifError, origin: origin, flags: flags),
       variedOn: varied, expiresAt: present.contains(.expiresAt) ? expires : nil,

@@ -47,17 +47,17 @@ struct PlacesMapCommand: AsyncParsableCommand {
   func validate() throws {
     guard area.isGiven else { throw ValidationError("Say what to draw: --lat and --lon, or --box.") }
     guard (100...10_000).contains(width) else { throw ValidationError("--width is 100 to 10000.") }
-    guard ToolClock.offset("+" + lifetime) != nil else {
+    guard CLIClock.offset("+" + lifetime) != nil else {
       throw ValidationError("--lifetime is a time such as 7d or 12h.")
     }
   }
 
   func run() async throws {
     let box = try area.bounds()
-    let now = try ToolClock().now()
+    let now = try CLIClock().now()
     let drawing = try await places.withPlaces { try draw($0, in: box, at: now) }
     let svg = drawing.svg()
-    if output == "-" { return try Standard.write(svg) }
+    if output == "-" { return try StandardStreams.write(svg) }
     if output.lowercased().hasSuffix(".png") {
       try Picture.writePNG(svg, width: width, to: output)
     } else {
@@ -83,7 +83,7 @@ struct PlacesMapCommand: AsyncParsableCommand {
   private func draw(_ places: PlaceStore, in box: GeoBox, at now: Int64) throws -> MapDrawing {
     let tiles = try area.tiles(zoom: zoom, limit: 2500)
     let held = try places.held(tiles)
-    let lifetime = ToolClock.offset("+" + lifetime) ?? PlaceTile.defaultLifetime
+    let lifetime = CLIClock.offset("+" + lifetime) ?? PlaceTile.defaultLifetime
     let states = tiles.map { tile -> (Tile, MapDrawing.TileState) in
       guard let validated = held[tile] else { return (tile, .missing) }
       return (tile, validated <= now && now - validated < lifetime ? .fresh : .stale)

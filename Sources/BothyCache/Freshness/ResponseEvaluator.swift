@@ -1,0 +1,141 @@
+import BothyCore
+package import Foundation
+package import HTTPTypes
+
+/// A complete response, with the request that brought it.
+package struct Answer: Sendable {
+  package var method: HTTPRequest.Method
+  package var request: HTTPFields
+  package var status: Int
+  package var fields: HTTPFields
+  package var body: Data
+  package var requestedAt: Int64
+  package var receivedAt: Int64
+
+  package init(
+    method: HTTPRequest.Method = .get, request: HTTPFields, status: Int, fields: HTTPFields, body: Data,
+    requestedAt: Int64, receivedAt: Int64
+  ) {
+    self.method = method
+    self.request = request
+    self.status = status
+    self.fields = fields
+    self.body = body
+    self.requestedAt = requestedAt
+    self.receivedAt = receivedAt
+  }
+}
+
+/// A response that isn't usable. The stored entry and its times do not change.
+package struct AnswerFailure: Sendable, Hashable {
+  /// The status of the response. It may be 200 if only the content is unexpected.
+  package var status: Int
+  /// True if another request may succeed.
+  package var isTransient: Bool
+  /// The pause that the server demands by `Retry-After`, in milliseconds.
+  package var retryAfter: Int64?
+  /// The difference between the content and the source's expectation.
+  package var mismatch: ContentMismatch?
+
+  package init(status: Int, isTransient: Bool, retryAfter: Int64? = nil, mismatch: ContentMismatch? = nil) {
+    self.status = status
+    self.isTransient = isTransient
+    self.retryAfter = retryAfter
+    self.mismatch = mismatch
+  }
+}
+
+/// The effect of a response on the stored entry, as a pure decision.
+package enum ResponseEvaluator: Sendable, Hashable {
+  /// The response replaces the entry. A negative entry has no body, except under a rule that keeps every status.
+  case store(EntryMetadata)
+  /// The stored bytes are confirmed and get this metadata.
+  case renew(EntryMetadata)
+  /// The server confirmed an entry that the cache does not have, so repeat the request without a condition.
+  case askAnew
+  /// A good response that must not be stored. If `dropsStored` is true, the outdated entry is removed.
+  case handOut(EntryMetadata, NotStoredReason, dropsStored: Bool)
+  /// The response isn't usable, and the stored entry stays.
+  case fail(AnswerFailure)
+
+  /// Decides on the effect of a response.
+  /// - Parameters:
+  ///   - stored: the metadata of the entry of the same variant when the response came, or `nil` if it was removed since
+  ///     the request.
+  ///   - expectation: the content that the source expects.
+  ///   - objection: the reason of `ReplacementRule` why the response may not replace the stored entry.
+  ///   - isPinned: true if the stored entry is pinned. A response that must not be stored then removes nothing.
+  ///   - expiresAt: the item's own end of freshness.
+  ///   - isStoredUsable: true if the stored entry may replace a failed response. An error of the server is then a
+  ///     failure even under a rule that keeps every status (RFC 5861 §4).
+  ///   - decodes: true if the transport has undone content codings.
+  package init(
+    of answer: Answer, stored: EntryMetadata?, rule: FreshnessRule, expectation: ContentExpectation? = nil,
+    objection: ContentMismatch? = nil, isPinned: Bool = false, expiresAt: Int64? = nil,
+    isStoredUsable: Bool = false, decodes: Bool = true
+  ) {
+    let kind = AnswerKind(status: answer.status)
+    if kind == .notModified {
+      self = Self.confirmation(answer, stored, rule, expiresAt)
+      return
+    }
+    let isEntry =
+      kind == .body || kind == .negative
+      || (rule.keepsEveryStatus && kind != .interim
+        && !(isStoredUsable && AnswerKind.isServerError(answer.status)))
+    guard isEntry else {
+      self = .fail(
+        AnswerFailure(
+          status: answer.status, isTransient: kind == .retry || kind == .interim,
+          retryAfter: RetryAfter.milliseconds(answer.fields, at: answer.receivedAt)))
+      return
+    }
+    let unexpected =
+      kind == .body ? expectation?.mismatch(fields: answer.fields, body: answer.body) ?? objection : objection
+    if let mismatch = unexpected {
+      let isTransient = mismatch == .empty || mismatch == .cut
+      self = .fail(AnswerFailure(status: answer.status, isTransient: isTransient, mismatch: mismatch))
+      return
+    }
+    let entry = Self.entry(answer, rule, expiresAt, decodes)
+    let obstacle = Storability.obstacle(
+      method: answer.method, request: answer.request, status: answer.status, fields: answer.fields, rule: rule
+    )
+    switch obstacle {
+    case nil: self = .store(entry)
+    case let reason?:
+      self = .handOut(entry, reason, dropsStored: reason == .answerForbids && !isPinned)
+    }
+  }
+
+  private static func confirmation(
+    _ answer: Answer, _ stored: EntryMetadata?, _ rule: FreshnessRule, _ expiresAt: Int64?
+  ) -> ResponseEvaluator {
+    let renewed = stored.flatMap {
+      Validation.renewed(
+        $0, by: answer.fields, requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, rule: rule)
+    }
+    guard var renewed else { return .askAnew }
+    renewed.expiresAt = expiresAt
+    return .renew(renewed)
+  }
+
+  private static func entry(
+    _ answer: Answer, _ rule: FreshnessRule, _ expiresAt: Int64?, _ decodes: Bool
+  ) -> EntryMetadata {
+    EntryMetadata(
+      status: answer.status, fields: Storability.storable(answer.fields, decodes: decodes),
+      requestedAt: answer.requestedAt, receivedAt: answer.receivedAt, validatedAt: answer.receivedAt,
+      freshness: FreshnessMetadata(
+        status: answer.status, fields: answer.fields, requestedAt: answer.requestedAt,
+        receivedAt: answer.receivedAt, rule: rule),
+      variedOn: Vary(answer.fields).values(in: answer.request, decodes: decodes), expiresAt: expiresAt)
+  }
+}
+
+extension RetryAfter {
+  /// Returns the milliseconds from the arrival of the response, or `nil` if it has no readable `Retry-After`.
+  package static func milliseconds(_ fields: HTTPFields, at now: Int64) -> Int64? {
+    fields[.retryAfter].flatMap { milliseconds($0, date: fields[.date], now: now) }
+  }
+}

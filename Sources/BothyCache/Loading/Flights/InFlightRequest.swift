@@ -1,0 +1,62 @@
+internal import Synchronization
+
+/// One running load as its work sees it: its current priority and the receivers of its progress.
+package final class InFlightRequest: Sendable {
+  private struct State {
+    var priority: LoadPriority
+    var listener: (@Sendable (LoadPriority) -> Void)?
+    var progress: LoadProgress?
+    var watchers: [Int: @Sendable (LoadProgress) -> Void] = [:]
+  }
+
+  private let state: Mutex<State>
+
+  package init(_ priority: LoadPriority = .normal) { state = Mutex(State(priority: priority)) }
+
+  /// The highest priority of all waiting callers.
+  package var priority: LoadPriority { state.withLock { $0.priority } }
+
+  package func set(_ priority: LoadPriority) {
+    let listener = state.withLock { state -> (@Sendable (LoadPriority) -> Void)? in
+      guard state.priority != priority else { return nil }
+      state.priority = priority
+      return state.listener
+    }
+    listener?(priority)
+  }
+
+  /// Sets the listener for changes of the priority. Only one listener exists at a time.
+  func listen(_ listener: (@Sendable (LoadPriority) -> Void)?) { state.withLock { $0.listener = listener } }
+
+  /// Reports the progress of the load to all callers that requested it.
+  package func report(_ progress: LoadProgress) {
+    let watchers = state.withLock { state in
+      state.progress = progress
+      return Array(state.watchers.values)
+    }
+    for watcher in watchers { watcher(progress) }
+  }
+
+  func watch(_ id: Int, _ watcher: @escaping @Sendable (LoadProgress) -> Void) {
+    let known = state.withLock { state in
+      state.watchers[id] = watcher
+      return state.progress
+    }
+    if let known { watcher(known) }
+  }
+
+  func unwatch(_ id: Int) { state.withLock { _ = $0.watchers.removeValue(forKey: id) } }
+}
+
+/// The progress of a load.
+public struct LoadProgress: Sendable, Hashable {
+  /// The number of bytes of the body that have come, including those of an earlier, broken attempt.
+  package var received: Int64
+  /// The length of the whole body, or `nil` if the server did not report it.
+  package var expected: Int64?
+
+  package init(received: Int64, expected: Int64? = nil) {
+    self.received = received
+    self.expected = expected
+  }
+}

@@ -1,0 +1,44 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import Logging
+import ServiceLifecycle
+
+/// A server for one page, on 127.0.0.1 only.
+final class LoopbackServer: Sendable {
+  private let front: InspectorApp
+  private let port: Int
+  private let logger: Logger
+  private let listening: AsyncStream<String>
+  private let listens: AsyncStream<String>.Continuation
+
+  /// - Parameter port: the port, or 0 to let the system choose one.
+  init(_ front: InspectorApp, port: Int, logger: Logger) {
+    self.front = front
+    self.port = port
+    self.logger = logger
+    (listening, listens) = AsyncStream.makeStream()
+  }
+
+  /// Listens until the task is cancelled or the service group shuts down. Throws if the port is in use.
+  func run() async throws {
+    defer { listens.finish() }
+    let (front, listens, port) = (front, listens, port)
+    try await Application(
+      responder: RouterAdapter(front: front),
+      configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+      services: [front],
+      onServerRunning: { channel in
+        front.opens(at: channel.localAddress?.port ?? port)
+        listens.yield(front.address)
+      },
+      logger: logger
+    ).run()
+  }
+
+  /// Waits until the page listens, and returns the address that opens it once, or `nil` if it never listens.
+  func address() async -> String? {
+    for await address in listening { return address }
+    return nil
+  }
+}

@@ -1,0 +1,43 @@
+import BothySyncService
+import Synchronization
+
+/// The admission of a caller to a space, for as long as the call lasts. An event stream checks it before each line.
+///
+/// A check costs two comparisons. The token is evaluated again only after the files of access have changed.
+final class AuthenticatedSession: Sendable {
+  private let access: AccessControl
+  private let token: String
+  private let space: String
+  private let now: @Sendable () -> Int64
+  private let state: Mutex<State>
+
+  private struct State: Sendable {
+    var grant: Grant
+    var generation: Int
+  }
+
+  init(
+    _ access: AccessControl, token: Substring, space: String, _ grant: Grant, generation: Int,
+    now: @escaping @Sendable () -> Int64
+  ) {
+    self.access = access
+    self.token = String(token)
+    self.space = space
+    self.now = now
+    state = Mutex(State(grant: grant, generation: generation))
+  }
+
+  /// Returns true if the token still opens the space, for the same user and groups.
+  func holds() async -> Bool {
+    let state = state.withLock { $0 }
+    let now = now()
+    if let end = state.grant.end, now >= end { return false }
+    let generation = access.generation
+    guard generation != state.generation else { return true }
+    guard let grant = try? await access.grant(for: token[...], at: now),  // the reason doesn't matter
+      grant.principal == state.grant.principal, grant.admits(to: space)
+    else { return false }
+    self.state.withLock { $0 = State(grant: grant, generation: generation) }
+    return true
+  }
+}

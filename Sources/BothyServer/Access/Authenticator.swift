@@ -1,0 +1,99 @@
+import BothySyncService
+import HTTPTypes
+
+/// Authenticates requests by their tokens and limits their rate.
+struct Authenticator: Sendable {
+  private let access: AccessControl?
+  private let principals: RateLimiter<String>?
+  private let spaces: RateLimiter<String>?
+  private let hosts: OwnHosts
+  private let now: @Sendable () -> Int64
+  private let started = ContinuousClock.now
+
+  /// An authenticated caller.
+  struct AuthenticatedCaller: Sendable {
+    var grant: Grant
+    var token: Substring
+    var generation: Int
+  }
+
+  init(_ configuration: ServerConfiguration) {
+    let limits = configuration.limits
+    access = configuration.access
+    principals = RateLimiter(rate: limits.requestsPerSecond, burst: limits.requestBurst)
+    spaces = RateLimiter(rate: limits.spaceRequestsPerSecond, burst: limits.spaceRequestBurst)
+    hosts = OwnHosts(configuration.allowedHosts + ["localhost", configuration.host])
+    now = configuration.now
+  }
+
+  /// True if the server requires no token.
+  var isOpen: Bool { access == nil }
+
+  /// Throws `HTTPFailure` 421 for a foreign host name, if the server requires no token.
+  func checkHost(_ authority: String?) throws {
+    guard isOpen, let authority else { return }
+    guard hosts.contains(authority) else { throw HTTPFailure.foreignHost }
+  }
+
+  /// Returns `nil` if the server requires no token. Throws `HTTPFailure` 401.
+  func guest(_ headers: HTTPFields) async throws -> AuthenticatedCaller? {
+    guard let access else { return nil }
+    guard let field = headers[.authorization] else {
+      throw HTTPFailure.unauthenticated("Send a token as Authorization: Bearer …", .missing)
+    }
+    let parts = field.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+      throw HTTPFailure.unauthenticated("The token is not known here.", .malformed)
+    }
+    let generation = access.generation
+    do {
+      let grant = try await access.grant(for: parts[1], at: now())
+      return AuthenticatedCaller(grant: grant, token: parts[1], generation: generation)
+    } catch TokenRefusal.expired {
+      throw HTTPFailure.unauthenticated("The token has ended; ask for a new one.", .expired)
+    } catch {
+      throw HTTPFailure.unauthenticated("The token is not known here.", error)
+    }
+  }
+
+  /// Throws `HTTPFailure` 403 for a space that the token doesn't open, whether it exists or not. Throws 400 for a
+  /// name that no space can have.
+  func admit(_ guest: AuthenticatedCaller?, to space: String) throws -> AuthenticatedSession? {
+    if let guest, !guest.grant.admits(to: space) {
+      throw HTTPFailure(.forbidden, "forbidden", "Your token does not open this space.", reason: "space")
+    }
+    guard (1...128).contains(space.utf8.count) else {
+      throw HTTPFailure.badRequest("A space's name has 1 to 128 bytes.", code: "invalidName")
+    }
+    guard let guest, let access else { return nil }
+    return AuthenticatedSession(
+      access, token: guest.token, space: space, guest.grant, generation: guest.generation, now: now)
+  }
+
+  /// Throws `HTTPFailure` 429 if the user or the space has used up its requests.
+  func count(_ principal: Principal, _ space: String?) throws {
+    let time = ContinuousClock.now - started
+    if let wait = principals?.delay(for: principal.name ?? "", at: time) {
+      throw HTTPFailure.rateLimited(retryAfter: wait, reason: "principalRate")
+    }
+    if let space, let wait = spaces?.delay(for: space, at: time) {
+      throw HTTPFailure.rateLimited(retryAfter: wait, reason: "spaceRate")
+    }
+  }
+}
+
+/// The host of an authority such as `localhost:8080` or `[::1]:8080` (RFC 3986, 3.2.2).
+enum HostName {
+  /// Returns the host without the port and the brackets.
+  static func part(of authority: String) -> Substring {
+    if authority.hasPrefix("[") { return authority.dropFirst().prefix { $0 != "]" } }
+    return authority.prefix { $0 != ":" }
+  }
+
+  /// True if the host is an address of IPv4 or IPv6. Host names have no colon, and their last part isn't a number.
+  static func isAddress(_ host: some StringProtocol) -> Bool {
+    if host.contains(":") { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil && $0.utf8.first != 0x2B }
+  }
+}

@@ -1,0 +1,104 @@
+import BothyStore
+
+/// The secrets of pending changes. They are added to operations when these are sent, and forgotten once no change waits
+/// for them. The outbox never stores them.
+struct SecretAttachment {
+  let store: LocalStore
+
+  /// Returns the operations with the stored secrets, and over them those of a change that is being written. Throws
+  /// `RemoteError`, with nothing sent, if secrets exist and others can read the connection to the server.
+  func attached(
+    to operations: [SyncOperation], and written: [SecretKey: String] = [:], isConfidential: Bool
+  ) throws -> [SyncOperation] {
+    let found = try separated(operations, and: written, isConfidential: isConfidential)
+    if let withheld = found.withheld.first, case .rejected(let rejection) = withheld.verdict {
+      throw RemoteError(.rejected, rejection.message, code: rejection.code)
+    }
+    return found.operations
+  }
+
+  /// Returns the operations with their secrets. Leaves out those whose secrets others could read on the way, with all
+  /// of their transactions. These count as rejected with the code `insecureAddress`.
+  func separated(
+    _ operations: [SyncOperation], and written: [SecretKey: String] = [:], isConfidential: Bool
+  ) throws -> (operations: [SyncOperation], withheld: [Outcome]) {
+    guard Self.areKept(by: store.catalog) else { return (operations, []) }
+    let attached = try operations.map { operation in
+      guard operation.kind != .delete else { return operation }
+      var operation = operation
+      let secrets = try Self.secrets(of: operation.record, in: store)
+      if try !secrets.isEmpty && isLast(operation) { operation.secrets = secrets }
+      for (key, secret) in written where key.record == operation.record {
+        operation.secrets.values[key.field] = secret
+      }
+      return operation
+    }
+    guard !isConfidential else { return (attached, []) }
+    let groups = Set(attached.compactMap { $0.secrets.isEmpty ? nil : $0.group })
+    let isWithheld = { (operation: SyncOperation) in
+      !operation.secrets.isEmpty || operation.group.map(groups.contains) ?? false
+    }
+    let withheld = attached.filter(isWithheld).map { operation in
+      Outcome(
+        operation: operation.id,
+        .rejected(
+          Rejection(
+            code: "insecureAddress",
+            message:
+              "\(operation.record) has sensitive fields, or was written together with one that has, and "
+              + "this server, or the way to it, isn't safe for them. Use https, and a server that takes them."
+          )))
+    }
+    return (attached.filter { !isWithheld($0) }, withheld)
+  }
+
+  /// True if no change is stacked on an operation. Secrets are stored for a record and not for a change, so they are
+  /// sent with its last operation, and with no transaction before theirs.
+  private func isLast(_ operation: SyncOperation) throws -> Bool {
+    let last = try store.read { try OutboxQueue.last(of: operation.record, in: $0) }
+    return last.map { $0.operationID == operation.id } ?? true
+  }
+
+  /// True if any type has sensitive fields.
+  private static func areKept(by catalog: Catalog) -> Bool {
+    catalog.tables.contains { !$0.sensitivePositions.isEmpty }
+  }
+
+  static func secrets(of record: RecordID, in store: LocalStore) throws -> Secrets {
+    guard let table = store.catalog.tableIfKnown(record.type) else { return Secrets() }
+    return try secrets(of: record, table, store.secrets)
+  }
+
+  static func secrets(of record: RecordID, _ table: TypeTable, _ secrets: (any SecretStore)?) throws
+    -> Secrets
+  {
+    var found = Secrets()
+    guard let secrets else { return found }
+    for position in table.sensitivePositions {
+      let field = table.schema.fields[position].name
+      found.values[field] = try secrets.secret(SecretKey(record, field: field))
+    }
+    return found
+  }
+
+  /// The key of a flag in the file, set when a migration has moved values to the secret store that wait to be sent.
+  static let movedKey = "movedSecrets"
+
+  /// Makes a pending update of each record whose values a migration has moved, so that the next push carries them.
+  static func sendMoved(in transaction: WriteTransaction, clock: SyncClock) throws {
+    guard try SyncValues.value(movedKey, in: transaction) != nil else { return }
+    for key in try transaction.secretStore?.keys() ?? [] {
+      try OutboxQueue(clock: clock).touch(key.record, in: transaction)
+    }
+    try SyncValues.remove(movedKey, in: transaction)
+  }
+
+  /// Removes the secrets of records without pending changes. Runs in a write transaction, so that a secret that is
+  /// being written stays.
+  static func sweep(in transaction: WriteTransaction) throws {
+    guard let secrets = transaction.secretStore, areKept(by: transaction.catalog) else { return }
+    for key in try secrets.keys() where try OutboxQueue.mark(key.record, in: transaction) == nil {
+      try secrets.remove(key)
+    }
+  }
+}

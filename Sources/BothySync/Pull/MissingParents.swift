@@ -1,0 +1,156 @@
+import BothyStore
+
+extension SyncOptions {
+  /// The treatment of an unsent record that refers to a record which others have deleted meanwhile.
+  public enum MissingParentPolicy: String, Sendable, Hashable, CaseIterable {
+    /// Follows the delete rule of the reference. Under `cascade` a record created here is deleted too, and the report
+    /// lists it. Under `nullify` its reference is cleared. Under `deny` it stays, and the inbox shows why the server
+    /// rejects it. The default.
+    case deleteRule
+    /// Recreates the deleted record with its local content, for the sake of those that refer to it.
+    case resurrect
+    /// Keeps the record as it is. The inbox shows why the server rejects it.
+    case keepPending
+  }
+}
+
+/// Carries out an orphan policy, in the transaction in which the deletion by others arrives.
+///
+/// Only a deletion that the server reported counts. A reference to a record that the server doesn't know yet, because
+/// the parent is rejected or late, deletes nothing. Records that the server has are left to the device that deleted.
+struct MissingParents {
+  let transaction: WriteTransaction
+  let policy: SyncOptions.MissingParentPolicy
+  private(set) var overwritten: [SyncReport.Overwritten] = []
+
+  init(_ transaction: WriteTransaction, _ policy: SyncOptions.MissingParentPolicy) {
+    self.transaction = transaction
+    self.policy = policy
+  }
+
+  /// Handles a record that was deleted on the server. Returns false if it stays here, to be recreated.
+  mutating func deletes(_ id: RecordID) throws -> Bool {
+    guard policy != .keepPending, try !OutboxQueue.isEmpty(in: transaction) else { return true }
+    var queue = [id]
+    while let target = queue.popLast() {
+      for (entry, field, rule) in try unsentReferrers(of: target) {
+        if policy == .resurrect {
+          try resurrect(id)
+          return false
+        }
+        switch (rule, entry.kind) {
+        case (.cascade, .insert):
+          try drop(entry)
+          queue.append(entry.record)
+        case (.nullify, _): try clear(field, of: entry, target.id)
+        case (.cascade, _), (.deny, _): continue
+        }
+      }
+    }
+    return true
+  }
+
+  private typealias Referrer = (Outbox.Entry, FieldSchema, FieldKind.DeleteRule)
+
+  /// Returns the unsent records that refer to the target. Reads one index range for each field that may refer to it.
+  private func unsentReferrers(of target: RecordID) throws -> [Referrer] {
+    guard let table = transaction.catalog.tableIfKnown(target.type) else { return [] }
+    var found: [Referrer] = []
+    for incoming in transaction.catalog.incoming[table.index] {
+      let owner = transaction.catalog.tables[incoming.table]
+      guard owner.schema.isSynced else { continue }
+      let field = owner.schema.fields[incoming.field]
+      for id in try transaction.referrers(of: target, from: owner, field, isList: incoming.isList) {
+        let record = RecordID(type: owner.schema.name, id: id)
+        guard let entry = try OutboxQueue.entry(record, in: transaction), entry.kind != .delete,
+          !entry.isHidden
+        else { continue }
+        found.append((entry, field, incoming.rule))
+      }
+    }
+    return found
+  }
+
+  private mutating func drop(_ entry: Outbox.Entry) throws {
+    let id = entry.record
+    let table = try transaction.catalog.table(id.type)
+    var lost: [SyncReport.Overwritten] = []
+    if entry.operationID == nil {
+      try OutboxQueue.forget(id, in: transaction) { try note($0, &lost) }
+      try transaction.evict(table, id: id.id)
+    } else {
+      // The record may have arrived on the server, so its deletion is sent after it.
+      try OutboxQueue.forgetLater(of: id, in: transaction) { try note($0, &lost) }
+      _ = try note(entry, &lost)
+      try transaction.evict(table, id: id.id)
+      try OutboxQueue.setContent(of: entry, nil, table, keeping: nil, in: transaction)
+      try change(entry, kind: .delete)
+    }
+    overwritten += lost
+  }
+
+  private func note(_ entry: Outbox.Entry, _ lost: inout [SyncReport.Overwritten]) throws -> Journal.Noted {
+    let table = try transaction.catalog.table(entry.record.type)
+    let local = try OutboxQueue.local(entry, table, in: transaction)
+    lost.append(SyncReport.Overwritten(record: entry.record, fields: local.map { table.document($0) }))
+    var row = Journal.Row(entry, .overwritten, .orphaned)
+    row.loss = try Journal.Loss(entry, local, table, now: entry.told)
+    return try Journal.note(row, in: transaction)
+  }
+
+  /// Removes the reference from all pending changes of a record.
+  private func clear(_ field: FieldSchema, of first: Outbox.Entry, _ target: String) throws {
+    let table = try transaction.catalog.table(first.record.type)
+    guard let index = table.schema.index(of: field.name) else { return }
+    var former: (before: OutboxQueue.Content, after: OutboxQueue.Content)?
+    for entry in try [first] + OutboxQueue.later(of: first.record, in: transaction) {
+      // The base of a change is the result of the change beneath it.
+      if let former, entry.base.map({ OutboxQueue.Content($0, first.record.type) }) == former.before {
+        try OutboxQueue.setBase(of: entry, former.after, in: transaction)
+      }
+      former = nil
+      guard let row = try OutboxQueue.local(entry, table, in: transaction) else { continue }
+      var cleared = row
+      if case .list(let ids) = row.values[index] {
+        cleared.values[index] = .list(ids.filter { $0 != target })
+      } else if row.values[index] == .text(target) {
+        cleared.values[index] = .null
+      }
+      former = (OutboxQueue.Content(row, table), OutboxQueue.Content(cleared, table))
+      guard cleared.values[index] != row.values[index] else { continue }
+      try OutboxQueue.setLocal(entry, table, cleared, in: transaction)
+      try change(entry, kind: entry.kind)
+    }
+  }
+
+  /// Makes a rejected change ready to be sent again as it is now. If it is the record's last one, it gets a new
+  /// revision, so that it differs from what was sent.
+  private func change(_ entry: Outbox.Entry, kind: ChangeKind) throws {
+    let isLast = entry.awaited == nil || kind == .delete
+    let update = try OutboxQueue.statement(
+      "UPDATE", entry,
+      """
+      SET kind = ?4, revision = revision + ?5, \(OutboxQueue.triedAgain)
+      """, in: transaction)
+    update.bind(kind.number, at: 4)
+    update.bind(isLast ? 1 : 0, at: 5)
+    try update.run()
+    if let group = entry.group { try OutboxQueue.forgive(group, in: transaction) }
+  }
+
+  /// Keeps the row as one that is new to the server.
+  private func resurrect(_ id: RecordID) throws {
+    let table = try transaction.catalog.table(id.type)
+    guard var row = try transaction.row(table, id: id.id) else { return }
+    row.version = nil
+    try transaction.replace(table, id: id.id, row)
+    let insert = try PreparedStatement(
+      """
+      INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at)
+      VALUES (?, ?, 0, \(OutboxQueue.newRevision), 0, 0, 0, 0)
+      """, in: transaction.database)
+    insert.bind(id.type, at: 1)
+    insert.bind(id.id, at: 2)
+    try insert.run()
+  }
+}

@@ -1,0 +1,112 @@
+import BothyStore
+import Synchronization
+
+/// The estimate of the server's reachability, and its age. Advice for screens and background work: an explicit call
+/// ignores it.
+public struct ReachabilityHint: Sendable, Hashable {
+  /// The status by the last call or the system's report, or `.unknown` before either.
+  public var belief: NetworkStatus
+  /// The time since the last call was answered or failed, or the network changed. `nil` before the first of these.
+  public var age: Duration?
+
+  /// Creates the hint that `SyncedStore.reachabilityHint` returns.
+  public init(belief: NetworkStatus, age: Duration?) {
+    self.belief = belief
+    self.age = age
+  }
+}
+
+/// The estimate of the server's reachability. It comes from the last call's success or failure or from the system's
+/// report on the network, whichever was later.
+final class ReachabilityEstimate: Sendable {
+  private struct State {
+    var status = NetworkStatus.unknown
+    /// In milliseconds since 1970, by the device's clock.
+    var heard: Int64?
+  }
+
+  private let state = Mutex(State())
+  private let changes = Broadcast<NetworkStatus>()
+
+  func hear(_ status: NetworkStatus, at now: Int64) {
+    let isNew = state.withLock { state in
+      defer { state = State(status: status, heard: now) }
+      return state.status != status
+    }
+    if isNew { changes.send(status) }
+  }
+
+  func hint(at now: Int64) -> ReachabilityHint {
+    let state = state.withLock { $0 }
+    return ReachabilityHint(
+      belief: state.status, age: state.heard.map { .milliseconds(max(0, now - $0)) })
+  }
+
+  func values() -> AsyncStream<NetworkStatus> { changes.values(startingWith: state.withLock { $0.status }) }
+}
+
+/// A remote that notes of every call if an answer arrived, and limits the time of each.
+struct ReachabilityTrackingRemote: RemoteStorage {
+  let remote: any RemoteStorage
+  let belief: ReachabilityEstimate
+  let clock: SyncClock
+  /// The time limit of a call.
+  let limit: Duration
+
+  var isConfidential: Bool { remote.isConfidential }
+
+  func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
+    try await noting { () throws(RemoteError) in try await remote.exchange(request) }
+  }
+
+  func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
+    try await noting { () throws(RemoteError) in try await remote.query(query) }
+  }
+
+  func count(_ query: AnyQuery) async throws(RemoteError) -> Int {
+    try await noting { () throws(RemoteError) in try await remote.count(query) }
+  }
+
+  func digest(_ scope: SyncScope) async throws(RemoteError) -> ScopeDigest {
+    try await noting { () throws(RemoteError) in try await remote.digest(scope) }
+  }
+
+  func digest(_ scope: SyncScope, parts: Int) async throws(RemoteError) -> ScopeDigest {
+    try await noting { () throws(RemoteError) in try await remote.digest(scope, parts: parts) }
+  }
+
+  func stamps(
+    _ scope: SyncScope, parts: Int, in chosen: [Int]
+  ) async throws(RemoteError) -> [RecordStamp]? {
+    try await noting { () throws(RemoteError) in
+      try await remote.stamps(scope, parts: parts, in: chosen)
+    }
+  }
+
+  func history(_ query: HistoryQuery) async throws(RemoteError) -> ChangeHistory {
+    try await noting { () throws(RemoteError) in try await remote.history(query) }
+  }
+
+  var givesHints: Bool { remote.givesHints }
+
+  var blobs: (any BlobRemote)? { remote.blobs.map { BoundedBlobs(remote: $0, limit: limit, clock: clock) } }
+
+  func hints() -> AsyncThrowingStream<Void, any Error> { remote.hints() }
+
+  /// Runs a call and notes its result. A cancelled call has none, and any answer, also a rejection, shows that the
+  /// server is there.
+  private func noting<Value: Sendable>(
+    _ call: @escaping @Sendable () async throws(RemoteError) -> Value
+  ) async throws(RemoteError) -> Value {
+    do {
+      let value = try await Bounded.ask(within: limit, clock, call)
+      belief.hear(.reachable, at: clock.now())
+      return value
+    } catch {
+      if !Task.isCancelled {
+        belief.hear(error.errorClass == .unreachable ? .notReachable : .reachable, at: clock.now())
+      }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,128 @@
+public import BothyStore
+
+/// The result of an import of records.
+public struct LedgerImport: Sendable, Hashable {
+  /// The number of records that did not exist or were deleted.
+  public var inserted = 0
+  /// The number of records that replaced other content with their id.
+  public var updated = 0
+  /// The number of records that existed with equal content. Nothing was written for them.
+  public var unchanged = 0
+  /// The records that were left out because devices could not read them, with the reasons.
+  public var refused: [RecordID: Rejection] = [:]
+
+  /// Makes an empty result, to add up those of several batches.
+  public init() {}
+}
+
+extension SyncService {
+  /// Stores records unchanged, with owner, audience and time of change, and without checking permissions. Meant for
+  /// records of an export. Versions are assigned again. Existing records are replaced, and no others are changed. A
+  /// record with a value that is nested too deeply is left out and reported.
+  ///
+  /// Uses one transaction. Callers send a few hundred at a time.
+  public func restore(_ records: [ServerRecord], into space: String) async throws -> LedgerImport {
+    var last = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    var refused: [RecordID: Rejection] = [:]
+    for (id, record) in last where record.fields.bytes.nests(deeperThan: JSONReader.maximumValueDepth + 1) {
+      refused[id] = Rejection(
+        code: "invalid",
+        message: "\(id) has a value that is nested deeper than \(JSONReader.maximumValueDepth) levels. "
+          + "Make it flatter.")
+      last[id] = nil
+    }
+    if let blobs, await blobs.hasUnnamed(in: space) {
+      var named: Set<String> = []
+      for record in last.values {
+        for value in try record.fields.members().values {
+          if let blob = Blob(value) { named.insert(blob.sha256) }
+        }
+      }
+      if !named.isEmpty { try await blobs.keep(named, in: space) }
+    }
+    let ordered = last.values.sorted { ($0.id.type, $0.id.id) < ($1.id.type, $1.id.id) }
+    let (rules, leftOut) = (rules, refused)
+    return try await ledger.write(space: space) { ledger in
+      var done = LedgerImport()
+      done.refused = leftOut
+      var changes: [(before: ServerRecord?, after: ServerRecord)] = []
+      var written: [LedgerRecord] = []
+      let known = try ledger.records(ordered.map(\.id))
+      for var record in ordered {
+        let before = known[record.id]?.record
+        record.version = before?.version ?? ""
+        if record == before {
+          done.unchanged += 1
+          continue
+        }
+        if before.map(\.isDeleted) ?? true { done.inserted += 1 } else { done.updated += 1 }
+        let position = ledger.head + Int64(written.count) + 1
+        record.version = String(position)
+        let leaves = before.flatMap { $0.container == record.container ? nil : $0.container }
+        written.append(LedgerRecord(position: position, record: record, leaves: leaves))
+        changes.append((before, record))
+      }
+      try ledger.put(written)
+      var sight = VisibilityChange(rules, ledger)
+      try sight.follow(changes)
+      return done
+    }
+  }
+
+  /// Reads the live records of a space, lists included: one consistent state, in the order of their changes. Calls
+  /// `body` for each, and uses little memory. Rethrows an error of `body` and ends there.
+  public func export(space: String, _ body: @escaping @Sendable (ServerRecord) throws -> Void) async throws {
+    try await ledger.read(space: space) { ledger in
+      var position: Int64 = 0
+      while case let page = try ledger.changes(after: position, in: .everything, limit: 500),
+        let last = page.last
+      {
+        for entry in page where !entry.record.isDeleted { try body(entry.record) }
+        position = last.position
+      }
+    }
+  }
+}
+
+/// The result of a check of all data in a space.
+public struct SpaceCheck: Sendable, Hashable {
+  /// The digest of all live records, including those with a restricted audience.
+  public var digest: ScopeDigest
+  /// The names of blobs that records refer to and that are missing, including damaged ones.
+  public var missingBlobs: [String]
+  /// The names of blobs that had another checksum than their name. They were quarantined.
+  public var damagedBlobs: [String] = []
+}
+
+extension SyncService {
+  /// Reads every record of a space and every blob that they name. A damaged blob is quarantined. Devices that have
+  /// missing blobs receive a request for them at their next sync. Throws if a record cannot be read.
+  ///
+  /// - Parameter readsBlobs: false checks only that the blobs exist.
+  public func verify(space: String, readsBlobs: Bool = true) async throws -> SpaceCheck {
+    let (digest, named) = try await ledger.read(space: space) { ledger in
+      var sum = DigestSum(parts: 0)
+      var named: Set<String> = []
+      try ledger.forEachRecord(in: .everything) { entry in
+        sum.add(entry.record.id, fields: entry.record.fields.bytes)
+        for value in try entry.record.fields.members().values {
+          if let blob = Blob(value) { named.insert(blob.sha256) }
+        }
+      }
+      return (sum.digest(of: .everything, position: ledger.head), named)
+    }
+    var check = SpaceCheck(digest: digest, missingBlobs: [])
+    guard let blobs else { return check }
+    for name in named.sorted() where Blob.isName(name) {
+      guard case .whole = try await blobs.holding(of: name, in: space) else {
+        check.missingBlobs.append(name)
+        continue
+      }
+      guard readsBlobs, case .part = try await blobs.verifiedHolding(of: name, in: space) else { continue }
+      check.missingBlobs.append(name)
+      check.damagedBlobs.append(name)
+    }
+    try await blobs.want(Set(check.missingBlobs), in: space, limit: .max)
+    return check
+  }
+}

@@ -1,0 +1,151 @@
+public import BothyStore
+
+/// The answers to single requests: one record, a query, a digest, a validator.
+extension SyncService {
+  /// Returns the record or its tombstone, or `nil` if the user can't see either. Costs one look-up.
+  public func record(space: String, principal: Principal, _ id: RecordID) async throws -> ServerRecord? {
+    try await ledger.read(space: space) { ledger in
+      let found = try ledger.records([id])[id]?.record
+      guard let found, rules.shows(found, to: try viewer(principal, in: ledger)) else { return nil }
+      return found
+    }
+  }
+
+  /// Applies one operation without a device and without remembering its id. Conflicts and rejections are verdicts, not
+  /// errors.
+  public func perform(space: String, principal: Principal, _ operation: SyncOperation) async throws
+    -> Outcome.Verdict
+  {
+    let now = now()
+    let operation = rules.canonical(operation)
+    try await keepBlobs(namedBy: [operation], in: space)
+    let verdict = try await ledger.write(space: space) { ledger in
+      let start = ledger.head
+      var batch = try batch(of: [operation], principal, now, ledger)
+      let verdict = try batch.apply(operation)
+      try store(batch, in: ledger, from: start)
+      return verdict
+    }
+    if operation.kind == .delete, verdict.isApplied { await removeSecrets(of: [operation.record], in: space) }
+    return verdict
+  }
+
+  /// The most records of one query. Clients may rely on a thousand for any page limit.
+  private var queryLimit: Int { max(rules.pageLimit, 1000) }
+
+  /// Returns the live records that a query selects and the user may see. They are at most a thousand, or the page limit
+  /// if that is larger, and limited to the bytes of one answer. If each record has its own readers, all selected
+  /// records are read, so that limit and offset count visible ones. Throws `BothyError` for a query that doesn't fit
+  /// the schema.
+  public func query(space: String, principal: Principal, _ query: AnyQuery) async throws -> [ServerRecord] {
+    try await queryAnswer(space: space, principal: principal, query).records
+  }
+
+  /// Like `query(space:principal:_:)`, but also returns true if more records follow. An offset requests them.
+  public func queryAnswer(
+    space: String, principal: Principal, _ query: AnyQuery
+  ) async throws -> (records: [ServerRecord], more: Bool) {
+    try query.checkSize()
+    let limit = min(query.limit ?? queryLimit, queryLimit)
+    let isRestricted = readersDiffer(of: query.type)
+    var selected = query
+    selected.limit = isRestricted ? nil : limit
+    selected.offset = isRestricted ? 0 : query.offset
+    let final = selected
+    return try await ledger.search(space: space, within: rules.queryTime) { ledger in
+      let viewer = try viewer(principal, in: ledger)
+      var (records, more) = ([ServerRecord](), false)
+      var (passed, left) = (isRestricted ? query.offset : 0, rules.answerSize)
+      guard limit > 0 else { return ([], false) }
+      try ledger.query(final, schema: rules.schema(for: final.type)) { entry in
+        guard rules.shows(entry.record, to: viewer) else { return true }
+        if passed > 0 {
+          passed -= 1
+          return true
+        }
+        more = left <= 0
+        if more { return false }
+        records.append(entry.record)
+        left -= entry.record.fields.bytes.count
+        return records.count < limit
+      }
+      return (records, more)
+    }
+  }
+
+  private func readersDiffer(of type: String) -> Bool {
+    guard let access = rules.declared(type)?.permissions?.read else { return false }
+    return access != .anyone && access != .authenticated
+  }
+
+  /// Returns the number of records that a query selects, without its limit. If each record has its own readers, all of
+  /// them are read. Throws like `query`.
+  public func count(space: String, principal: Principal, _ query: AnyQuery) async throws -> Int {
+    try query.checkSize()
+    if readersDiffer(of: query.type) {
+      var all = query
+      all.limit = nil
+      let final = all
+      return try await ledger.search(space: space, within: rules.queryTime) { ledger in
+        let viewer = try viewer(principal, in: ledger)
+        return try ledger.query(final, schema: rules.schema(for: final.type)).count {
+          rules.shows($0.record, to: viewer)
+        }
+      }
+    }
+    guard rules.allows(.read, query.type, Viewer(principal: principal), owner: nil) else { return 0 }
+    return try await ledger.search(space: space, within: rules.queryTime) {
+      try $0.count(query, schema: rules.schema)
+    }
+  }
+
+  /// The most parts of a scope's digest.
+  public static let partLimit = 4096
+
+  /// Returns the digest of the records of a scope that the user may see, and of each of `parts` parts. Reads all of
+  /// them.
+  public func digest(
+    space: String, principal: Principal, _ scope: SyncScope, parts: Int = 0
+  ) async throws -> ScopeDigest {
+    let parts = max(0, min(parts, Self.partLimit))
+    return try await ledger.search(space: space, within: rules.scanTime) { ledger in
+      let viewer = try viewer(principal, in: ledger)
+      var sum = DigestSum(parts: parts)
+      try ledger.forEachRecord(in: scope) { entry in
+        guard rules.shows(entry.record, to: viewer) else { return }
+        sum.add(entry.record.id, fields: entry.record.fields.bytes)
+      }
+      return sum.digest(of: scope, position: ledger.head)
+    }
+  }
+
+  /// Returns the ids, versions and hashes of the records in some parts of a scope. Reads the scope.
+  public func stamps(
+    space: String, principal: Principal, _ scope: SyncScope, parts: Int, in chosen: [Int]
+  ) async throws -> [RecordStamp] {
+    let chosen = Set(chosen)
+    return try await ledger.search(space: space, within: rules.scanTime) { ledger in
+      let viewer = try viewer(principal, in: ledger)
+      var stamps: [RecordStamp] = []
+      try ledger.forEachRecord(in: scope) { entry in
+        let record = entry.record
+        guard chosen.contains(record.id.part(of: parts)), rules.shows(record, to: viewer) else { return }
+        let hash = DigestSum.hash(record.id, fields: record.fields.bytes)
+        stamps.append(RecordStamp(id: record.id, version: record.version, hash: hash))
+      }
+      return stamps
+    }
+  }
+
+  /// Returns a text for `ETag` and 304. It changes with every record of the scope, and with the records that the user
+  /// may see. If the user can't see all records of a type, the text changes with the whole space, so that it reveals
+  /// nothing about hidden containers.
+  public func validator(space: String, principal: Principal, _ scope: SyncScope) async throws -> String {
+    let hidesSome = rules.schema?.types.contains { readersDiffer(of: $0.name) } ?? false
+    return try await ledger.read(space: space) { ledger in
+      let position = hidesSome ? ledger.head : try ledger.position(of: scope)
+      let notices = try notices(for: principal, after: position, ledger, limit: nil)
+      return "\(ledger.epoch).\(notices.last?.position ?? position)"
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import BothyStore
+
+/// The records that left a scope or became visible without a change of their own.
+extension SyncService {
+  /// Returns the notices for the user and its groups, in position order, and of several about one record the last. With
+  /// `nil` it returns all.
+  func notices(
+    for principal: Principal, after position: Int64, _ ledger: any LedgerSnapshot, limit: Int?
+  ) throws -> [VisibilityNotice] {
+    guard rules.usesSharing, let name = principal.name else { return [] }
+    if principal.groups.isEmpty { return try ledger.notices(for: name, after: position, limit: limit) }
+    var last: [RecordID: VisibilityNotice] = [:]
+    for name in principal.names {
+      for notice in try ledger.notices(for: name, after: position, limit: limit)
+      where notice.position > last[notice.record]?.position ?? 0 {
+        last[notice.record] = notice
+      }
+    }
+    let ordered = last.values.sorted { $0.position < $1.position }
+    return limit.map { Array(ordered.prefix($0)) } ?? ordered
+  }
+
+  /// Adds the records of notices to a page. A record that changed since comes by its own position instead.
+  func tell(
+    _ notices: ArraySlice<VisibilityNotice>, after start: Int64, _ viewer: Viewer,
+    _ ledger: any LedgerSnapshot,
+    in page: inout SyncResponse.Page
+  ) throws {
+    guard !notices.isEmpty else { return }
+    let records = try ledger.records(notices.map(\.record))
+    for notice in notices {
+      guard let entry = records[notice.record], rules.shows(entry.record, to: viewer) else {
+        page.outOfScope.append(notice.record)
+        continue
+      }
+      if entry.position <= start && !entry.record.isDeleted && page.scope.contains(entry.record.container) {
+        page.changes.append(entry.record)
+      }
+    }
+  }
+
+  /// Returns the position at which a page ends so that the records of notices fit in `bytes`, or `nil` if all fit.
+  func end(
+    of notices: [VisibilityNotice], after start: Int64, _ ledger: any LedgerSnapshot, bytes: Int
+  ) throws -> Int64? {
+    var left = bytes
+    for first in stride(from: 0, to: notices.count, by: 16) {
+      let some = notices[first..<min(first + 16, notices.count)]
+      let records = try ledger.records(some.map(\.record))
+      for notice in some {
+        guard let entry = records[notice.record], entry.position <= start else { continue }
+        left -= entry.record.fields.bytes.count
+        if left <= 0 { return notice.position }
+      }
+    }
+    return nil
+  }
+
+  /// Returns the departed records that are not in the scope now. A record that the user can't see is left out here,
+  /// because it has a notice if the user could ever see it.
+  func gone(
+    _ departures: [LedgerDeparture], from scope: SyncScope, _ viewer: Viewer, _ ledger: any LedgerSnapshot
+  ) throws -> [RecordID] {
+    guard !departures.isEmpty else { return [] }
+    let records = try ledger.records(departures.map(\.id))
+    var ids: [RecordID] = []
+    var seen: Set<RecordID> = []
+    for departure in departures where seen.insert(departure.id).inserted {
+      guard let record = records[departure.id]?.record else {
+        ids.append(departure.id)
+        continue
+      }
+      let isShown = rules.shows(record, to: viewer)
+      let isThere = scope.contains(record.container) && isShown
+      if !isThere && (isShown || record.isDeleted) { ids.append(departure.id) }
+    }
+    return ids
+  }
+}

@@ -1,0 +1,195 @@
+import BothyCache
+import BothyGeo
+import BothyStore
+import Foundation
+import HTTPTypes
+
+/// Adds tiles to a file of places and counts the outcomes.
+struct TileImporter {
+  let places: PlaceStore
+  let clock: CLIClock
+  let line: ProgressLine
+
+  private(set) var added = 0
+  private(set) var updated = 0
+  private(set) var unchanged = 0
+  /// The number of tiles that are fresh and need no request.
+  private(set) var current = 0
+  /// The number of tiles that the source doesn't have.
+  private(set) var absent = 0
+  private(set) var failures: [String] = []
+  /// The attributions that archives and sources state.
+  private(set) var attributions: Set<String> = []
+
+  init(places: PlaceStore, clock: CLIClock, line: ProgressLine) {
+    self.places = places
+    self.clock = clock
+    self.line = line
+  }
+
+  // MARK: files
+
+  /// Adds a file, a folder or an archive. Throws `ToolError` for anything else.
+  mutating func take(_ path: String, as tile: Tile?) async throws {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+      throw ToolError("The file \(path) does not exist. Check the path.")
+    }
+    if isFolder.boolValue { return try takeFolder(path) }
+    if ["mbtiles", "pmtiles"].contains(URL(filePath: path).pathExtension.lowercased()) {
+      return try await takeArchive(path)
+    }
+    guard let tile = tile ?? Tile(filePath: URL(filePath: path).standardizedFileURL.path) else {
+      throw ToolError("The name of \(path) does not say which tile it is. Say so with --tile 16/18109/23965.")
+    }
+    take(PlaceTile(tile, payload: Data(try StandardStreams.read(path)), receivedAt: clock.now()), path)
+  }
+
+  /// Adds all files below a folder that are named like tiles, and skips others.
+  private mutating func takeFolder(_ path: String) throws {
+    let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
+    let files = names.filter { $0.hasSuffix(".json") || $0.hasSuffix(".geojson") }.sorted()
+      .compactMap { name in Tile(filePath: name).map { (name: name, tile: $0) } }
+    guard !files.isEmpty else { throw ToolError("\(path) has no GeoJSON tiles.") }
+    for name in ["tiles.json", "metadata.json"] {
+      // Files that aren't JSON are skipped.
+      if let data = FileManager.default.contents(atPath: "\(path)/\(name)"),
+        let text = (try? JSONValue(parsing: data))?["attribution"]?.stringValue, !text.isEmpty
+      {
+        attributions.insert(text)
+      }
+    }
+    for (index, file) in files.enumerated() {
+      line.show("\(index) of \(files.count) tiles")
+      let data = Data(try StandardStreams.read("\(path)/\(file.name)"))
+      take(PlaceTile(file.tile, payload: data, receivedAt: clock.now()), file.name)
+    }
+  }
+
+  private mutating func takeArchive(_ path: String) async throws {
+    let archive = try await TileArchives.open(path: path)
+    if let format = archive.info.tileFormat, !["json", "geojson"].contains(format.lowercased()) {
+      throw ToolError("\(path) holds \(format) tiles; places are read from GeoJSON tiles.")
+    }
+    if let text = archive.info.attribution, !text.isEmpty { attributions.insert(text) }
+    var tiles: [Tile] = []
+    try await archive.forEachTile { tile, _ in tiles.append(tile) }
+    for (index, tile) in tiles.enumerated() {
+      line.show("\(index) of \(tiles.count) tiles")
+      guard let data = try await archive.content(of: tile) else { continue }
+      take(PlaceTile(tile, payload: data, receivedAt: clock.now()), "\(path), tile \(tile)")
+    }
+  }
+
+  /// Adds a tile. An error in one tile loses only that tile.
+  private mutating func take(_ tile: PlaceTile, _ name: String) {
+    do { note(try places.replace(tile)) } catch {
+      failures.append("\(name): \(ErrorMessage(error).sentence)")
+    }
+  }
+
+  private mutating func note(_ change: PlaceTileChange) {
+    switch change {
+    case .added: added += 1
+    case .updated: updated += 1
+    case .unchanged, .outdated, .discarded: unchanged += 1
+    }
+  }
+
+  // MARK: a source
+
+  /// Requests the tiles that are missing or older than `lifetime`, eight at a time.
+  mutating func take(
+    _ tiles: [Tile], from source: ResourceSource, _ cache: ResourceCache, lifetime: Int64
+  ) async throws {
+    if !source.names.attribution.isEmpty { attributions.insert(source.names.attribution) }
+    let held = try places.held(tiles)
+    let now = clock.now()
+    let wanted = tiles.filter { tile in held[tile].map { $0 > now || now - $0 >= lifetime } ?? true }
+    current += tiles.count - wanted.count
+    try await withThrowingTaskGroup(of: (Tile, Result<CachedResource, any Error>).self) { group in
+      var rest = wanted.makeIterator()
+      func begin() throws {
+        guard let tile = rest.next() else { return }
+        let key = try source.key(tile)
+        // A stored tile is validated, even if it is fresh in the cache.
+        let options = ReadOptions(policy: held[tile] == nil ? .localElseRemote : .remoteElseLocal)
+        group.addTask {
+          do { return (tile, .success(try await cache.value(key, options))) } catch {
+            return (tile, .failure(error))
+          }
+        }
+      }
+      for _ in 0..<8 { try begin() }
+      var done = 0
+      for try await (tile, result) in group {
+        done += 1
+        line.show("\(done) of \(wanted.count) tiles")
+        try take(tile, result)
+        try begin()
+      }
+    }
+  }
+
+  private mutating func take(_ tile: Tile, _ result: Result<CachedResource, any Error>) throws {
+    switch result {
+    case .failure(let error): failures.append("Tile \(tile): \(ErrorMessage(error).sentence)")
+    case .success(let resource):
+      if case .stale(.refreshFailed(let error)) = resource.freshness {
+        failures.append("Tile \(tile): \(ErrorMessage(error).sentence) What there was of it stays.")
+        return
+      }
+      guard let bytes = resource.bytes else {
+        absent += 1
+        return try places.remove([tile])
+      }
+      take(
+        PlaceTile(
+          tile, payload: bytes, receivedAt: resource.metadata.receivedAt,
+          validatedAt: resource.metadata.validatedAt, entityTag: resource.fields[.eTag],
+          lastModified: resource.fields[.lastModified]), "Tile \(tile)")
+    }
+  }
+
+  // MARK: what came of it
+
+  var text: String {
+    let counts = [
+      (added, "added"), (updated, "updated"), (unchanged, "unchanged"), (current, "not asked for"),
+      (absent, "absent"), (failures.count, "failed"),
+    ]
+    let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return "Tiles: " + (parts.isEmpty ? "none" : parts.joined(separator: ", ")) + "."
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.member("added", added)
+    writer.member("updated", updated)
+    writer.member("unchanged", unchanged)
+    writer.member("current", current)
+    writer.member("absent", absent)
+    writer.member("failed", failures.count)
+  }
+
+  /// Writes the attributions to a file beside the places, as maps must show them.
+  func noteAttribution(beside path: String) throws {
+    let known = Attribution.of(path)
+    let all = known.union(attributions)
+    if all != known { try Attribution.write(all, beside: path) }
+  }
+}
+
+/// The attributions of a file of places, one on each line of `{file}.attribution`.
+enum Attribution {
+  static func of(_ path: String) -> Set<String> {
+    // Without the file, no attribution is known.
+    let text = (try? String(contentsOfFile: path + ".attribution", encoding: .utf8)) ?? ""
+    return Set(text.split(separator: "\n").map(String.init))
+  }
+
+  static func write(_ texts: Set<String>, beside path: String) throws {
+    let lines = texts.sorted().map { $0.split(whereSeparator: \.isNewline).joined(separator: " ") }
+    try Data((lines.joined(separator: "\n") + "\n").utf8)
+      .write(to: URL(filePath: path + ".attribution"), options: .atomic)
+  }
+}

@@ -1,0 +1,242 @@
+import BothyStore
+import BothySync
+import BothySyncService
+import BothyTesting
+import Foundation
+import Testing
+
+/// Limits of the cost of one request to a server.
+@Suite("Bounds of a request", .timeLimit(.minutes(5)))
+struct BoundTests {
+  private let ann = Principal("ann")
+
+  private func rules(answerSize: Int = 10_000) -> AuthorityRules {
+    var rules = AuthorityRules()
+    rules.answerSize = answerSize
+    return rules
+  }
+
+  /// Returns a server with records of a little over a thousand bytes each, spread over containers.
+  private func service(
+    _ rules: AuthorityRules, records: Int, containers: Int = 1
+  ) async throws -> (SyncService, SQLiteLedger) {
+    let ledger = try SQLiteLedger()
+    let text = String(repeating: "x", count: 1000)
+    try await ledger.write(space: "s") { transaction in
+      try transaction.put(
+        (1...records).map { number in
+          let record = ServerRecord(
+            id: .note("n\(number)"), container: "c\(number % containers)", version: String(number),
+            modified: 1, fields: FieldsDocument(["title": .string(text)]))
+          return LedgerRecord(position: Int64(number), record: record)
+        })
+    }
+    return (SyncService(ledger: ledger, rules: rules, now: { 1000 }), ledger)
+  }
+
+  private func bytes(_ pages: [SyncResponse.Page]) -> Int {
+    pages.flatMap(\.changes).reduce(0) { $0 + $1.fields.bytes.count }
+  }
+
+  @Test("A request to pull from more than 64 places is rejected")
+  func pulls() async throws {
+    let (service, _) = try await service(rules(), records: 1)
+    let pull = SyncRequest.Pull(.everything)
+    let fits = SyncRequest(device: "d", pulls: Array(repeating: pull, count: 64))
+    #expect(try await service.sync(space: "s", principal: ann, fits).pages.count == 64)
+    let tooMany = SyncRequest(device: "d", pulls: Array(repeating: pull, count: 65))
+    await #expect { try await service.sync(space: "s", principal: ann, tooMany) } throws: {
+      ($0 as? AuthorityError)?.code == .tooManyPulls
+    }
+  }
+
+  @Test("All pages of a response together have bounded bytes, and cursors bring the rest")
+  func pages() async throws {
+    let (service, _) = try await service(rules(), records: 60, containers: 6)
+    var open = (0..<6).map { SyncRequest.Pull(SyncScope(container: "c\($0)")) }
+    var found: [RecordID] = []
+    for _ in 0..<60 where !open.isEmpty {
+      let answer = try await service.sync(
+        space: "s", principal: ann, SyncRequest(device: "d", pulls: open))
+      #expect(bytes(answer.pages) < 12_000)
+      #expect(answer.pages.contains { !$0.changes.isEmpty || !$0.more }, "each answer brings something")
+      found += answer.pages.flatMap(\.changes).map(\.id)
+      open = answer.pages.filter(\.more).map { .init($0.scope, cursor: $0.cursor) }
+    }
+    #expect(open.isEmpty && found.count == 60 && Set(found).count == 60)
+  }
+
+  @Test("A record larger than a response is sent by itself")
+  func large() async throws {
+    let (service, _) = try await service(rules(answerSize: 10), records: 3)
+    var cursor: String?
+    for more in [true, true, false] {
+      let page = try #require(
+        try await service.sync(
+          space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.everything, cursor: cursor)])
+        ).pages.first)
+      #expect(page.changes.count == 1 && page.more == more)
+      cursor = page.cursor
+    }
+  }
+
+  @Test("A query's response has bounded bytes and reports whether more follow")
+  func queries() async throws {
+    let (service, _) = try await service(rules(), records: 25)
+    var query = AnyQuery("Note", order: [SortKey("id")])
+    var found: [RecordID] = []
+    for _ in 0..<25 {
+      let answer = try await service.queryAnswer(space: "s", principal: ann, query)
+      found += answer.records.map(\.id)
+      #expect(answer.records.count <= 10)
+      guard answer.more else { break }
+      query.offset = found.count
+    }
+    #expect(found.count == 25 && Set(found).count == 25)
+  }
+
+  @Test("Conflicts return bounded bytes, and operations without room wait")
+  func conflicts() async throws {
+    let (service, _) = try await service(rules(), records: 30)
+    let operations = (1...30).map {
+      SyncOperation(id: "o\($0)", kind: .update, record: .note("n\($0)"), base: "no", fields: ["a": 1])
+    }
+    let answer = try await service.sync(
+      space: "s", principal: ann, SyncRequest(device: "d", operations: operations))
+    let waiting = answer.outcomes.filter { if case .waiting = $0.verdict { true } else { false } }
+    #expect(waiting.count >= 15 && waiting.count < 30)
+  }
+
+  @Test("A conflict without room in a response is still one for a late copy")
+  func lateConflict() async throws {
+    let (service, ledger) = try await service(rules(answerSize: 1), records: 2)
+    func answer(_ operations: [BothySync.SyncOperation]) async throws -> [Outcome.Verdict] {
+      try await service.sync(
+        space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
+      ).outcomes.map(\.verdict)
+    }
+    let inserts = [1, 2].map { SyncOperation(id: "o\($0)", kind: .insert, record: .note("n\($0)")) }
+    #expect(try await answer(inserts).last == .waiting(on: "o1"))
+    _ = try await answer([SyncOperation(id: "o3", kind: .delete, record: .note("n2"), base: "2")])
+    guard case .conflict(let current?) = try await answer([inserts[1]]).first else {
+      Issue.record("it is no conflict")
+      return
+    }
+    #expect(current.isDeleted)
+    #expect(try await ledger.statistics(of: "s").records == 1)
+  }
+
+  @Test("Changes of a small tree among many records are complete, page by page")
+  func trees() async throws {
+    let ledger = try SQLiteLedger()
+    try await ledger.write(space: "s") { transaction in
+      try transaction.put(
+        (1...20_000).map { number in
+          let container = number % 500 == 0 ? "a/b" : number % 500 == 1 ? "a" : number % 500 == 2 ? "ab" : "z"
+          let record = ServerRecord(
+            id: .note("n\(number)"), container: container, version: String(number), modified: 1)
+          return LedgerRecord(position: Int64(number), record: record)
+        })
+    }
+    let tree = SyncScope(container: "a", includesChildren: true)
+    let expected = (1...20_000).filter { $0 % 500 < 2 }.map(Int64.init)
+    for limit in [1, 7, 1000] {
+      var found: [Int64] = []
+      while case let page = try await ledger.read(
+        space: "s", { [last = found.last ?? 0] in try $0.changes(after: last, in: tree, limit: limit) }),
+        !page.isEmpty
+      {
+        #expect(page.count <= limit)
+        found += page.map(\.position)
+      }
+      #expect(found == expected)
+    }
+  }
+
+  @Test("A device with more scopes than a request allows sends several requests")
+  func manyScopes() async throws {
+    let world = try SimulatedWorld(rules: AuthorityRules())
+    let writer = try world.addDevice(schema: .notes)
+    for number in 0..<150 {
+      try writer.put(AnyRecord("Note", id: "n\(number)", ["title": "t"], container: "c\(number)"))
+    }
+    #expect(await writer.store.sync().pushed == 150)
+    var configuration = SyncOptions.quiet
+    configuration.pullScopes = (0..<150).map { SyncScope(container: "c\($0)") }
+    let reader = try world.addDevice(schema: .notes, configuration: configuration)
+    let report = await reader.store.sync()
+    #expect(report.pulled == 150 && report.obstacle == nil)
+    #expect(reader.remote.requests.map(\.pulls.count).max() == 64)
+    try reader.put(AnyRecord("Note", id: "m3", ["title": "new"], container: "c3"))
+    #expect(await reader.store.sync().pushed == 1)
+    #expect(reader.remote.requests.allSatisfy { $0.pulls.count <= 64 })
+  }
+
+  // MARK: searches
+
+  private func withFile(_ body: (SQLiteLedger) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }  // a test's folder
+    let ledger = try SQLiteLedger(at: folder.appending(path: "ledger.sqlite").path)
+    try await body(ledger)
+    try ledger.close()
+  }
+
+  private func fill(_ ledger: SQLiteLedger, records: Int) async throws {
+    try await ledger.write(space: "s") { transaction in
+      try transaction.put(
+        (1...records).map {
+          let record = ServerRecord(
+            id: .note("n\($0)"), version: String($0), modified: 1,
+            fields: FieldsDocument(["title": .string(String(repeating: "abc", count: 300))]))
+          return LedgerRecord(position: Int64($0), record: record)
+        })
+    }
+  }
+
+  /// A query that takes at least ten seconds unless it is cancelled.
+  private var endless: AnyQuery {
+    AnyQuery(
+      "Note", where: .or((0..<100).map { .contains(field: "title", "none\($0)", ignoringCase: true) }))
+  }
+
+  @Test("Queries end with their time limit, and delay neither pulls nor health checks")
+  func time() async throws {
+    try await withFile { ledger in
+      try await fill(ledger, records: 20_000)
+      var rules = AuthorityRules()
+      rules.queryTime = .milliseconds(400)
+      let service = SyncService(ledger: ledger, rules: rules, now: { 1 })
+      let query = endless
+      let start = ContinuousClock.now
+      await withTaskGroup(of: AuthorityError.Code?.self) { tasks in
+        for _ in 0..<8 {
+          tasks.addTask {
+            do {
+              _ = try await service.count(space: "s", principal: Principal("ann"), query)
+              return nil
+            } catch { return (error as? AuthorityError)?.code }
+          }
+        }
+        _ = try? await service.sync(
+          space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.everything)], limit: 10))
+        try? await ledger.check()
+        for await code in tasks { #expect(code == .tooExpensive) }
+      }
+      #expect(ContinuousClock.now - start < .seconds(20))
+    }
+  }
+
+  @Test("A query ends when the task that awaits it is cancelled")
+  func cancelled() async throws {
+    try await withFile { ledger in
+      try await fill(ledger, records: 20_000)
+      let service = SyncService(ledger: ledger, now: { 1 })
+      let query = endless
+      let task = Task { try await service.count(space: "s", principal: Principal("ann"), query) }
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+  }
+}
