@@ -17,9 +17,11 @@ public final class PostgresLedger: Ledger {
   public struct Configuration: Sendable {
     /// The schema that has the tables, created if it is missing.
     public var schema: String
-    /// The most connections for writes, and as many for reads. Half as many serve queries, one serves notifications,
-    /// and one checks the health of the database.
+    /// The most connections for writes, and as many for reads. One more serves notifications, and one checks the health
+    /// of the database.
     public var connections: Int
+    /// The most connections for queries, which are separate from those for reads. With `nil` they are half as many.
+    public var queries: Int?
     /// The longest time a call is repeated while the database is unavailable.
     public var patience: Duration
     /// The most writes that share a commit.
@@ -85,7 +87,7 @@ public final class PostgresLedger: Ledger {
     lanes = WriteQueues(limit: configuration.joinedWrites)
     writers = WorkerPool(settings, limit: max(1, configuration.connections))
     readers = WorkerPool(settings, limit: max(1, configuration.connections))
-    let width = max(1, configuration.connections / 2)
+    let width = max(1, configuration.queries ?? configuration.connections / 2)
     searchers = WorkerPool(settings, limit: width)
     searchGate = Gate(width: width, queue: 16 * width)
     health = WorkerPool(settings, limit: 1)

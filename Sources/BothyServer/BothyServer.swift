@@ -1,6 +1,5 @@
 package import Hummingbird
 import HummingbirdCore
-import HummingbirdTLS
 import Logging
 import NIOCore
 public import ServiceLifecycle
@@ -13,12 +12,22 @@ public final class BothyServer: Service {
   private let configuration: ServerConfiguration
   private let parts: ServerServices
   private let readiness = Readiness()
+  private let schemaWatch: FileWatch?
 
   /// Creates a server. It opens and reads nothing before `run()`.
   public init(_ configuration: ServerConfiguration) {
     self.configuration = configuration
-    parts = ServerServices(configuration)
+    let parts = ServerServices(configuration)
+    self.parts = parts
+    schemaWatch = configuration.schemaFiles.map { files in
+      FileWatch(files.paths, subject: "the schema", logger: configuration.logger) {
+        try parts.rulebook.reload(files)
+      }
+    }
   }
+
+  /// Reads the schema again if its files have changed, as the server does every second while it runs.
+  package func lookAtSchema() { schemaWatch?.look() }
 
   /// The metrics that `/metrics` prints.
   public var metrics: MetricsRegistry { parts.metrics.registry }
@@ -46,11 +55,45 @@ public final class BothyServer: Service {
   /// Throws if the address can't be bound.
   public func run() async throws {
     do {
-      try await application().run()
+      try await serve()
       readiness.fail(Stopped())
     } catch {
       readiness.fail(error)
       throw error
+    }
+  }
+
+  /// Runs the application. With a drain time, a shutdown reaches it only when that is over.
+  private func serve() async throws {
+    let (application, phase, time) = (try application(), parts.phase, configuration.limits.drainTime)
+    guard time > .zero else {
+      return try await withGracefulShutdownHandler {
+        try await application.run()
+      } onGracefulShutdown: {
+        phase.drain()
+      }
+    }
+    let group = ServiceGroup(
+      configuration: .init(services: [application], logger: configuration.logger))
+    let shutdown = AsyncStream.makeStream(of: Void.self)
+    let timer = Task {
+      for await _ in shutdown.stream {
+        guard (try? await Task.sleep(for: time)) != nil else { return }  // the server has ended before
+        await group.triggerGracefulShutdown()
+      }
+    }
+    defer { timer.cancel() }
+    // A detached task doesn't learn of the shutdown by itself.
+    let work = Task.detached { try await group.run() }
+    try await withTaskCancellationHandler {
+      try await withGracefulShutdownHandler {
+        try await work.value
+      } onGracefulShutdown: {
+        phase.drain()
+        shutdown.continuation.yield()
+      }
+    } onCancel: {
+      work.cancel()
     }
   }
 
@@ -82,23 +125,51 @@ public final class BothyServer: Service {
     let departures = Departures()
     let pipeline = RequestPipeline(
       configuration, parts.service, routes: parts.routes(), metrics: parts.metrics, departures: departures)
-    let idle = TimeAmount.milliseconds(Int64(configuration.limits.idleTimeout / .milliseconds(1)))
-    let (host, readiness, port) = (configuration.host, readiness, configuration.port)
-    var server = HTTPServerBuilder.http1(
-      configuration:
-        .init(additionalChannelHandlers: [DepartureHandler(departures)], idleTimeout: idle))
-    let isSecure = configuration.tls != nil
-    if let tls = configuration.tls { server = try .tls(server, tlsConfiguration: tls.configuration()) }
+    let (host, readiness, port, phase) = (configuration.host, readiness, configuration.port, parts.phase)
+    let certificate = try configuration.tls.map { try ServerCertificate($0) }
+    let isSecure = certificate != nil
     return Application(
-      responder: pipeline, server: server,
+      responder: pipeline, server: connections(certificate, departures),
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
       services: [
         Heartbeat(hub: configuration.hints, interval: .seconds(15)), Upkeep(parts.service, configuration),
         AccessWatch(access: configuration.access, hub: configuration.hints, logger: configuration.logger),
-      ],
+      ] + watches(certificate),
       onServerRunning: { channel in
+        phase.serve()
         readiness.succeed(Address(host: host, port: channel.localAddress?.port ?? port, isSecure: isSecure))
       },
       logger: configuration.logger)
+  }
+
+  /// Returns the builder of connections, each within the limits.
+  private func connections(
+    _ certificate: ServerCertificate?, _ departures: Departures
+  ) -> HTTPServerBuilder {
+    let limits = configuration.limits
+    let http = HTTP1Channel.Configuration(
+      additionalChannelHandlers: [DepartureHandler(departures)],
+      idleTimeout: .milliseconds(Int64(limits.idleTimeout / .milliseconds(1))),
+      httpDecoderConfiguration: .init(
+        maxHeaderFieldSize: limits.headerSize, maxHeaderListSize: limits.headerSize,
+        maxHeaderFieldCount: HeaderLimits.fields))
+    return HTTPServerBuilder { [count = parts.metrics.connections] responder in
+      GuardedChannel(
+        base: HTTP1Channel(responder: responder, configuration: http), connections: count,
+        terms: ConnectionPace.Terms(limits), certificate: certificate)
+    }
+  }
+
+  /// Returns the services that read the certificate and the schema again when their files change.
+  private func watches(_ certificate: ServerCertificate?) -> [any Service] {
+    var watches: [any Service] = []
+    if let certificate, let tls = configuration.tls {
+      watches.append(
+        FileWatch(
+          [tls.certificate, tls.key], subject: "the TLS certificate", logger: configuration.logger,
+          reload: { try certificate.reload() }))
+    }
+    if let schemaWatch { watches.append(schemaWatch) }
+    return watches
   }
 }

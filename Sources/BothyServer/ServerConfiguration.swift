@@ -27,6 +27,10 @@ public struct ServerConfiguration: Sendable {
   public var tls: TLSFiles?
   /// The limits of bodies, request rates and silence.
   public var limits: Limits
+  /// The files of the schema in `rules`, to read again when they change. With `nil` the schema stays.
+  public var schemaFiles: SchemaFiles?
+  /// The files whose sizes `/metrics` prints.
+  public var files = StorageFiles()
   /// The time for which data that isn't needed is kept.
   public var upkeep = UpkeepTerms()
   /// Receives the messages for operators: requests, maintenance, failures, and files that were read again.
@@ -86,12 +90,17 @@ public struct ServerConfiguration: Sendable {
     /// The most bytes of decompressed bodies, of all requests together. One user may hold half of them. Requests beyond
     /// that receive 503, but one body always fits.
     public var unpackedSize: Int = 64 << 20
-    /// The number of requests that run at a time. Further requests wait in line.
+    /// The number of pulls and other short reads that run at a time. Further ones wait in line.
     public var concurrency = 64
-    /// The number of running requests of one user, if tokens distinguish users. The default is the number of
-    /// processors, at least four.
+    /// The number of pushes and other writes that run at a time. They have a line of their own.
+    public var pushConcurrency = 64
+    /// The number of queries, digests and lists of containers that run at a time. They have a line of their own, so that
+    /// pulls and pushes never wait for them. One user may have half of them.
+    public var queryConcurrency = 4
+    /// The number of running pulls, and of running pushes, of one user, if tokens distinguish users. The default is the
+    /// number of processors, at least four.
     public var principalConcurrency = max(4, ProcessInfo.processInfo.activeProcessorCount)
-    /// The number of requests of one user that may wait in line. Further requests receive 503.
+    /// The number of requests of one user that may wait in each line. Further requests receive 503.
     public var waiting = 1000
     /// The requests a user may make per second in the long run, or `nil` for any number.
     public var requestsPerSecond: Double?
@@ -103,17 +112,33 @@ public struct ServerConfiguration: Sendable {
     public var spaceRequestBurst: Int
     /// The longest silence of a connection while a request is read or between requests.
     public var idleTimeout: Duration
+    /// The time for a connection to send a whole header, from its beginning or from the header's first byte.
+    public var headerTime: Duration = .seconds(10)
+    /// The most bytes of a header's fields together, and of a request's address.
+    public var headerSize = 64 << 10
+    /// The time for a body, besides a second for each `bodyRate` bytes of it that arrived.
+    public var bodyTime: Duration = .seconds(60)
+    /// The bytes of a body that must arrive in each second beyond `bodyTime`.
+    public var bodyRate = 1024
+    /// The number of open connections. Further ones are closed at once.
+    public var connections = 20_000
+    /// The number of open event streams of one user, or of one address if the server requires no token. Further ones
+    /// receive 429.
+    public var streams = 250
+    /// The time from the beginning of a shutdown to the end of new connections. `/readyz` answers 503 meanwhile, so that
+    /// load balancers choose other processes.
+    public var drainTime: Duration = .zero
     /// The least time between two notifications of one event stream. The first is sent at once, and writes that arrive
     /// faster are combined into one.
     public var hintInterval: Duration
-    /// The time that `/healthz` waits for the database before it reports that it doesn't respond.
+    /// The time that `/healthz` and `/readyz` wait for the database before they report that it doesn't respond.
     public var healthTime: Duration = .seconds(2)
     /// The time for which unfinished uploads and blobs that no record was ever pushed for are kept after the last
     /// request for them. Devices rely on a day.
     public var unusedBlobAge: Duration
 
     /// Creates limits. The defaults limit bodies (8 MiB), silence (75 seconds) and notifications (five a second), but
-    /// not request rates.
+    /// not request rates. `bothy serve --limits` prints all of them.
     public init(
       bodySize: Int = 8 << 20, requestsPerSecond: Double? = nil, requestBurst: Int = 100,
       spaceRequestsPerSecond: Double? = nil, spaceRequestBurst: Int = 1000,

@@ -19,17 +19,20 @@ struct ServeCommand: AsyncParsableCommand {
       Such a server answers under IP addresses, localhost and --host only; --allow-host
       adds names.
       JSON Web Tokens are signed by RSA, ECDSA, EdDSA or HS256, have an exp, and name
-      the principal, its groups and its spaces by claims. Files of tokens and keys are
-      read again when they change, keys at an address when their time is over. With --schema records are checked against it, its permissions hold,
-      values of unique fields are unique in their space, and what refers to a record
-      that is not there is refused (--no-check-references takes it). With --older-schema
+      the principal, its groups and its spaces by claims. Files of tokens, keys, schemas
+      and certificates are read again when they change, keys at an address when their
+      time is over. A file that can't be used, and a schema that devices or records don't
+      fit, is refused with a log line; what was read before stays in force. With --schema
+      records are checked against it, its permissions hold, values of unique fields are
+      unique in their space, and what refers to a record that is not there is refused (--no-check-references takes it). With --older-schema
       devices of older versions of the app go on: what they could not live with is
-      refused at the start. SIGINT and SIGTERM let requests that are under way finish. The API
-      describes itself at /openapi.json.
+      refused at the start. --limits prints every limit with its value. SIGINT and
+      SIGTERM let requests that are under way finish. The API describes itself at
+      /openapi.json.
 
       With --database postgres://… any number of processes may serve the same spaces.
       They make the tables where they are missing (schema `bothy`), tell each other
-      of news, and wait for a database that restarts; /healthz says when it is away.
+      of news, and wait for a database that restarts; /readyz says when it is away.
       Keep a password out of the address: PGPASSWORD or ~/.pgpass hold it. Blobs need
       a folder that all processes share then: --blobs.
 
@@ -81,11 +84,6 @@ struct ServeCommand: AsyncParsableCommand {
       "How long a copy of a tile may be used before it is asked for again.", valueName: "time"))
   var tilesMaxAge = "7d"
   @Flag(help: "Give tiles to everybody, also where tokens are asked for.") var openTiles = false
-  @Option(
-    help: ArgumentHelp(
-      "The least time between two hints on one event stream: writes that come faster are told as one.",
-      valueName: "time"))
-  var hintInterval = "200ms"
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
   @Option(
     help: ArgumentHelp(
@@ -93,8 +91,12 @@ struct ServeCommand: AsyncParsableCommand {
     completion: .file())
   var traces: String?
   @OptionGroup(title: "Keeping") var keeping: RetentionOptions
-  @OptionGroup(title: "Bounds") var bounds: BoundsOptions
+  @Flag(help: "Print all limits with the values of the other options, and end.") var limits = false
   @OptionGroup(title: "Access") var access: AccessOptions
+  @OptionGroup(title: "Limits of connections") var connectionLimits: ConnectionLimitOptions
+  @OptionGroup(title: "Limits of requests") var requestLimits: RequestLimitOptions
+  @OptionGroup(title: "Limits of answers") var answerLimits: AnswerLimitOptions
+  @OptionGroup(title: "Limits of the storage") var storageLimits: StorageLimitOptions
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -102,23 +104,36 @@ struct ServeCommand: AsyncParsableCommand {
     guard maxAge != nil else {
       throw ValidationError("--tiles-max-age is a time such as 7d, 12h or 0s.")
     }
-    guard hintDistance != nil else {
-      throw ValidationError("--hint-interval is a time up to 1m, such as 200ms, 2s or 0s.")
+    let bounds = try bounds()
+    guard bounds.rules.recordSizeLimit <= bounds.server.bodySize else {
+      throw ValidationError("--record-size is at most --body-size, as a body has at least one record.")
     }
+  }
+
+  /// Returns the limits by all options.
+  private func bounds() throws -> ServerBounds {
+    var bounds = ServerBounds()
+    let groups: [any LimitOptions] = [connectionLimits, requestLimits, answerLimits, storageLimits]
+    for group in groups { try group.set(&bounds) }
+    return bounds
   }
 
   private var maxAge: Duration? { CLIClock.offset("+" + tilesMaxAge).map { .milliseconds($0) } }
 
-  private var hintDistance: Duration? {
-    guard let milliseconds = CLIClock.offset("+" + hintInterval), milliseconds <= 60_000 else { return nil }
-    return .milliseconds(milliseconds)
-  }
-
   func run() async throws {
+    let bounds = try bounds()
+    if limits {
+      return try output.print {
+        ServerLimit.text(bounds)
+      } json: {
+        $0.key("limits")
+        ServerLimit.write(bounds, to: &$0)
+      }
+    }
     let clock = try CLIClock()
-    let served = try await ServedLedger.open(database, blobs: blobs, now: { clock.now() })
+    let served = try await ServedLedger.open(database, blobs: blobs, bounds: bounds, now: { clock.now() })
     do {
-      try await serve(served, clock)
+      try await serve(served, bounds, clock)
     } catch {
       try? served.closeAll()  // the first error is the one to report
       throw error
@@ -127,8 +142,8 @@ struct ServeCommand: AsyncParsableCommand {
     try served.closeAll()
   }
 
-  private func serve(_ served: ServedLedger, _ clock: CLIClock) async throws {
-    let configuration = try await serverConfiguration(served, clock)
+  private func serve(_ served: ServedLedger, _ bounds: ServerBounds, _ clock: CLIClock) async throws {
+    let configuration = try await serverConfiguration(served, bounds, clock)
     served.passNews(to: configuration.hints)
     // Archives are checked in the background, so a slow check delays nothing else.
     let check = Task { [tiles = configuration.tiles] in
@@ -137,7 +152,8 @@ struct ServeCommand: AsyncParsableCommand {
     defer { check.cancel() }
     let server = BothyServer(configuration)
     let output = output
-    let running = RunningService(host: host, port: port, portOption: "--port", logger: logger())
+    var running = RunningService(host: host, port: port, portOption: "--port", logger: logger())
+    running.shutdownTime += bounds.server.drainTime
     try await running.run(server) {
       // If the server fails to start, its own task reports why.
       guard let address = try? await server.ready() else { return }
@@ -150,15 +166,18 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func serverConfiguration(
-    _ served: ServedLedger, _ clock: CLIClock
+    _ served: ServedLedger, _ bounds: ServerBounds, _ clock: CLIClock
   ) async throws -> ServerConfiguration {
-    var rules = AuthorityRules()
-    rules.schema = try servedSchema()
+    var rules = bounds.rules
+    let schemaFiles = schema.map {
+      SchemaFiles(
+        newest: $0, older: olderSchema, removed: Set(removedField), read: { try StandardStreams.read($0) })
+    }
+    rules.schema = try schemaFiles?.schema()
     rules.checksReferences = !noCheckReferences
     try await served.adoptSecrets()
     rules.receiveSecrets = served.secretReceiver
     rules.secretVault = served.secrets
-    bounds.set(&rules)
     let control = try await access.control { clock.now() }
     if control == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
       StandardStreams.note(
@@ -168,24 +187,16 @@ struct ServeCommand: AsyncParsableCommand {
     let library = try tiles.map {
       try TileLibrary(folder: $0, maxAge: maxAge ?? .zero, isOpen: openTiles)
     }
-    var limits = ServerConfiguration.Limits()
-    access.set(&limits)
-    if let hintDistance { limits.hintInterval = hintDistance }
     var configuration = ServerConfiguration(
       host: host, port: port, ledger: served.ledger, rules: rules, blobs: served.blobs, tiles: library,
-      access: control, tls: access.tls, limits: limits, logger: logger(), now: { clock.now() })
+      access: control, tls: access.tls, limits: bounds.server, logger: logger(), now: { clock.now() })
     configuration.upkeep = keeping.terms
+    configuration.schemaFiles = schemaFiles
+    configuration.files = served.files
     configuration.allowedHosts = access.allowHost
     configuration.auditLogger.logLevel = logLevel
     if let traces { configuration.tracer = try TraceFile.writer(appendingTo: traces) }
     return configuration
-  }
-
-  private func servedSchema() throws -> StoreSchema? {
-    guard let schema else { return nil }
-    let older = try olderSchema.map { try StoreSchema(json: StandardStreams.read($0)) }
-    return try StoreSchema.fleet(
-      StoreSchema(json: StandardStreams.read(schema)), besides: older, removed: Set(removedField))
   }
 
   private func logger() -> Logger {

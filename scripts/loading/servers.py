@@ -62,7 +62,8 @@ class Bothy(Server):
             json.dump([{"token": "load", "principal": "ada", "spaces": ["*"]}], file)
         self.headers = {"Authorization": "Bearer load"}
         self.process = subprocess.Popen(
-            [bothy, "serve", "--port", "0", "--json", "--log-level", "error", "--database", database, "--tokens", tokens],
+            [bothy, "serve", "--port", "0", "--json", "--log-level", "error", "--database", database, "--tokens", tokens,
+             "--streams", "100000", "--connections", "100000"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = json.loads(self.process.stdout.readline())["url"]
 

@@ -62,8 +62,9 @@ struct Authenticator: Sendable {
     if let guest, !guest.grant.admits(to: space) {
       throw HTTPFailure(.forbidden, "forbidden", "Your token does not open this space.", reason: "space")
     }
-    guard (1...128).contains(space.utf8.count) else {
-      throw HTTPFailure.badRequest("A space's name has 1 to 128 bytes.", code: "invalidName")
+    guard (1...FixedLimits.spaceName).contains(space.utf8.count) else {
+      throw HTTPFailure.badRequest(
+        "A space's name has 1 to \(FixedLimits.spaceName) bytes.", code: "invalidName")
     }
     guard let guest, let access else { return nil }
     return AuthenticatedSession(

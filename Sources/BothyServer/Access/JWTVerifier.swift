@@ -12,8 +12,8 @@ struct JWTVerifier: Sendable {
   let keys: JWTKeys
   let rules: JWTRules
 
-  private static let sizeLimit = 16_384
-  private static let groupLimit = 256
+  static let sizeLimit = 16_384
+  static let groupLimit = 256
 
   /// True if the text has the form of a JSON Web Token.
   static func isCandidate(_ token: Substring) -> Bool { token.utf8.count { $0 == UInt8(ascii: ".") } == 2 }

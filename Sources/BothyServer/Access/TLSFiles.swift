@@ -1,5 +1,4 @@
 import BothyStore
-import HummingbirdTLS
 import NIOSSL
 
 /// The server's certificate and its private key.
@@ -9,16 +8,27 @@ public struct TLSFiles: Sendable, Hashable {
   /// The path of a PEM file with the private key.
   public var key: String
 
-  /// Creates the value without reading the files. `BothyServer.run()` reads both once, and throws for one that can't be
-  /// used.
+  /// Creates the value without reading the files. `BothyServer.run()` reads both, and throws for one that can't be used.
+  /// It reads them again when they change. New connections get the new certificate, and if it can't be used, the one
+  /// before.
   public init(certificate: String, key: String) {
     self.certificate = certificate
     self.key = key
   }
 
-  /// Returns a configuration for TLS 1.2 or later, with the library's choice of ciphers. Throws a `BothyError` that
-  /// names the file.
-  func configuration() throws -> TLSConfiguration {
+  /// Reads the files, and returns TLS 1.2 or later with the library's choice of ciphers. Throws a `BothyError` that names
+  /// the file.
+  func context() throws -> NIOSSLContext {
+    let configuration = try configuration()
+    do { return try NIOSSLContext(configuration: configuration) } catch {
+      throw BothyError(
+        .invalidValue,
+        "The TLS key \(key) does not belong to the certificate \(certificate). Give both again.",
+        underlying: error)
+    }
+  }
+
+  private func configuration() throws -> TLSConfiguration {
     let certificates: [NIOSSLCertificate]
     do {
       certificates = try NIOSSLCertificate.fromPEMFile(certificate)

@@ -51,6 +51,8 @@ struct InstrumentedLedger: Ledger {
     _ kind: String, _ body: @Sendable () async throws -> Result
   ) async throws -> Result {
     let begin = ContinuousClock.now
+    metrics.transactions(kind, changeBy: 1)
+    defer { metrics.transactions(kind, changeBy: -1) }
     do {
       let result = try await tracer.withAnySpan("ledger \(kind)", ofKind: .client) { span in
         span.attributes["db.operation.name"] = kind

@@ -11,7 +11,7 @@ extension MetricsRegistry {
     var family = ""
     func begin(_ key: Key, _ kind: String) -> String {
       let name = Self.name(key.label)
-      if family != name { text += "# TYPE \(name) \(kind)\n" }
+      if family != name { text += "\(Self.help(name))# TYPE \(name) \(kind)\n" }
       family = name
       return name
     }
@@ -27,6 +27,11 @@ extension MetricsRegistry {
       text += Self.lines(of: histogram, begin(key, "histogram"), key)
     }
     return text
+  }
+
+  /// Returns the line that explains one of the server's own metrics.
+  private static func help(_ name: String) -> String {
+    ServerMetric.all.first { $0.name == name }.map { "# HELP \(name) \($0.about)\n" } ?? ""
   }
 
   private static func lines(of histogram: Histogram, _ name: String, _ key: Key) -> String {

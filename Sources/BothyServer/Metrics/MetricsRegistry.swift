@@ -52,8 +52,8 @@ public final class MetricsRegistry: MetricsFactory {
   }
 
   /// Sets a counter whose total is maintained elsewhere.
-  func setCounter(_ label: String, to total: Int64) {
-    let key = Self.key(label, [])
+  func setCounter(_ label: String, _ dimensions: [(String, String)] = [], to total: Int64) {
+    let key = Self.key(label, dimensions)
     table.withLock { Self.kept(key, in: &$0.counters, else: Count()) }.total.store(total, ordering: .relaxed)
   }
 

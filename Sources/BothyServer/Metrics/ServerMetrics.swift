@@ -1,9 +1,28 @@
 import BothySyncService
 import CoreMetrics
+import Synchronization
 
-/// The server's metrics: requests and their latency by route, operations by verdict, and open event streams.
+/// The server's metrics. `ServerMetric.all` lists them.
 struct ServerMetrics: Sendable {
   let registry: MetricsRegistry
+  /// The slots of requests, with the numbers of running and waiting ones.
+  let turns: RequestTurns
+  let connections: ConnectionCount
+  private let upkeep: LastUpkeep
+
+  /// The time of the last upkeep, in milliseconds since 1970.
+  private final class LastUpkeep: Sendable {
+    let time: Atomic<Int64>
+    init(_ time: Int64) { self.time = Atomic(time) }
+  }
+
+  /// - Parameter startedAt: the start of the server, in milliseconds since 1970.
+  init(registry: MetricsRegistry, turns: RequestTurns, connections: ConnectionCount, startedAt: Int64) {
+    self.registry = registry
+    self.turns = turns
+    self.connections = connections
+    upkeep = LastUpkeep(startedAt)
+  }
 
   func request(_ method: String, route: String, status: Int, duration: Duration) {
     let dimensions = [("method", method), ("route", route), ("status", String(status))]
@@ -12,14 +31,25 @@ struct ServerMetrics: Sendable {
       .recordNanoseconds(Self.nanoseconds(duration))
   }
 
-  /// Counts and times a transaction on the storage, of the kind `read` or `write`.
+  /// Counts the bytes of the body of an answer.
+  func answered(bytes: Int) {
+    registry.makeCounter(label: "bothy_http_answer_bytes_total", dimensions: []).increment(by: Int64(bytes))
+  }
+
+  /// Counts and times a transaction on the storage, of the kind `read`, `write` or `search`.
   func transaction(_ kind: String, succeeded: Bool, duration: Duration) {
     let dimensions = [("kind", kind), ("result", succeeded ? "done" : "failed")]
     registry.makeTimer(label: "bothy_ledger_transaction_seconds", dimensions: dimensions)
       .recordNanoseconds(Self.nanoseconds(duration))
   }
 
-  /// Counts a response 401, 403 or 429.
+  /// Counts the running transactions of a kind.
+  func transactions(_ kind: String, changeBy amount: Double) {
+    registry.makeMeter(label: "bothy_ledger_transactions_running", dimensions: [("kind", kind)])
+      .increment(by: amount)
+  }
+
+  /// Counts a refused request.
   func refusal(_ reason: String) {
     registry.makeCounter(label: "bothy_refusals_total", dimensions: [("reason", reason)]).increment(by: 1)
   }
@@ -42,9 +72,34 @@ struct ServerMetrics: Sendable {
       .increment(by: count)
   }
 
-  func eventStreams(changeBy amount: Int) {
-    let gauge = registry.makeMeter(label: "bothy_event_streams", dimensions: [])
-    if amount >= 0 { gauge.increment(by: Double(amount)) } else { gauge.decrement(by: Double(-amount)) }
+  func eventStreams(changeBy amount: Double) {
+    registry.makeMeter(label: "bothy_event_streams", dimensions: []).increment(by: amount)
+  }
+
+  /// Notes that the upkeep of a space succeeded.
+  func upkeepEnded(at time: Int64) { upkeep.time.store(time, ordering: .relaxed) }
+
+  /// Sets the metrics whose values are maintained elsewhere. Costs a few look-ups in the file system.
+  func collect(at now: Int64, hints: ChangeNotifier, files: StorageFiles) {
+    registry.setCounter("bothy_hints_total", to: hints.publishedCount)
+    for reason in ConnectionCount.Ending.allCases {
+      registry.setCounter(
+        "bothy_connections_ended_total", [("reason", reason.rawValue)], to: connections.ended(reason))
+    }
+    set("bothy_connections", to: Double(connections.open))
+    for kind in RequestKind.allCases {
+      let counts = turns.turns(kind).counts
+      set("bothy_requests_running", [("kind", kind.rawValue)], to: Double(counts.running))
+      set("bothy_requests_waiting", [("kind", kind.rawValue)], to: Double(counts.waiting))
+    }
+    for (file, bytes) in files.sizes { set("bothy_database_bytes", [("file", file)], to: Double(bytes)) }
+    for (place, bytes) in files.free { set("bothy_disk_free_bytes", [("of", place)], to: Double(bytes)) }
+    eventStreams(changeBy: 0)
+    set("bothy_upkeep_age_seconds", to: Double(max(0, now - upkeep.time.load(ordering: .relaxed))) / 1000)
+  }
+
+  private func set(_ label: String, _ dimensions: [(String, String)] = [], to value: Double) {
+    registry.makeMeter(label: label, dimensions: dimensions).set(value)
   }
 }
 

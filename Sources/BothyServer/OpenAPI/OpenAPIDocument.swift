@@ -1,4 +1,5 @@
 import BothyStore
+import BothySyncService
 import HTTPTypes
 
 /// Builds the OpenAPI 3.1 document from the routes themselves.
@@ -72,14 +73,17 @@ enum OpenAPIDocument {
   private static func pathParameters(_ route: Route) -> [JSONValue] {
     route.pattern.split(separator: "/").filter { $0.hasPrefix("{") }.map { segment in
       let name = String(segment.dropFirst().prefix { $0 != "}" }).replacing("...", with: "")
-      let limits: [String: Int64] = ["space": 128, "type": 64, "id": 512, "path": 512]
+      let limits = [
+        "space": FixedLimits.spaceName, "type": FixedLimits.typeName, "id": FixedLimits.recordID,
+        "path": FixedLimits.containerPath,
+      ]
       let schema: JSONValue =
         switch name {
         case "sha256": ["type": "string", "pattern": "^[0-9a-f]{64}$"]
         case "z": ["type": "integer", "minimum": 0, "maximum": 29]
         case "x": ["type": "integer", "minimum": 0]
         case "y": ["type": "string", "pattern": "^[0-9]+(\\.[a-z]+)?$"]
-        default: ["type": "string", "minLength": 1, "maxLength": .int(limits[name] ?? 512)]
+        default: ["type": "string", "minLength": 1, "maxLength": .int(Int64(limits[name] ?? 512))]
         }
       return ["name": .string(name), "in": "path", "required": true, "schema": schema]
     }
@@ -101,6 +105,7 @@ enum OpenAPIDocument {
     401: "A token is needed, or the one sent is not known.",
     403: "The token does not open the space, or the record is not the caller's to do this with.",
     404: "There is nothing that the caller may see.",
+    408: "The body came too slowly; the connection ends.",
     409: "The record was changed while the request was carried out.",
     410: "The record was deleted.",
     406: "The tile is packed in a way that the caller does not take and that is not unpacked here.",
@@ -110,11 +115,12 @@ enum OpenAPIDocument {
     415: "The body's type or encoding is not taken.",
     422: "Understood and refused; `fields` names the invalid fields and the reasons.",
     428: "The record exists, so If-Match is required.",
-    429: "Too many requests of this principal; see Retry-After.",
+    429: "Too many requests or event streams of this principal; see Retry-After.",
     500: "The server failed; its log has the request's id.",
     501: "This server keeps no blobs.",
     507: "The space has no room for the blob.",
-    503: "The database is busy or cannot be read, or the server's disk is full; see Retry-After.",
+    503:
+      "The database is busy or cannot be read, the server's disk is full, or it is not ready; see Retry-After.",
   ]
 
   private static func responses(_ route: Route) -> [String: JSONValue] {
@@ -122,7 +128,7 @@ enum OpenAPIDocument {
     for answer in route.answers { responses[String(answer.status)] = response(answer) }
     var problems = Set(route.problems).union([500])
     if !route.isOpen { problems.formUnion([400, 401, 403, 404, 429, 503]) }
-    if route.body != nil { problems.formUnion([413, 415]) }
+    if route.body != nil { problems.formUnion([408, 413, 415]) }
     for status in problems {
       var names: [String] = []
       if status == 401 { names = ["WWW-Authenticate"] }

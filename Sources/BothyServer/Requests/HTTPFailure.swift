@@ -46,6 +46,15 @@ extension HTTPFailure {
       .contentTooLarge, "tooLarge", "The body is larger than the \(limit) bytes this server takes.")
   }
 
+  /// The failure for a body that came too slowly. The connection ends with the answer.
+  static var tooSlow: HTTPFailure {
+    var problem = HTTPFailure(
+      .requestTimeout, "tooSlow",
+      "The body came too slowly. Send less at a time, or over a faster connection.")
+    problem.headers[.connection] = "close"
+    return problem
+  }
+
   static func methodNotAllowed(_ allowed: [HTTPRequest.Method]) -> HTTPFailure {
     let names = allowed.map(\.rawValue).joined(separator: ", ")
     var problem = HTTPFailure(.methodNotAllowed, "methodNotAllowed", "This address takes \(names).")

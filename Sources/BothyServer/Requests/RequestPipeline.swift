@@ -17,7 +17,7 @@ struct RequestPipeline: HTTPResponder {
   let bodyLimit: Int
   /// The bytes of decompressed bodies that requests hold until their responses.
   let unpacked: SharedBudget
-  let turns: Turns
+  let turns: RequestTurns
   let threads = WorkThreads()
   let compresses: Bool
   let isSecure: Bool
@@ -40,9 +40,7 @@ struct RequestPipeline: HTTPResponder {
     bodyLimit = configuration.limits.bodySize
     let unpackedLimit = max(configuration.limits.unpackedSize, bodyLimit)
     unpacked = SharedBudget(unpackedLimit, share: max(unpackedLimit / 2, bodyLimit))
-    let (width, share) = (configuration.limits.concurrency, configuration.limits.principalConcurrency)
-    // Without tokens all callers are one user, so the width isn't shared.
-    turns = Turns(width: width, share: entrance.isOpen ? width : share, line: configuration.limits.waiting)
+    turns = metrics.turns
     compresses = configuration.compressesAnswers
     isSecure = configuration.tls != nil
     logger = configuration.logger
@@ -133,12 +131,24 @@ struct RequestPipeline: HTTPResponder {
     if let body = route.body {
       call.body = try await self.body(of: request, body, call.principal, unpacked: &unpackedSize)
     }
-    let ready = call
-    return try await turns.taking(call.principal.name ?? "") {
-      guard route.endsWithCaller else { return try await route.handle(ready) }
-      return try await departures.ending(with: connection) { [threads] in
-        try await withTaskExecutorPreference(threads) { try await route.handle(ready) }
+    return try await handle(call, by: route, connection)
+  }
+
+  /// Calls the handler when a slot of the request's kind is free. A query ends with its caller, also while it waits.
+  private func handle(_ call: ServerRequest, by route: Route, _ connection: ObjectIdentifier) async throws
+    -> ServerResponse
+  {
+    let principal = call.principal.name ?? ""
+    @Sendable func handle() async throws -> ServerResponse {
+      try await turns.taking(route.kind, principal) { turn in
+        var call = call
+        call.turn = turn
+        return try await route.handle(call)
       }
+    }
+    guard route.isQuery else { return try await handle() }
+    return try await departures.ending(with: connection) { [threads] in
+      try await withTaskExecutorPreference(threads) { try await handle() }
     }
   }
 
@@ -175,6 +185,8 @@ struct RequestPipeline: HTTPResponder {
       received = try await request.body.collect(upTo: bodyLimit)
     } catch is NIOTooManyBytesError {
       throw HTTPFailure.tooLarge(bodyLimit)
+    } catch is PaceHandler.SlowBody {
+      throw HTTPFailure.tooSlow
     } catch {
       throw HTTPFailure.badRequest("The body could not be read to its end.")
     }
@@ -210,11 +222,9 @@ struct RequestPipeline: HTTPResponder {
 
   private func answer(to error: any Error, _ subject: AuditLog.Subject) -> ServerResponse {
     if let problem = HTTPFailure(error) {
-      if [401, 403, 429].contains(problem.status.code) {
-        let reason = problem.reason ?? problem.code
-        audit.refused(subject, status: problem.status.code, reason: reason)
-        metrics.refusal(reason)
-      }
+      let (status, reason) = (problem.status.code, problem.reason ?? problem.code)
+      if [401, 403, 429].contains(status) { audit.refused(subject, status: status, reason: reason) }
+      if [401, 403, 408, 413, 429, 503, 507].contains(status) { metrics.refusal(reason) }
       return .json(
         problem.json(requestID: subject.requestID), status: problem.status, headers: problem.headers)
     }
@@ -236,7 +246,10 @@ struct RequestPipeline: HTTPResponder {
     switch answer.body {
     case .none: return Response(status: answer.status, headers: headers)
     case .stream(let length, let write):
-      if let length { headers[.contentLength] = String(length) }
+      if let length {
+        headers[.contentLength] = String(length)
+        if !isHead { metrics.answered(bytes: length) }
+      }
       return Response(
         status: answer.status, headers: headers,
         body: isHead ? .init() : .init(contentLength: length, write))
@@ -248,6 +261,7 @@ struct RequestPipeline: HTTPResponder {
         headers[.contentEncoding] = "gzip"
       }
       headers[.contentLength] = String(bytes.count)
+      if !isHead { metrics.answered(bytes: bytes.count) }
       return Response(
         status: answer.status, headers: headers,
         body: isHead ? .init() : .init(byteBuffer: ByteBuffer(bytes: bytes)))

@@ -17,6 +17,8 @@ struct ServerRequest: Sendable {
   var authority: String?
   /// The facts about the caller for the audit log.
   var subject = AuditLog.Subject(requestID: "")
+  /// The slot in which the request runs, or `nil` for a route without a line.
+  var turn: RequestTurns.Turn?
   /// The caller's admission to the space, or `nil` if the server requires no token.
   var admission: AuthenticatedSession?
 

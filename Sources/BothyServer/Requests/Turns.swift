@@ -8,12 +8,34 @@ final class Turns: Sendable {
   private let line: Int
   private let state = Mutex(State())
 
-  fileprivate struct State {
+  /// The end of a wait.
+  private enum ServerResponse { case admitted, crowded, cancelled }
+
+  private struct Waiter {
+    var number: Int
+    var principal: String
+    var turn: CheckedContinuation<ServerResponse, Never>
+  }
+
+  private struct State {
     var running = 0
     /// The number of running and of waiting requests of each user. Users without any have no entry.
     var atWork: [String: Int] = [:]
     var inLine: [String: Int] = [:]
-    var waiting: [(principal: String, turn: CheckedContinuation<Bool, Never>)] = []
+    var waiting: [Waiter] = []
+    var number = 0
+
+    mutating func start(_ principal: String) {
+      running += 1
+      atWork[principal, default: 0] += 1
+    }
+
+    /// Removes a waiter from the line.
+    mutating func call(_ place: Int) -> Waiter {
+      let waiter = waiting.remove(at: place)
+      inLine[waiter.principal] = inLine[waiter.principal].flatMap { $0 > 1 ? $0 - 1 : nil }
+      return waiter
+    }
   }
 
   /// - Parameters:
@@ -25,46 +47,58 @@ final class Turns: Sendable {
     self.line = max(0, line)
   }
 
-  /// Runs `body` when a slot is free. Throws `HTTPFailure` 503 at once if the user has too many waiting requests.
-  func taking<Result>(_ principal: String, _ body: () async throws -> Result) async throws -> Result {
-    let isAdmitted = await withCheckedContinuation { turn in
-      let answer: Bool? = state.withLock { state in
-        if state.running < width, state.atWork[principal] ?? 0 < share {
-          state.start(principal)
-          return true
-        }
-        guard state.inLine[principal] ?? 0 < line else { return false }
-        state.inLine[principal, default: 0] += 1
-        state.waiting.append((principal, turn))
-        return nil
-      }
-      if let answer { turn.resume(returning: answer) }
+  /// The number of running and of waiting requests.
+  var counts: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.waiting.count) } }
+
+  /// Waits until a slot is free and takes it. `end` frees it.
+  ///
+  /// Throws `HTTPFailure` 503 at once if the user has too many waiting requests, and `CancellationError` if the task
+  /// is cancelled while it waits.
+  func begin(_ principal: String) async throws {
+    let number = state.withLock { state in
+      state.number += 1
+      return state.number
     }
-    guard isAdmitted else {
+    let answer = await withTaskCancellationHandler {
+      await withCheckedContinuation { turn in
+        let answer: ServerResponse? = state.withLock { state in
+          if Task.isCancelled { return .cancelled }
+          if state.running < width, state.atWork[principal] ?? 0 < share {
+            state.start(principal)
+            return .admitted
+          }
+          guard state.inLine[principal] ?? 0 < line else { return .crowded }
+          state.inLine[principal, default: 0] += 1
+          state.waiting.append(Waiter(number: number, principal: principal, turn: turn))
+          return nil
+        }
+        if let answer { turn.resume(returning: answer) }
+      }
+    } onCancel: {
+      let waiter = state.withLock { state in
+        state.waiting.firstIndex { $0.number == number }.map { state.call($0) }
+      }
+      waiter?.turn.resume(returning: .cancelled)
+    }
+    switch answer {
+    case .admitted: return
+    case .cancelled: throw CancellationError()
+    case .crowded:
       throw HTTPFailure.unavailable("Too many of your requests wait already. Send this one again later.")
     }
-    defer { end(principal) }
-    return try await body()
   }
 
-  private func end(_ principal: String) {
-    let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+  /// Frees a slot that `begin` took for the user.
+  func end(_ principal: String) {
+    let next = state.withLock { state -> Waiter? in
       state.running -= 1
       state.atWork[principal] = state.atWork[principal].flatMap { $0 > 1 ? $0 - 1 : nil }
       let place = state.waiting.firstIndex { state.atWork[$0.principal] ?? 0 < share }
       guard let place, state.running < width else { return nil }
-      let (principal, turn) = state.waiting.remove(at: place)
-      state.inLine[principal] = state.inLine[principal].flatMap { $0 > 1 ? $0 - 1 : nil }
-      state.start(principal)
-      return turn
+      let waiter = state.call(place)
+      state.start(waiter.principal)
+      return waiter
     }
-    next?.resume(returning: true)
-  }
-}
-
-extension Turns.State {
-  fileprivate mutating func start(_ principal: String) {
-    running += 1
-    atWork[principal, default: 0] += 1
+    next?.turn.resume(returning: .admitted)
   }
 }

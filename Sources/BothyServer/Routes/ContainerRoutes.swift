@@ -12,13 +12,13 @@ extension ServerServices {
     return [
       Route(
         method: .get, pattern: "/v1/spaces/{space}/containers", operation: "listContainers",
-        summary: "The whole space, container by container.", endsWithCaller: true,
+        summary: "The whole space, container by container.", isQuery: true,
         parameters: [.ifNoneMatch], answers: answers,
         handle: { try await listing($0, .everything) }),
       Route(
         method: .get, pattern: "/v1/spaces/{space}/containers/{path...}", operation: "getContainer",
         summary: "A container: its records' number, its position and validator.",
-        endsWithCaller: true, parameters: [.children, .ifNoneMatch], answers: answers,
+        isQuery: true, parameters: [.children, .ifNoneMatch], answers: answers,
         handle: { call in
           let scope = SyncScope(
             container: call.names["path"] ?? "", includesChildren: try call.query.flag("children"))
@@ -27,7 +27,7 @@ extension ServerServices {
       Route(
         method: .get, pattern: "/v1/spaces/{space}/digest", operation: "digest",
         summary: "The number of live records of a scope and the sum of their hashes.",
-        endsWithCaller: true, parameters: [.container, .children, .parts],
+        isQuery: true, parameters: [.container, .children, .parts],
         answers: [.init(status: 200, about: "The digest.", schema: "Digest")], handle: digest),
       Route(
         method: .get, pattern: "/v1/spaces/{space}/history", operation: "history",
@@ -37,7 +37,7 @@ extension ServerServices {
       Route(
         method: .get, pattern: "/v1/spaces/{space}/stamps", operation: "stamps",
         summary: "The ids, versions and hashes of the records in some parts of a scope.",
-        endsWithCaller: true, parameters: [.container, .children, .parts, .chosenParts],
+        isQuery: true, parameters: [.container, .children, .parts, .chosenParts],
         answers: [.init(status: 200, about: "The records' stamps.", schema: "Stamps")], handle: stamps),
     ]
   }

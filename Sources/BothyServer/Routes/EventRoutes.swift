@@ -24,9 +24,12 @@ extension ServerServices {
   private func events(_ call: ServerRequest) async throws -> ServerResponse {
     let space = call.space
     let lastSeen = HTTPField.Name("Last-Event-ID").flatMap { call.headers[$0] }
+    let user = asksForTokens ? call.principal.name ?? "" : call.subject.peer ?? ""
+    let seat = try seats.seat(of: user)
     return ServerResponse(
       .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
       body: .stream { writer in
+        defer { withExtendedLifetime(seat) {} }
         try await stream(space, lastSeen, call.admission, &writer)
         try await writer.finish(nil)
       })

@@ -9,13 +9,13 @@ extension ServerServices {
       Route(
         method: .post, pattern: "/v1/spaces/{space}/query", operation: "query",
         summary: "The live records that a query selects, in its order, at most as many as a page holds.",
-        endsWithCaller: true, body: .init(schema: "Query"),
+        isQuery: true, body: .init(schema: "Query"),
         answers: [.init(status: 200, about: "The records.", schema: "Records")], problems: [422],
         handle: query),
       Route(
         method: .post, pattern: "/v1/spaces/{space}/count", operation: "count",
         summary: "The number of live records that a query selects, whatever its limit.",
-        endsWithCaller: true, body: .init(schema: "Query"),
+        isQuery: true, body: .init(schema: "Query"),
         answers: [.init(status: 200, about: "The number.", schema: "Count")], problems: [422],
         handle: count),
     ]

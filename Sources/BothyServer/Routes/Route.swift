@@ -13,13 +13,21 @@ struct Route: Sendable {
   /// True if a caller needs no token and isn't limited.
   var isOpen = false
   /// True if the work may take long and is of no use after the caller has left.
-  var endsWithCaller = false
+  var isQuery = false
+  /// True if the body decides whether the request is a pull or a push.
+  var startsAsPull = false
   var parameters: [Parameter] = []
   var body: RequestBody?
   var answers: [Documented]
   /// The statuses of errors beyond those that any route of its kind can have.
   var problems: [Int] = []
   var handle: @Sendable (ServerRequest) async throws -> ServerResponse
+
+  /// The kind of the request's work, as far as it is known before its body is read.
+  var kind: RequestKind {
+    if isQuery { return .query }
+    return method == .get || startsAsPull ? .pull : .push
+  }
 
   struct Parameter: Sendable {
     enum Place: String { case query, header }

@@ -3,7 +3,7 @@ import Logging
 
 /// The services that the handlers of all routes use.
 struct ServerServices: Sendable {
-  let service: SyncService
+  let rulebook: Rulebook
   let hints: ChangeNotifier
   let hintInterval: Duration
   let metrics: ServerMetrics
@@ -11,20 +11,32 @@ struct ServerServices: Sendable {
   let logger: Logger
   let acknowledgements = Acknowledgements()
   let health: HealthCheck
+  let phase = ServerPhase()
+  let seats: StreamSeats
+  let files: StorageFiles
   let tiles: TileLibrary?
   let asksForTokens: Bool
   let compressesTiles: Bool
   let now: @Sendable () -> Int64
 
+  /// The rules at present.
+  var service: SyncService { rulebook.service }
+
   init(_ configuration: ServerConfiguration) {
-    metrics = ServerMetrics(registry: MetricsRegistry())
-    service = SyncService(
-      ledger: InstrumentedLedger(
-        base: configuration.ledger, metrics: metrics, tracer: configuration.tracer,
-        room: RoomWatch(now: configuration.now)),
-      rules: configuration.rules, blobs: configuration.blobs,
-      now: configuration.now)
-    health = HealthCheck(service.ledger, limit: configuration.limits.healthTime)
+    metrics = ServerMetrics(
+      registry: MetricsRegistry(),
+      turns: RequestTurns(configuration.limits, isShared: configuration.access != nil),
+      connections: ConnectionCount(limit: configuration.limits.connections), startedAt: configuration.now())
+    let ledger = InstrumentedLedger(
+      base: configuration.ledger, metrics: metrics, tracer: configuration.tracer,
+      room: RoomWatch(now: configuration.now))
+    var service = SyncService(
+      ledger: ledger, rules: configuration.rules, blobs: configuration.blobs, now: configuration.now)
+    service.onUpkeep = { [metrics] in metrics.upkeepEnded(at: $0) }
+    rulebook = Rulebook(service)
+    health = HealthCheck(ledger, limit: configuration.limits.healthTime)
+    seats = StreamSeats(configuration.limits)
+    files = configuration.files
     hints = configuration.hints
     hintInterval = configuration.limits.hintInterval
     logger = configuration.logger

@@ -2,7 +2,7 @@ import BothyStore
 import BothySyncService
 import HTTPTypes
 
-/// The routes for operators: health and metrics.
+/// The routes for operators: health, readiness and metrics.
 extension ServerServices {
   func serviceRoutes() -> [Route] {
     [
@@ -11,6 +11,18 @@ extension ServerServices {
         summary: "Whether the server can read its database, and has room to write.", isOpen: true,
         answers: [.init(status: 200, about: "It can.", schema: "Health")], problems: [503], handle: tellHealth
       ),
+      Route(
+        method: .get, pattern: "/livez", operation: "live",
+        summary: "Whether the process answers, whatever the database does.", isOpen: true,
+        answers: [.init(status: 200, about: "It does.", schema: "Health")],
+        handle: { _ in Self.healthy() }),
+      Route(
+        method: .get, pattern: "/readyz", operation: "ready",
+        summary:
+          "Whether requests should be sent here: the server neither starts nor stops, and its database answers.",
+        isOpen: true,
+        answers: [.init(status: 200, about: "They should.", schema: "Health")], problems: [503],
+        handle: tellReadiness),
       Route(
         method: .get, pattern: "/metrics", operation: "metrics",
         summary: "Counters and latencies in the Prometheus text format.", isOpen: true,
@@ -22,14 +34,25 @@ extension ServerServices {
 
   private func tellHealth(_ call: ServerRequest) async throws -> ServerResponse {
     if let problem = await health.problem() { throw problem }
-    return ServerResponse.object { writer in
+    return Self.healthy()
+  }
+
+  /// A full disk leaves the server ready, because pulls go on.
+  private func tellReadiness(_ call: ServerRequest) async throws -> ServerResponse {
+    if let problem = phase.problem { throw problem }
+    if let problem = await health.problem(), problem.code != HTTPFailure.diskFull.code { throw problem }
+    return Self.healthy()
+  }
+
+  private static func healthy() -> ServerResponse {
+    ServerResponse.object { writer in
       writer.key("status")
       writer.value("ok")
     }
   }
 
   private func metricsText(_ call: ServerRequest) async throws -> ServerResponse {
-    metrics.registry.setCounter("bothy_hints_total", to: hints.publishedCount)
+    metrics.collect(at: now(), hints: hints, files: files)
     return ServerResponse(
       .ok, headers: [.contentType: MetricsRegistry.textType],
       body: .bytes(Array(metrics.registry.prometheusText.utf8)))

@@ -10,7 +10,7 @@ extension ServerServices {
       Route(
         method: .post, pattern: "/v1/spaces/{space}/sync", operation: "sync",
         summary: "Carries out a device's operations and answers with pages of changes, in one transaction.",
-        body: .init(schema: "SyncRequest"),
+        startsAsPull: true, body: .init(schema: "SyncRequest"),
         answers: [
           .init(
             status: 200, about: "An outcome for each operation, a page for each pull.", schema: "SyncResponse"
@@ -35,6 +35,7 @@ extension ServerServices {
 
   private func sync(_ call: ServerRequest) async throws -> ServerResponse {
     let request = try call.parseBody { try SyncRequest(decoding: $0) }
+    if !request.operations.isEmpty || request.oldestOpen != nil { try await call.turn?.move(to: .push) }
     let response = try await service.sync(space: call.space, principal: call.principal, request)
     if !response.outcomes.isEmpty {
       metrics.operations(response.outcomes)

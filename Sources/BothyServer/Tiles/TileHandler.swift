@@ -12,7 +12,7 @@ struct TileHandler: Sendable {
   let packs: Bool
 
   /// The largest tile that is decompressed, in bytes.
-  private static let unpackedLimit = 64 << 20
+  static let unpackedLimit = 64 << 20
   /// The size from which compression is useful, in bytes.
   private static let packedFrom = 256
 

@@ -12,25 +12,19 @@ extension SyncService {
   public func verifiedBlobHolding(space: String, _ sha256: String) async throws -> BlobHolding {
     let vault = try vault(for: sha256)
     let holding = try await vault.verifiedHolding(of: sha256, in: space)
-    if case .part = holding { try await vault.want([sha256], in: space, limit: Self.wishLimit) }
+    if case .part = holding { try await vault.want([sha256], in: space, limit: FixedLimits.wantedBlobs) }
     return holding
   }
 
   /// Requests a missing blob from the devices, after a reader requested it. Uses no transaction. Throws `BlobProblem`.
   public func wantBlob(space: String, _ sha256: String) async throws {
-    try await vault(for: sha256).want([sha256], in: space, limit: Self.wishLimit)
+    try await vault(for: sha256).want([sha256], in: space, limit: FixedLimits.wantedBlobs)
   }
-
-  /// The most wanted blobs of a space after requests of readers, as these may name blobs that never existed.
-  private static let wishLimit = 1000
-
-  /// The most blobs that one answer requests.
-  private static let wishesTold = 500
 
   /// Returns the blobs that an answer requests from the device, by names that reveal nothing to devices without the
   /// blob.
   func wantedBlobs(in space: String) async throws -> [String] {
-    try await blobs?.wanted(in: space, limit: Self.wishesTold).map { BlobWish.name(of: $0) } ?? []
+    try await blobs?.wanted(in: space, limit: FixedLimits.wantedBlobsTold).map { BlobWish.name(of: $0) } ?? []
   }
 
   /// Accepts a part of a blob if it continues the stored ones. Uses no transaction. Throws `BlobProblem`.

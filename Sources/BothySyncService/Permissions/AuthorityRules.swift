@@ -173,10 +173,6 @@ extension AuthorityRules {
       fields: errors)
   }
 
-  /// The most secrets of one record, and of one request. Each is a file that is written while others wait.
-  static let secretsOfRecord = 64
-  static let secretsOfRequest = 500
-
   /// Rejects secrets for fields that aren't sensitive in the schema, and more of them than a record may have.
   func unfitSecrets(_ operation: SyncOperation) -> Rejection? {
     let (type, secrets) = (operation.record.type, operation.secrets.values)
@@ -190,12 +186,12 @@ extension AuthorityRules {
       }
     }
     let bytes = secrets.values.reduce(0) { $0.addingClamped($1.utf8.count) }
-    guard secrets.count > Self.secretsOfRecord || bytes > recordSizeLimit else { return nil }
+    guard secrets.count > FixedLimits.secretsOfRecord || bytes > recordSizeLimit else { return nil }
     return Rejection(
       code: "tooLarge",
       message:
         "The sensitive fields of \(type) have \(secrets.count) values and \(bytes) bytes; this server takes "
-        + "\(Self.secretsOfRecord) and \(recordSizeLimit).")
+        + "\(FixedLimits.secretsOfRecord) and \(recordSizeLimit).")
   }
 
   /// Returns the fields with the schema's defaults filled in. In a changed record only required fields are filled in,

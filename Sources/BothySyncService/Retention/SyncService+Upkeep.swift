@@ -65,6 +65,7 @@ extension SyncService {
       try await sweepSecrets(space: space)
       report.blobs = try await collectBlobs(space: space, unnamedSince: now() - terms.blobGrace)
     }
+    onUpkeep?(now())
     return report
   }
 

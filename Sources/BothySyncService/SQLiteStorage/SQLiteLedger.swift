@@ -20,22 +20,27 @@ public final class SQLiteLedger: Ledger {
   /// A connection for `check` alone; `nil` in memory.
   private let health: (any DatabaseReader)?
   private let lanes: WriteQueues
-  private let searchGate = Gate(width: SQLiteLedger.searchWidth, queue: 64)
-  /// The number of searches that run at a time.
-  private static let searchWidth = 4
+  private let searchGate: Gate
 
   /// Opens or creates the file. Throws `BothyError`.
-  public convenience init(at path: String) throws { try self.init(at: path, lanes: WriteQueues()) }
+  ///
+  /// - Parameters:
+  ///   - readers: the most connections for pulls and other short reads, at least one.
+  ///   - queries: the most connections for long reads, which are separate from those of short ones; at least one.
+  public convenience init(at path: String, readers: Int = 4, queries: Int = 4) throws {
+    try self.init(at: path, lanes: WriteQueues(), readers: readers, queries: queries)
+  }
 
   /// Opens or creates the file with queues of another width, to measure their benefit.
-  package init(at path: String, lanes: WriteQueues) throws {
+  package init(at path: String, lanes: WriteQueues, readers: Int = 4, queries: Int = 4) throws {
     self.lanes = lanes
+    searchGate = Gate(width: max(1, queries), queue: 16 * max(1, queries))
     self.path = path
     SQLiteLibrary.prepare()
     do {
       var configuration = Configuration()
       configuration.busyMode = .timeout(5)
-      configuration.maximumReaderCount = 4
+      configuration.maximumReaderCount = max(1, readers)
       configuration.prepareDatabase { database in
         try database.execute(sql: "PRAGMA cache_size = -32768")
         QueryFunctions.install(in: database)
@@ -53,7 +58,7 @@ public final class SQLiteLedger: Ledger {
       configuration.targetQueue = .global(qos: .userInteractive)
       health = try DatabaseQueue(path: path, configuration: configuration)
       configuration.targetQueue = nil
-      configuration.maximumReaderCount = Self.searchWidth
+      configuration.maximumReaderCount = max(1, queries)
       searches = try DatabasePool(path: path, configuration: configuration)
     } catch {
       throw BothyError(error, path: path)
@@ -63,6 +68,7 @@ public final class SQLiteLedger: Ledger {
   /// Makes a storage in memory, for tests.
   public init() throws {
     lanes = WriteQueues()
+    searchGate = Gate(width: 4, queue: 64)
     path = ":memory:"
     (searches, health) = (nil, nil)
     SQLiteLibrary.prepare()

@@ -178,9 +178,6 @@ package struct OperationEvaluator {
     operation.sharing?.applied(to: sharing) ?? sharing
   }
 
-  /// The most users and lists in the audience of one record.
-  private static let sharingLimit = 1000
-
   /// Checks a change of the audience. A user in it may always remove itself, whatever the permissions are.
   private func refusalOfSharing(_ operation: SyncOperation, owner: String?, _ sharing: Audience) -> Rejection?
   {
@@ -190,11 +187,11 @@ package struct OperationEvaluator {
     if change == leaves || change.isEmpty { return nil }
     let names = change.add.users.union(change.add.lists)
     guard names.allSatisfy({ (1...512).contains($0.utf8.count) && !$0.utf8.contains(0) }),
-      change.applied(to: sharing).count <= Self.sharingLimit
+      change.applied(to: sharing).count <= FixedLimits.audience
     else {
       return Rejection(
         code: "invalidSharing",
-        message: "A record is shared with at most \(Self.sharingLimit) names, each of 1 to 512 bytes.")
+        message: "A record is shared with at most \(FixedLimits.audience) names, each of 1 to 512 bytes.")
     }
     guard rules.allows(.share, type, viewer, owner: owner, sharing: sharing) else {
       return Rejection(
@@ -210,7 +207,9 @@ package struct OperationEvaluator {
     let type = operation.record.type
     let id = operation.record.id
     let container = operation.container ?? ""
-    guard (1...64).contains(type.utf8.count), (1...512).contains(id.utf8.count), container.utf8.count <= 512,
+    guard (1...FixedLimits.typeName).contains(type.utf8.count),
+      (1...FixedLimits.recordID).contains(id.utf8.count),
+      container.utf8.count <= FixedLimits.containerPath,
       !id.utf8.contains(0), !type.utf8.contains(0), !container.utf8.contains(0),
       !Self.hasEmptyPart(container)
     else {

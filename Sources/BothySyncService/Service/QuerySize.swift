@@ -1,23 +1,20 @@
 import BothyStore
 
-/// The limits of one query to a server. Each condition and each sort key may need as much memory as the largest record.
+/// The limits of one query to a server.
 extension AnyQuery {
-  static let mostConditions = 100
-  static let mostKeys = 8
-
   /// Throws `BothyError` `.invalidQuery`, with another way to make the query.
   func checkSize() throws(BothyError) {
     let conditions = filter.conditions
-    guard conditions <= Self.mostConditions else {
+    guard conditions <= FixedLimits.conditions else {
       throw BothyError(
         .invalidQuery,
-        "The condition has \(conditions) parts; a server takes \(Self.mostConditions). Use 'in' for one of many values, or "
+        "The condition has \(conditions) parts; a server takes \(FixedLimits.conditions). Use 'in' for one of many values, or "
           + "split the query.")
     }
-    guard order.count <= Self.mostKeys else {
+    guard order.count <= FixedLimits.sortKeys else {
       throw BothyError(
         .invalidQuery,
-        "The query is sorted by \(order.count) keys; a server takes \(Self.mostKeys). Leave some out.")
+        "The query is sorted by \(order.count) keys; a server takes \(FixedLimits.sortKeys). Leave some out.")
     }
   }
 }

@@ -14,6 +14,8 @@ public struct SyncService: Sendable {
   public let blobs: (any BlobVault)?
   /// The server's clock, in milliseconds since 1970.
   let now: @Sendable () -> Int64
+  /// Receives the time of each upkeep of a space that succeeded.
+  package var onUpkeep: (@Sendable (Int64) -> Void)?
 
   /// - Parameters:
   ///   - blobs: `nil` for a server that refuses blobs.
@@ -93,20 +95,20 @@ public struct SyncService: Sendable {
         "\(request.operations.count) operations in one request; this server takes \(rules.operationLimit).")
     }
     let secrets = request.operations.reduce(0) { $0.addingClamped($1.secrets.values.count) }
-    guard secrets <= AuthorityRules.secretsOfRequest else {
+    guard secrets <= FixedLimits.secretsOfRequest else {
       throw AuthorityError(
         .tooManyOperations,
-        "\(secrets) values of sensitive fields in one request; this server takes \(AuthorityRules.secretsOfRequest)."
+        "\(secrets) values of sensitive fields in one request; this server takes \(FixedLimits.secretsOfRequest)."
       )
     }
     guard Set(request.operations.map(\.id)).count == request.operations.count else {
       throw AuthorityError(.badRequest, "Two operations of the request have the same id.")
     }
-    guard request.device.utf8.count <= 128 else {
-      throw AuthorityError(.badRequest, "A device's id has 1 to 128 bytes.")
+    guard request.device.utf8.count <= FixedLimits.deviceName else {
+      throw AuthorityError(.badRequest, "A device's id has 1 to \(FixedLimits.deviceName) bytes.")
     }
-    guard request.operations.allSatisfy({ (1...128).contains($0.id.utf8.count) }) else {
-      throw AuthorityError(.badRequest, "An operation's id has 1 to 128 bytes.")
+    guard request.operations.allSatisfy({ (1...FixedLimits.operationName).contains($0.id.utf8.count) }) else {
+      throw AuthorityError(.badRequest, "An operation's id has 1 to \(FixedLimits.operationName) bytes.")
     }
     guard request.pulls.count <= rules.pullLimit else {
       throw AuthorityError(

@@ -2,7 +2,7 @@ import ArgumentParser
 import BothyServer
 import Foundation
 
-/// The options of `bothy serve` for access: authentication, request rates and the certificate.
+/// The options of `bothy serve` for access: authentication and the certificate.
 struct AccessOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -46,25 +46,12 @@ struct AccessOptions: ParsableArguments {
     help: ArgumentHelp("The certificate's private key, PEM, without a password.", valueName: "file"),
     completion: .file())
   var tlsKey: String?
-  @Option(help: ArgumentHelp("The most requests a second of one principal, in the long run.", valueName: "n"))
-  var principalRate: Double?
-  @Option(help: ArgumentHelp("The most requests of one principal at once, after a pause.", valueName: "n"))
-  var principalBurst = 100
-  @Option(
-    help: ArgumentHelp("The most requests a second to one space, by everybody together.", valueName: "n"))
-  var spaceRate: Double?
-  @Option(help: ArgumentHelp("The most requests to one space at once, after a pause.", valueName: "n"))
-  var spaceBurst = 1000
 
   func validate() throws {
     guard (tlsCertificate == nil) == (tlsKey == nil) else {
       throw ValidationError("--tls-certificate and --tls-key go together.")
     }
     guard leeway != nil else { throw ValidationError("--jwt-leeway is a time up to 5m, such as 30s.") }
-    for rate in [principalRate, spaceRate] where rate.map({ $0 <= 0 || !$0.isFinite }) ?? false {
-      throw ValidationError("A rate is a number above 0; leave the option out for no limit.")
-    }
-    guard principalBurst > 0, spaceBurst > 0 else { throw ValidationError("A burst is above 0.") }
   }
 
   private var leeway: Duration? {
@@ -102,12 +89,5 @@ struct AccessOptions: ParsableArguments {
   var tls: TLSFiles? {
     guard let tlsCertificate, let tlsKey else { return nil }
     return TLSFiles(certificate: tlsCertificate, key: tlsKey)
-  }
-
-  func set(_ limits: inout ServerConfiguration.Limits) {
-    limits.requestsPerSecond = principalRate
-    limits.requestBurst = principalBurst
-    limits.spaceRequestsPerSecond = spaceRate
-    limits.spaceRequestBurst = spaceBurst
   }
 }

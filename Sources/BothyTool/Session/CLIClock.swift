@@ -1,4 +1,5 @@
 import ArgumentParser
+import BothyServer
 import BothyStore
 import Foundation
 
@@ -31,22 +32,6 @@ struct CLIClock: Sendable {
   /// Parses `+7d1s` or `-2h`: a sign, then numbers with w, d, h, m, s or ms. Returns `nil` for other texts.
   static func offset(_ text: String) -> Int64? {
     guard let sign: Int64 = text.first == "+" ? 1 : text.first == "-" ? -1 : nil else { return nil }
-    var rest = text.dropFirst()
-    var total: Int64 = 0
-    repeat {
-      let digits = rest.prefix { $0.isASCII && $0.isNumber }
-      rest = rest.dropFirst(digits.count)
-      let unit = rest.prefix { $0.isLetter }
-      rest = rest.dropFirst(unit.count)
-      guard let number = Int64(digits), let scale = units[String(unit)] else { return nil }
-      let (product, overflows) = number.multipliedReportingOverflow(by: scale)
-      guard !overflows, product < 1 << 60, total < 1 << 60 else { return nil }
-      total += product
-    } while !rest.isEmpty
-    return sign * total
+    return LimitUnit.milliseconds(text.dropFirst()).map { sign * $0 }
   }
-
-  private static let units: [String: Int64] = [
-    "w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1,
-  ]
 }

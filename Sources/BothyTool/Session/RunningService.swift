@@ -8,6 +8,8 @@ struct RunningService {
   /// The option for the port, for the error if the port is in use.
   let portOption: String
   let logger: Logger
+  /// The time of a graceful shutdown, after which the service is cancelled.
+  var shutdownTime: Duration = .seconds(20)
 
   /// Runs the service.
   ///
@@ -15,7 +17,7 @@ struct RunningService {
   func run(_ service: some Service, whenReady: @escaping @Sendable () async throws -> Void) async throws {
     let signals = Interrupts.signals()
     var group = ServiceGroupConfiguration(services: [service], logger: logger)
-    group.maximumGracefulShutdownDuration = .seconds(20)
+    group.maximumGracefulShutdownDuration = shutdownTime
     let services = ServiceGroup(configuration: group)
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       tasks.addTask {

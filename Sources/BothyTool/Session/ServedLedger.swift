@@ -14,6 +14,8 @@ struct ServedLedger {
   let secrets: FolderSecrets?
   private let sqlite: SQLiteLedger?
   private let postgres: PostgresLedger?
+  /// The files whose sizes the server's metrics have.
+  let files: StorageFiles
 
   static func isPostgres(_ database: String) -> Bool {
     ["postgres://", "postgresql://"].contains { database.hasPrefix($0) }
@@ -27,7 +29,7 @@ struct ServedLedger {
   /// - Parameter blobs: the folder of the blobs. By default it is beside the file; with PostgreSQL, blobs are then
   ///   rejected.
   static func open(
-    _ database: String, blobs: String?, now: @escaping @Sendable () -> Int64
+    _ database: String, blobs: String?, bounds: ServerBounds, now: @escaping @Sendable () -> Int64
   ) async throws -> ServedLedger {
     if isPostgres(database) {
       if blobs == nil {
@@ -35,14 +37,14 @@ struct ServedLedger {
           "Blobs and secret values are refused: give --blobs, a folder that all processes of this server share."
         )
       }
-      return try await open(postgres: database, blobs: blobs, now: now)
+      return try await open(postgres: database, blobs: blobs, bounds, now: now)
     }
     guard !database.contains("://") else {
       throw ToolError(
         "'\(database)' can't be served. Give the path of a SQLite file, or postgres://user@host/database.")
     }
     _ = try PrivateFile.create(at: database)
-    return try open(file: database, blobs: blobs, now: now)
+    return try open(file: database, blobs: blobs, bounds, now: now)
   }
 
   /// Opens an existing storage for administration. A file must exist. With PostgreSQL, only `blobs` names the folder of
@@ -50,35 +52,44 @@ struct ServedLedger {
   static func open(
     existing database: String, blobs: String?, now: @escaping @Sendable () -> Int64
   ) async throws -> ServedLedger {
-    if isPostgres(database) { return try await open(postgres: database, blobs: blobs, now: now) }
+    if isPostgres(database) {
+      return try await open(postgres: database, blobs: blobs, ServerBounds(), now: now)
+    }
     guard FileManager.default.fileExists(atPath: database) else {
       throw ToolError(
         "The database \(database) does not exist. Give the one that `bothy serve` was started with.")
     }
-    return try open(file: database, blobs: blobs, now: now)
+    return try open(file: database, blobs: blobs, ServerBounds(), now: now)
   }
 
   private static func open(
-    file: String, blobs: String?, now: @escaping @Sendable () -> Int64
+    file: String, blobs: String?, _ bounds: ServerBounds, now: @escaping @Sendable () -> Int64
   ) throws -> ServedLedger {
-    let ledger = try SQLiteLedger(at: file)
+    let ledger = try SQLiteLedger(
+      at: file, readers: bounds.database.readers, queries: bounds.server.queryConcurrency)
+    let folder = blobs ?? blobFolder(of: file)
     return ServedLedger(
-      ledger: ledger, blobs: FolderVault(at: blobs ?? blobFolder(of: file), now: now),
-      secrets: FolderSecrets(folder: file + "-secrets"), sqlite: ledger, postgres: nil)
+      ledger: ledger, blobs: FolderVault(at: folder, limits: bounds.blobs, now: now),
+      secrets: FolderSecrets(folder: file + "-secrets"), sqlite: ledger, postgres: nil,
+      files: StorageFiles(database: file, blobs: folder))
   }
 
   private static func open(
-    postgres address: String, blobs: String?, now: @escaping @Sendable () -> Int64
+    postgres address: String, blobs: String?, _ bounds: ServerBounds, now: @escaping @Sendable () -> Int64
   ) async throws -> ServedLedger {
     let ledger: PostgresLedger
+    var configuration = PostgresLedger.Configuration(
+      connections: bounds.database.connections, patience: bounds.database.patience)
+    configuration.queries = bounds.server.queryConcurrency
     do {
-      ledger = try await PostgresLedger.open(address)
+      ledger = try await PostgresLedger.open(address, configuration: configuration)
     } catch let error as LedgerUnavailable {
       throw ToolError("The database can't be used. \(error)")
     }
     return ServedLedger(
-      ledger: ledger, blobs: blobs.map { FolderVault(at: $0, now: now) },
-      secrets: blobs.map { FolderSecrets(folder: $0 + "-secrets") }, sqlite: nil, postgres: ledger)
+      ledger: ledger, blobs: blobs.map { FolderVault(at: $0, limits: bounds.blobs, now: now) },
+      secrets: blobs.map { FolderSecrets(folder: $0 + "-secrets") }, sqlite: nil, postgres: ledger,
+      files: StorageFiles(blobs: blobs))
   }
 
   /// The closure that receives the secret values of applied operations. With `nil`, they are rejected and stay on the

@@ -8,14 +8,14 @@ import Testing
 @Suite("TLS", .timeLimit(.minutes(5)))
 struct TLSTests {
   /// A key that protects nothing, with its own certificate for localhost.
-  private static let key = """
+  static let key = """
     -----BEGIN PRIVATE KEY-----
     MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgWirRcn/w3Czmw4D8
     Bpyz/fuOm3cmw5N+HDMnRXCMKIehRANCAAR0oZd/BsaIG5gJ+izKBzHlU4ytQXA5
     5R1k2x9parOA5BwYm/SM9gJsJIO9XlIQVtkLpPkztCAF0evK/P/LpLnf
     -----END PRIVATE KEY-----
     """
-  private static let certificate = """
+  static let certificate = """
     -----BEGIN CERTIFICATE-----
     MIIBmzCCAUGgAwIBAgIUBhjJdomLxN1XvulcR/Inl3HYrgMwCgYIKoZIzj0EAwIw
     FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTE1NDAzMVoYDzIxMjYxMDI4
@@ -26,6 +26,28 @@ struct TLSTests {
     VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
     zj0EAwIDSAAwRQIhAIby2axceJ8zr4yIJRfQG/6LP0z0VGVTwAeSMXmhvKjeAiBf
     7BtvfQdbIFDK+NyWaBYgmEVvvVKER5QP1/nds2QfCQ==
+    -----END CERTIFICATE-----
+    """
+
+  /// Another key that protects nothing, with its own certificate.
+  static let otherKey = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgf+gMsp1zDQTVbtlF
+    FTU86O/JqOu29n7yA9a46qsTB1ShRANCAARr3hjXziDgp97n73TJ/Q2TbANQ15Kv
+    8e4XIabZq04X8C+Qsal4CI08whBnaLv9suCVfLkxbsmFyZ00dWXMWvxO
+    -----END PRIVATE KEY-----
+    """
+  static let otherCertificate = """
+    -----BEGIN CERTIFICATE-----
+    MIIBmzCCAUGgAwIBAgIUf2tD23/PxQdcAQ7+m+dTUgFDn/YwCgYIKoZIzj0EAwIw
+    FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNTIxMjgyNloYDzIxMjYxMTAx
+    MjEyODI2WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+    PQMBBwNCAARr3hjXziDgp97n73TJ/Q2TbANQ15Kv8e4XIabZq04X8C+Qsal4CI08
+    whBnaLv9suCVfLkxbsmFyZ00dWXMWvxOo28wbTAdBgNVHQ4EFgQUsgIkQFCkjLW5
+    zSR/zbZgEKP1MYowHwYDVR0jBBgwFoAUsgIkQFCkjLW5zSR/zbZgEKP1MYowDwYD
+    VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+    zj0EAwIDSAAwRQIgDKS0fUP2YFd5S3lBo3zjqxm5uwjkhvRXPPMGMmufv2sCIQDg
+    cwNXMjBv8nAXWTceFEL3ZblNvQrPyub5oTVNHJP9+A==
     -----END CERTIFICATE-----
     """
 

@@ -1,0 +1,22 @@
+package import BothySyncService
+
+/// The values of all limits of a server, each in the type that uses it.
+package struct ServerBounds: Sendable {
+  package var rules = AuthorityRules()
+  package var server = ServerConfiguration.Limits()
+  package var blobs = BlobLimits()
+  package var database = DatabaseBounds()
+
+  /// Creates the defaults.
+  package init() {}
+}
+
+/// The limits of a storage's connections.
+package struct DatabaseBounds: Sendable {
+  /// The connections of a SQLite file for short reads.
+  package var readers = 4
+  /// The connections to PostgreSQL for writes, and as many for reads.
+  package var connections = 8
+  /// The longest time a call is repeated while PostgreSQL is unavailable.
+  package var patience: Duration = .seconds(15)
+}

@@ -1,0 +1,184 @@
+import BothyStore
+import BothySyncService
+
+/// The table of all limits, by subject.
+extension ServerLimit {
+  /// All limits, in the order of their documentation.
+  package static let all: [ServerLimit] =
+    connectionLimits + requestLimits + answerLimits + recordLimits + storageLimits
+
+  static let connectionLimits = [
+    connections, streams, headerTime, headerSize,
+    fixed(
+      "header-fields", .connections, HeaderLimits.fields, "The fields of a header."),
+    bodyTime, bodyRate, idleTime, drainTime, hintInterval,
+  ]
+
+  package static let connections = count(
+    "connections", .connections, 1...1_000_000, \.server.connections,
+    "Open connections. Further ones are closed at once.")
+  package static let streams = count(
+    "streams", .connections, 1...1_000_000, \.server.streams,
+    "Open event streams of one principal, or of one address where no tokens are required. Further ones are answered 429."
+  )
+  package static let headerTime = time(
+    "header-time", .connections, 1000...600_000, \.server.headerTime,
+    "The time for a connection to send a whole header, and to agree on TLS.")
+  package static let headerSize = bytes(
+    "header-size", .connections, 8 << 10...1 << 20, \.server.headerSize,
+    "The bytes of a request's address and header fields together.")
+  package static let bodyTime = time(
+    "body-time", .connections, 1000...3_600_000, \.server.bodyTime,
+    "The time for a body, without the time that --body-rate adds.")
+  package static let bodyRate = bytes(
+    "body-rate", .connections, 1...1 << 20, \.server.bodyRate,
+    "The bytes of a body for which its time becomes a second longer.")
+  package static let idleTime = time(
+    "idle-time", .connections, 1000...3_600_000, \.server.idleTimeout,
+    "The silence of a connection while a request is read or between requests.")
+  package static let drainTime = time(
+    "drain-time", .connections, 0...300_000, \.server.drainTime,
+    "The time from SIGTERM to the end of new connections, in which /readyz is 503.")
+  package static let hintInterval = time(
+    "hint-interval", .connections, 0...60_000, \.server.hintInterval,
+    "The least time between two hints on one event stream. Faster writes are told as one.")
+}
+
+extension ServerLimit {
+  static let requestLimits = [
+    requests, pushes, queries, principalRequests, waiting, principalRate, principalBurst, spaceRate,
+    spaceBurst, bodySize, unpackedSize, operations, pulls,
+    fixed(
+      "secrets-of-request", .requests, FixedLimits.secretsOfRequest,
+      "Values of sensitive fields in one request."),
+    fixed("token-size", .requests, JWTVerifier.sizeLimit, in: .bytes, "The bytes of a JSON Web Token."),
+    fixed("token-groups", .requests, JWTVerifier.groupLimit, "The groups in a JSON Web Token."),
+    fixed("device-name", .requests, FixedLimits.deviceName, in: .bytes, "The bytes of a device's id."),
+    fixed(
+      "operation-name", .requests, FixedLimits.operationName, in: .bytes, "The bytes of an operation's id."),
+  ]
+
+  package static let requests = count(
+    "requests", .requests, 1...10_000, \.server.concurrency,
+    "Pulls and other short reads at a time. Further ones wait.")
+  package static let pushes = count(
+    "pushes", .requests, 1...10_000, \.server.pushConcurrency,
+    "Pushes and other writes at a time. Further ones wait.")
+  package static let queries = count(
+    "queries", .requests, 1...1000, \.server.queryConcurrency,
+    "Queries, digests and lists of containers at a time. Further ones wait. One principal may have half of them."
+  )
+  package static let principalRequests = count(
+    "principal-requests", .requests, 1...10_000, \.server.principalConcurrency,
+    default: "processors, 4 at least",
+    "Pulls of one principal at a time, and as many pushes.")
+  package static let waiting = count(
+    "waiting", .requests, 0...1_000_000, \.server.waiting,
+    "Waiting requests of one principal and kind. Further ones are answered 503.")
+  package static let principalRate = rate(
+    "principal-rate", .requests, \.server.requestsPerSecond,
+    "Requests a second of one principal, in the long run. Further ones are answered 429.")
+  package static let principalBurst = count(
+    "principal-burst", .requests, 1...1_000_000, \.server.requestBurst,
+    "Requests of one principal at once, after a pause.")
+  package static let spaceRate = rate(
+    "space-rate", .requests, \.server.spaceRequestsPerSecond,
+    "Requests a second to one space, of all principals. Further ones are answered 429.")
+  package static let spaceBurst = count(
+    "space-burst", .requests, 1...1_000_000, \.server.spaceRequestBurst,
+    "Requests to one space at once, after a pause.")
+  package static let bodySize = bytes(
+    "body-size", .requests, 1 << 20...256 << 20, \.server.bodySize, "The bytes of a body, unpacked.")
+  package static let unpackedSize = bytes(
+    "unpacked-size", .requests, 1 << 20...16 << 30, \.server.unpackedSize,
+    "The bytes of all unpacked bodies together, half of them for one principal.")
+  package static let operations = count(
+    "operations", .requests, 1000...100_000, \.rules.operationLimit, "Operations in one request.")
+  package static let pulls = count(
+    "pulls", .requests, 64...10_000, \.rules.pullLimit, "Places that one request pulls from.")
+}
+
+extension ServerLimit {
+  static let answerLimits = [
+    answerMegabytes, changes, queryTime, scanTime,
+    fixed("conditions", .answers, FixedLimits.conditions, "Conditions of a query."),
+    fixed("condition-depth", .answers, Condition.maximumDepth, "Levels of nested conditions."),
+    fixed("condition-values", .answers, Condition.maximumTerms, "Values of a list in a condition."),
+    fixed("sort-keys", .answers, FixedLimits.sortKeys, "Sort keys of a query."),
+    fixed("digest-parts", .answers, SyncService.partLimit, "Parts of a digest."),
+    fixed("history-page", .answers, SyncService.historyPageLimit, "Changes on one page of the history."),
+    fixed(
+      "health-time", .answers, Int(ServerConfiguration.Limits().healthTime / .milliseconds(1)), in: .time,
+      "The time for /healthz and /readyz to answer."),
+    fixed(
+      "wanted-blobs", .answers, FixedLimits.wantedBlobsTold, "Missing blobs that one answer requests."),
+    fixed(
+      "tile-size", .answers, TileHandler.unpackedLimit, in: .bytes,
+      "The bytes of a compressed tile that is given out unpacked."),
+  ]
+
+  package static let answerMegabytes = megabytes(
+    "answer-megabytes", .answers, 1...1024, \.rules.answerSize,
+    "About how many megabytes of records one answer brings. The rest follows with the next.")
+  package static let changes = count(
+    "changes", .answers, 100...100_000, \.rules.pageLimit,
+    "Changes in one answer, and records in that of a query, 1000 of which are always possible.")
+  package static let queryTime = time(
+    "query-time", .answers, 100...600_000, \.rules.queryTime,
+    "The time of one query. Longer ones are ended with 503.")
+  package static let scanTime = time(
+    "scan-time", .answers, 1000...3_600_000, \.rules.scanTime,
+    "The time of one digest or list of containers. Longer ones are ended with 503.")
+}
+
+extension ServerLimit {
+  static let recordLimits = [
+    recordSize, blobSize, blobQuota, history, minimumSchemaVersion,
+    fixed("value-depth", .records, JSONReader.maximumValueDepth, "Levels of nested values in a field."),
+    fixed("audience", .records, FixedLimits.audience, "Users and lists that a record is shared with."),
+    fixed("list-members", .records, UserList.memberLimit, "Members of a list."),
+    fixed(
+      "space-wanted-blobs", .records, FixedLimits.wantedBlobs,
+      "Missing blobs of a space that the requests of readers note."),
+    fixed(
+      "secrets-of-record", .records, FixedLimits.secretsOfRecord, "Values of sensitive fields of a record."),
+    fixed("space-name", .records, FixedLimits.spaceName, in: .bytes, "The bytes of a space's name."),
+    fixed("type-name", .records, FixedLimits.typeName, in: .bytes, "The bytes of a type's name."),
+    fixed("record-id", .records, FixedLimits.recordID, in: .bytes, "The bytes of a record's id."),
+    fixed(
+      "container-path", .records, FixedLimits.containerPath, in: .bytes, "The bytes of a container's path."),
+  ]
+
+  package static let recordSize = bytes(
+    "record-size", .records, 1 << 10...64 << 20, \.rules.recordSizeLimit, "The bytes of one record's fields.")
+  package static let blobSize = blobs(
+    "blob-size", 1 << 20...1 << 40, "The bytes of one blob.", read: \.largest, write: { $0.largest = $1 })
+  package static let blobQuota = blobs(
+    "blob-quota", 1 << 20...1 << 50, "The bytes of all blobs of a space. Further ones are answered 507.",
+    read: \.quota, write: { $0.quota = $1 })
+  package static let history = count(
+    "history", .records, 0...10_000_000, \.rules.historyLimit,
+    "Changes of a space that are remembered with their user and time.")
+  package static let minimumSchemaVersion = count(
+    "minimum-schema-version", .records, 0...Int(Int32.max), \.rules.minimumSchemaVersion,
+    "The lowest schema version whose devices may sync. Others must update.")
+}
+
+extension ServerLimit {
+  static let storageLimits = [readers, databaseConnections, databasePatience]
+
+  package static let readers = count(
+    "readers", .storage, 1...64, \.database.readers,
+    "Connections to a SQLite file for short reads. Those for queries are separate.")
+  package static let databaseConnections = count(
+    "database-connections", .storage, 1...200, \.database.connections,
+    "Connections to PostgreSQL for writes, and as many for reads. Those for queries are separate.")
+  package static let databasePatience = time(
+    "database-patience", .storage, 0...600_000, \.database.patience,
+    "The time for which a request waits for PostgreSQL while it is unavailable.")
+}
+
+/// The limits of a header that no option changes.
+enum HeaderLimits {
+  static let fields = 200
+}

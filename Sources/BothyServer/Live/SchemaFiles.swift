@@ -1,0 +1,40 @@
+public import BothyStore
+import BothySyncService
+
+/// The files of the schema of a server, which it reads again when they change.
+public struct SchemaFiles: Sendable {
+  /// The path of the newest app's schema, as JSON.
+  public var newest: String
+  /// The paths of the schemas of older apps that are still in use.
+  public var older: [String]
+  /// The fields of older schemas that were removed deliberately, as `type.field`.
+  public var removed: Set<String>
+  private let read: @Sendable (String) throws -> [UInt8]
+
+  /// Creates the value without reading the files.
+  ///
+  /// - Parameter read: reads a whole file.
+  public init(
+    newest: String, older: [String] = [], removed: Set<String> = [],
+    read: @escaping @Sendable (String) throws -> [UInt8]
+  ) {
+    self.newest = newest
+    self.older = older
+    self.removed = removed
+    self.read = read
+  }
+
+  /// Reads the files, and returns one schema for all versions of the app. Throws `BothyError` `.schemaMismatch` for
+  /// schemas that can't be served together, and errors for a file that can't be used.
+  public func schema() throws -> StoreSchema { try schema(following: nil) }
+
+  /// Reads the files while another schema is served. Throws also if the devices and records of that schema don't fit the
+  /// new one. What the new one lacks is kept for them.
+  func schema(following served: StoreSchema?) throws -> StoreSchema {
+    let older = try older.map { try StoreSchema(json: read($0)) }
+    return try StoreSchema.fleet(
+      StoreSchema(json: read(newest)), besides: older + (served.map { [$0] } ?? []), removed: removed)
+  }
+
+  var paths: [String] { [newest] + older }
+}

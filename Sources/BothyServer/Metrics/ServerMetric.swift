@@ -1,0 +1,68 @@
+/// One family of metrics of the server: its name, kind, labels and meaning.
+///
+/// `all` is the one list of them. `/metrics` has its texts, and a test compares it with docs/production.md.
+package struct ServerMetric: Sendable {
+  package enum Kind: String, Sendable { case counter, gauge, histogram }
+
+  package let name: String
+  package let kind: Kind
+  package var labels: [String] = []
+  package let about: String
+
+  package static let all = [
+    ServerMetric(
+      name: "bothy_http_requests_total", kind: .counter, labels: ["method", "route", "status"],
+      about: "Answered requests."),
+    ServerMetric(
+      name: "bothy_http_request_seconds", kind: .histogram, labels: ["method", "route", "status"],
+      about: "Times of requests."),
+    ServerMetric(
+      name: "bothy_http_answer_bytes_total", kind: .counter,
+      about: "Bytes of the bodies of answers, as sent, without event streams."),
+    ServerMetric(
+      name: "bothy_requests_running", kind: .gauge, labels: ["kind"],
+      about: "Requests at work: pull, push or query."),
+    ServerMetric(
+      name: "bothy_requests_waiting", kind: .gauge, labels: ["kind"],
+      about: "Requests in line: pull, push or query."),
+    ServerMetric(
+      name: "bothy_refusals_total", kind: .counter, labels: ["reason"],
+      about:
+        "Refused requests: unknown, expired, space, principalRate, streams, tooSlow, unavailable and others."),
+    ServerMetric(
+      name: "bothy_connections", kind: .gauge, about: "Open connections, those of event streams included."),
+    ServerMetric(
+      name: "bothy_connections_ended_total", kind: .counter, labels: ["reason"],
+      about: "Connections that the server ended: full, slowHeader or slowBody."),
+    ServerMetric(name: "bothy_event_streams", kind: .gauge, about: "Open event streams."),
+    ServerMetric(name: "bothy_hints_total", kind: .counter, about: "Hints to spaces."),
+    ServerMetric(
+      name: "bothy_operations_total", kind: .counter, labels: ["verdict"],
+      about: "Operations of devices by verdict."),
+    ServerMetric(
+      name: "bothy_ledger_transaction_seconds", kind: .histogram, labels: ["kind", "result"],
+      about: "Times of transactions on the database: read, write or search."),
+    ServerMetric(
+      name: "bothy_ledger_transactions_running", kind: .gauge, labels: ["kind"],
+      about: "Transactions that use a connection or wait for one. Reads beyond the connections for them wait."
+    ),
+    ServerMetric(
+      name: "bothy_disk_free_bytes", kind: .gauge, labels: ["of"],
+      about: "Free bytes on the disk of the database file and of the blobs."),
+    ServerMetric(
+      name: "bothy_database_bytes", kind: .gauge, labels: ["file"],
+      about: "Bytes of the SQLite file (data) and of its log (log)."),
+    ServerMetric(
+      name: "bothy_upkeep_age_seconds", kind: .gauge,
+      about: "Seconds since the last upkeep of a space that succeeded, or since the start."),
+  ]
+
+  /// The table of docs/production.md.
+  package static var markdown: String {
+    let rows = all.map { metric in
+      let labels = metric.labels.isEmpty ? "" : "{\(metric.labels.joined(separator: ","))}"
+      return "| `\(metric.name)\(labels)` | \(metric.kind.rawValue) | \(metric.about) |"
+    }
+    return (["| metric | kind | meaning |", "|---|---|---|"] + rows).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,75 @@
+import Synchronization
+
+/// The kind of work of a request. Each kind has slots and a line of its own, so that none waits for another.
+enum RequestKind: String, Sendable, CaseIterable {
+  /// Pulls and other short reads.
+  case pull
+  /// Pushes and other writes.
+  case push
+  /// Queries and other long reads, which end when their caller leaves.
+  case query
+}
+
+/// The slots of requests by kind, on all storages.
+final class RequestTurns: Sendable {
+  private let pulls: Turns
+  private let pushes: Turns
+  private let queries: Turns
+
+  /// - Parameter isShared: true if tokens distinguish users. Otherwise all callers are one user, without a share.
+  init(_ limits: ServerConfiguration.Limits, isShared: Bool) {
+    func turns(_ width: Int, share: Int, line: Int) -> Turns {
+      Turns(width: width, share: isShared ? share : width, line: line)
+    }
+    let (share, line, queries) = (limits.principalConcurrency, limits.waiting, limits.queryConcurrency)
+    pulls = turns(limits.concurrency, share: share, line: line)
+    pushes = turns(limits.pushConcurrency, share: share, line: line)
+    self.queries = turns(queries, share: max(1, queries / 2), line: min(line, 64))
+  }
+
+  func turns(_ kind: RequestKind) -> Turns {
+    switch kind {
+    case .pull: pulls
+    case .push: pushes
+    case .query: queries
+    }
+  }
+
+  /// Runs `body` when a slot of the kind is free. Throws like `Turns.begin`.
+  func taking<Result>(
+    _ kind: RequestKind, _ principal: String, _ body: (Turn) async throws -> Result
+  ) async throws -> Result {
+    let turn = Turn(self, principal)
+    try await turn.move(to: kind)
+    defer { turn.end() }
+    return try await body(turn)
+  }
+
+  /// The slot of one request.
+  final class Turn: Sendable {
+    private let turns: RequestTurns
+    private let principal: String
+    private let kind = Mutex<RequestKind?>(nil)
+
+    fileprivate init(_ turns: RequestTurns, _ principal: String) {
+      self.turns = turns
+      self.principal = principal
+    }
+
+    /// Changes the kind of the request: frees its slot, and waits for one of `new`. Throws like `Turns.begin`.
+    func move(to new: RequestKind) async throws {
+      if kind.withLock({ $0 }) == new { return }
+      end()
+      try await turns.turns(new).begin(principal)
+      kind.withLock { $0 = new }
+    }
+
+    fileprivate func end() {
+      let old = kind.withLock { kind in
+        defer { kind = nil }
+        return kind
+      }
+      if let old { turns.turns(old).end(principal) }
+    }
+  }
+}

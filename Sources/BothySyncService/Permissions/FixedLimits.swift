@@ -1,0 +1,25 @@
+/// The limits that no option changes, because devices and stored records rely on them. Names are measured in bytes of
+/// UTF-8.
+package enum FixedLimits {
+  /// The most bytes of the name of a space.
+  package static let spaceName = 128
+  /// The most bytes of the id of a device, and of an operation.
+  package static let deviceName = 128
+  package static let operationName = 128
+  /// The most bytes of the name of a type, of the id of a record, and of the path of a container.
+  package static let typeName = 64
+  package static let recordID = 512
+  package static let containerPath = 512
+  /// The most users and lists in the audience of one record.
+  package static let audience = 1000
+  /// The most secrets of one record, and of one request. Each is a file that is written while others wait.
+  package static let secretsOfRecord = 64
+  package static let secretsOfRequest = 500
+  /// The most conditions and sort keys of one query. Each may need as much memory as the largest record.
+  package static let conditions = 100
+  package static let sortKeys = 8
+  /// The most wanted blobs of a space after requests of readers, as these may name blobs that never existed.
+  package static let wantedBlobs = 1000
+  /// The most blobs that one answer requests.
+  package static let wantedBlobsTold = 500
+}

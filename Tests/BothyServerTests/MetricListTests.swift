@@ -1,0 +1,59 @@
+import BothyServer
+import BothyStore
+import BothySync
+import BothySyncService
+import HTTPTypes
+import Testing
+
+@Suite("The list of metrics", .timeLimit(.minutes(5)))
+struct MetricListTests {
+  @Test("Every listed metric is printed with its kind and text, and no other")
+  func list() async throws {
+    let folder = try TileFolderUnderTest()
+    let path = folder.path + "/server.sqlite"
+    let ledger = try SQLiteLedger(at: path)
+    var server = try ServerUnderTest(
+      tokens: #"[{"token":"a","principal":"ann","spaces":["hut"]}]"#, ledger: ledger)
+    server.configuration.files = StorageFiles(database: path, blobs: folder.path + "/blobs")
+    try await server.run { call async throws in
+      let ann = call.with(token: "a")
+      #expect(try await ann(.put, "/v1/spaces/hut/records/T/1", #"{"fields":{}}"#).status == 201)
+      #expect(try await ann(.post, "/v1/spaces/hut/query", #"{"type":"T"}"#).status == 200)
+      #expect(try await call(.get, "/v1/spaces/hut/changes").status == 401)
+      let text = try await call(.get, "/metrics").text
+      let lines = text.split(separator: "\n")
+      let types = lines.filter { $0.hasPrefix("# TYPE ") }.map { String($0.dropFirst(7)) }
+      #expect(Set(types) == Set(ServerMetric.all.map { "\($0.name) \($0.kind.rawValue)" }))
+      for metric in ServerMetric.all {
+        #expect(lines.contains("# HELP \(metric.name) \(metric.about)"))
+        let sample = lines.first { $0.hasPrefix(metric.name) }
+        for label in metric.labels { #expect(sample?.contains("\(label)=\"") == true, "\(metric.name)") }
+      }
+      for place in ["database", "blobs"] {
+        let free = lines.first { $0.hasPrefix(#"bothy_disk_free_bytes{of="\#(place)"} "#) }
+        #expect(free?.hasSuffix(" 0") == false, "\(place)")
+      }
+      let size = lines.first { $0.hasPrefix(#"bothy_database_bytes{file="data"} "#) }
+      #expect(size?.hasSuffix(" 0") == false)
+      #expect(text.contains("bothy_upkeep_age_seconds 0\n"))
+      #expect(text.contains(#"bothy_ledger_transactions_running{kind="search"} 0"#))
+    }
+    try ledger.close()
+  }
+
+  @Test("The age of the upkeep begins with the last one that succeeded")
+  func upkeep() async throws {
+    let time = Locked<Int64>(1000)
+    var server = try ServerUnderTest()
+    server.configuration.now = { time.value }
+    let noted = Locked<[Int64]>([])
+    var authority = SyncService(ledger: server.configuration.ledger, now: { time.value })
+    authority.onUpkeep = { at in noted.change { $0.append(at) } }
+    _ = try await authority.upkeep(space: "hut", UpkeepTerms())
+    #expect(noted.value == [1000])
+    try await server.run { call async throws in
+      time.value = 61_000
+      #expect(try await call(.get, "/metrics").text.contains("bothy_upkeep_age_seconds 60\n"))
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import BothyServer
+import BothyStore
+import BothySync
+import BothySyncService
+import Dispatch
+import HTTPTypes
+import Synchronization
+import Testing
+
+@Suite("Slots for pulls, pushes and queries", .timeLimit(.minutes(5)))
+struct QueryTurnsTests {
+  private static let push = """
+    {"device":"d","operations":[{"id":"1","kind":"insert","type":"T","record":"1","fields":{}}],
+     "pulls":[{"container":"","children":true}]}
+    """
+  private static let pull = #"{"device":"d","pulls":[{"container":"","children":true}]}"#
+
+  @Test("With all slots for queries taken, pulls and pushes still pass")
+  func separate() async throws {
+    let ledger = try HangingSearches()
+    var limits = ServerConfiguration.Limits()
+    limits.queryConcurrency = 2
+    try await ServerUnderTest(limits: limits, ledger: ledger).run { call async throws in
+      try await withThrowingTaskGroup(of: Int.self) { queries in
+        for path in ["query", "count", "query", "count"] {
+          queries.addTask { try await call(.post, "/v1/spaces/hut/\(path)", #"{"type":"T"}"#).status }
+        }
+        queries.addTask { try await call(.get, "/v1/spaces/hut/digest").status }
+        await ledger.searches(2)
+        while try await !waits(3, call) { await Task.yield() }
+        #expect(try await call(.post, "/v1/spaces/hut/sync", Self.push).status == 200)
+        #expect(try await call(.post, "/v1/spaces/hut/sync", Self.pull).status == 200)
+        #expect(try await call(.put, "/v1/spaces/hut/records/T/2", #"{"fields":{}}"#).status == 201)
+        #expect(try await call(.get, "/v1/spaces/hut/changes").status == 200)
+        #expect(try await call(.get, "/v1/spaces/hut/records/T/1").status == 200)
+        #expect(ledger.started == 2)
+        ledger.goOn()
+        for try await status in queries { #expect(status == 200) }
+      }
+      let metrics = try await call(.get, "/metrics").text
+      #expect(metrics.contains(#"bothy_requests_running{kind="query"} 0"#))
+    }
+  }
+
+  private func waits(_ count: Int, _ call: Caller) async throws -> Bool {
+    let metrics = try await call(.get, "/metrics").text
+    return metrics.contains(#"bothy_requests_waiting{kind="query"} \#(count)"#)
+      && metrics.contains(#"bothy_requests_running{kind="query"} 2"#)
+  }
+
+  @Test("With all slots for pushes taken, pulls still pass")
+  func pushes() async throws {
+    let ledger = try HangingSearches(holdsWrites: true)
+    var limits = ServerConfiguration.Limits()
+    limits.pushConcurrency = 1
+    try await ServerUnderTest(limits: limits, ledger: ledger).run { call async throws in
+      async let first = call(.post, "/v1/spaces/hut/sync", Self.push)
+      async let second = call(.put, "/v1/spaces/hut/records/T/2", #"{"fields":{}}"#)
+      await ledger.searches(1)
+      #expect(try await call(.post, "/v1/spaces/hut/sync", Self.pull).status == 200)
+      #expect(try await call(.get, "/v1/spaces/hut/changes").status == 200)
+      #expect(ledger.started == 1)
+      ledger.goOn()
+      #expect(try await first.status == 200)
+      #expect(try await second.status == 201)
+    }
+  }
+
+  @Test("A principal has half of the slots for queries")
+  func share() async throws {
+    let ledger = try HangingSearches()
+    var limits = ServerConfiguration.Limits()
+    limits.queryConcurrency = 2
+    let tokens = """
+      [{"token":"a","principal":"ann","spaces":["hut"]},{"token":"b","principal":"bob","spaces":["hut"]}]
+      """
+    try await ServerUnderTest(tokens: tokens, limits: limits, ledger: ledger).run { call async throws in
+      @Sendable func query(_ token: String) async throws -> Int {
+        try await call.with(token: token)(.post, "/v1/spaces/hut/query", #"{"type":"T"}"#).status
+      }
+      async let first = query("a")
+      async let second = query("a")
+      await ledger.searches(1)
+      async let other = query("b")
+      await ledger.searches(2)
+      ledger.goOn()
+      #expect(try await [first, second, other] == [200, 200, 200])
+    }
+  }
+
+  @Test("A query whose caller leaves while it waits gives up its place")
+  func left() async throws {
+    let ledger = try HangingSearches()
+    var limits = ServerConfiguration.Limits()
+    limits.queryConcurrency = 1
+    let query =
+      "POST /v1/spaces/hut/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      + "Content-Length: 12\r\n\r\n{\"type\":\"T\"}"
+    let configuration = try ServerUnderTest(limits: limits, ledger: ledger).configuration
+    try await ConnectedServer.run(configuration) { server async throws in
+      func wait(for count: Int) async throws {
+        let line = #"bothy_requests_waiting{kind="query"} \#(count)"#
+        while try await !server.get("/metrics").text.contains(line) { await Task.yield() }
+      }
+      try await server.line { first async throws in
+        try await first.send(query)
+        await ledger.searches(1)
+        try await server.line { second async throws in
+          try await second.send(query)
+          try await wait(for: 1)
+        }
+        try await wait(for: 0)
+        ledger.goOn()
+        #expect(try await first.reply().status == 200)
+      }
+      #expect(ledger.started == 1)
+    }
+  }
+
+  @Test("Searches on a file have connections apart from those of reads and writes")
+  func connections() async throws {
+    let folder = try TileFolderUnderTest()
+    let ledger = try SQLiteLedger(at: folder.path + "/ledger.sqlite", readers: 1, queries: 1)
+    try await checkSeparate(ledger)
+    try ledger.close()
+  }
+
+  @Test(
+    "Searches on PostgreSQL have connections apart from those of reads and writes",
+    .enabled(if: PostgresUnderTest.url != nil, PostgresUnderTest.hint))
+  func connectionsOnPostgres() async throws {
+    try await PostgresUnderTest.with { try await checkSeparate($0) }
+  }
+
+  private func checkSeparate(_ ledger: any Ledger) async throws {
+    let started = AsyncStream.makeStream(of: Void.self)
+    let gate = DispatchSemaphore(value: 0)
+    async let search = ledger.search(space: "hut", within: .seconds(60)) { snapshot in
+      started.continuation.yield()
+      gate.wait()
+      return snapshot.head
+    }
+    for await _ in started.stream { break }
+    #expect(try await ledger.read(space: "hut") { $0.head } == 0)
+    try await ledger.write(space: "hut") { try $0.put([HistoryEntry](), keeping: 10) }
+    gate.signal()
+    #expect(try await search == 0)
+  }
+}
+
+/// A storage whose searches, or writes, wait until the test releases them.
+private final class HangingSearches: Ledger {
+  private let ledger: SQLiteLedger
+  private let holdsWrites: Bool
+  private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>](), started: 0))
+
+  init(holdsWrites: Bool = false) throws {
+    ledger = try SQLiteLedger()
+    self.holdsWrites = holdsWrites
+  }
+
+  var identity: String { ledger.identity }
+
+  /// The number of held calls since the beginning.
+  var started: Int { state.withLock { $0.started } }
+
+  /// Returns when `count` calls are held or were.
+  func searches(_ count: Int) async { while started < count { await Task.yield() } }
+
+  func goOn() {
+    let waiting = state.withLock { state in
+      state.isOpen = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  private func pass() async {
+    await withCheckedContinuation { continuation in
+      let isOpen = state.withLock { state in
+        state.started += 1
+        if !state.isOpen { state.waiting.append(continuation) }
+        return state.isOpen
+      }
+      if isOpen { continuation.resume() }
+    }
+  }
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+  ) async throws -> Result {
+    if holdsWrites { await pass() }
+    return try await ledger.write(space: space, body)
+  }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result { try await ledger.read(space: space, body) }
+
+  func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result {
+    await pass()
+    return try await ledger.search(space: space, within: limit, body)
+  }
+}

@@ -1,0 +1,124 @@
+import BothyServer
+import BothyStore
+import BothySync
+import BothySyncService
+import Foundation
+import HTTPTypes
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@Suite("Liveness and readiness", .timeLimit(.minutes(5)))
+struct ReadinessTests {
+  @Test("A server that does not listen yet is alive, healthy and not ready")
+  func starting() async throws {
+    try await ServerUnderTest().run { call async throws in
+      let ready = try await call(.get, "/readyz")
+      #expect(ready.status == 503 && ready.headers[.retryAfter] == "1")
+      #expect(try ready.code() == "unavailable")
+      let live = try await call(.get, "/livez")
+      #expect(live.status == 200 && live.text == #"{"status":"ok"}"#)
+      #expect(try await call(.get, "/healthz").status == 200)
+    }
+  }
+
+  @Test("A server that is about to stop answers, and is not ready")
+  func draining() async throws {
+    var limits = ServerConfiguration.Limits()
+    limits.drainTime = .seconds(3600)
+    let configuration = try ServerUnderTest(limits: limits).configuration
+    try await ConnectedServer.run(configuration, isCancelled: true) { server async throws in
+      #expect(try await server.get("/readyz").status == 200)
+      await server.group.triggerGracefulShutdown()
+      while try await server.get("/readyz").status == 200 { await Task.yield() }
+      #expect(try await server.get("/readyz").text.contains("about to stop"))
+      #expect(try await server.get("/livez").status == 200)
+      #expect(try await server.get("/healthz").status == 200)
+      #expect(try await server.get("/v1/spaces/hut/changes").status == 200)
+    }
+  }
+
+  @Test("A shutdown without a drain time ends the server")
+  func shutdown() async throws {
+    let configuration = try ServerUnderTest().configuration
+    try await ConnectedServer.run(configuration) { server async throws in
+      #expect(try await server.get("/readyz").status == 200)
+    }
+  }
+
+  @Test("While the database hangs the server is alive, and not ready within the limit")
+  func hanging() async throws {
+    let ledger = try SilentLedger()
+    var limits = ServerConfiguration.Limits()
+    limits.healthTime = .milliseconds(50)
+    let configuration = try ServerUnderTest(limits: limits, ledger: ledger).configuration
+    try await ConnectedServer.run(configuration) { server async throws in
+      #expect(try await server.get("/readyz").status == 503)
+      #expect(try await server.get("/healthz").status == 503)
+      #expect(try await server.get("/livez").status == 200)
+      ledger.goOn()
+      while try await server.get("/readyz").status != 200 { await Task.yield() }
+    }
+  }
+
+  @Test("A full disk leaves a server ready, because pulls go on")
+  func fullDisk() async throws {
+    let configuration = try ServerUnderTest(ledger: FullLedger()).configuration
+    try await ConnectedServer.run(configuration) { server async throws in
+      #expect(try await server.get("/healthz").status == 503)
+      #expect(try await server.get("/readyz").status == 200)
+    }
+  }
+}
+
+/// A storage whose check doesn't respond until the test releases it.
+private final class SilentLedger: Ledger {
+  private let ledger: SQLiteLedger
+  private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
+
+  init() throws { ledger = try SQLiteLedger() }
+
+  var identity: String { ledger.identity }
+
+  func check() async throws {
+    await withCheckedContinuation { continuation in
+      let isOpen = state.withLock { state in
+        if !state.isOpen { state.waiting.append(continuation) }
+        return state.isOpen
+      }
+      if isOpen { continuation.resume() }
+    }
+  }
+
+  func goOn() {
+    let waiting = state.withLock { state in
+      state.isOpen = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+  ) async throws -> Result { try await ledger.write(space: space, body) }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result { try await ledger.read(space: space, body) }
+}
+
+/// A storage whose disk is full.
+private struct FullLedger: Ledger {
+  let identity = "full"
+
+  func check() async throws { throw BothyError(.diskFull, "The disk is full.") }
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+  ) async throws -> Result { throw BothyError(.diskFull, "The disk is full.") }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+  ) async throws -> Result { throw CancellationError() }
+}
