@@ -244,6 +244,13 @@ public final class PostgresLedger: Ledger {
     try await readers.run { worker in try worker.attempt(body) }
   }
 
+  /// Runs statements that need no lock of a space, on a connection for writes. They may be repeated.
+  func act<Result: Sendable>(
+    _ body: @escaping @Sendable (PostgresConnection) throws -> Result
+  ) async throws -> Result {
+    try await writers.run { worker in try worker.attempt(body) }
+  }
+
   private func check(_ space: String) throws {
     guard !space.utf8.contains(0) else {
       throw BothyError(.invalidValue, "The name of a space has no zero byte.")

@@ -128,13 +128,14 @@ public final class BothyServer: Service {
     let (host, readiness, port, phase) = (configuration.host, readiness, configuration.port, parts.phase)
     let certificate = try configuration.tls.map { try ServerCertificate($0) }
     let isSecure = certificate != nil
+    let webhooks: [any Service] = WebhookService(configuration, parts).map { [$0] } ?? []
     return Application(
       responder: pipeline, server: connections(certificate, departures),
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
       services: [
         Heartbeat(hub: configuration.hints, interval: .seconds(15)), Upkeep(parts.service, configuration),
         AccessWatch(access: configuration.access, hub: configuration.hints, logger: configuration.logger),
-      ] + watches(certificate),
+      ] + watches(certificate) + webhooks,
       onServerRunning: { channel in
         phase.serve()
         readiness.succeed(Address(host: host, port: channel.localAddress?.port ?? port, isSecure: isSecure))

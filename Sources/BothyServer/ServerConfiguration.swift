@@ -33,6 +33,11 @@ public struct ServerConfiguration: Sendable {
   public var files = StorageFiles()
   /// The time for which data that isn't needed is kept.
   public var upkeep = UpkeepTerms()
+  /// The group of the principals that may read the feed of their spaces: all records, whatever the permissions say. With
+  /// `nil` the server has no feed. Without tokens every caller may read it.
+  public var feedGroup: String?
+  /// The webhooks that receive the changes of spaces, or `nil`.
+  public var webhooks: WebhookSettings?
   /// Receives the messages for operators: requests, maintenance, failures, and files that were read again.
   public var logger: Logger
   /// Receives a line for each refusal of access.

@@ -36,6 +36,11 @@ struct ServeCommand: AsyncParsableCommand {
       Keep a password out of the address: PGPASSWORD or ~/.pgpass hold it. Blobs need
       a folder that all processes share then: --blobs.
 
+      --feed-group lets back ends read all changes of a space in their order, at
+      /v1/spaces/NAME/feed. --webhook sends them, signed and in the order of each
+      space, until the receiver has answered with 2xx; `bothy admin webhooks` shows
+      how far it is.
+
       --tiles serves the files of a folder: MBTiles and PMTiles archives, each a
       source named by its file, and folders of tiles, NAME/16/18109/23965.json, with
       names such as 16_18109_23965.json or by quadkey too. /tiles lists the sources,
@@ -49,6 +54,8 @@ struct ServeCommand: AsyncParsableCommand {
                   --jwt-keys https://id.example.org/.well-known/openid-configuration \\
                   --tls-certificate fullchain.pem --tls-key key.pem
                 bothy serve --tiles ./maps
+                bothy serve --webhook https://billing.example.org/bothy \\
+                  --webhook-secret billing.secret --webhook-spaces 'team-*'
       """)
 
   @Option(help: ArgumentHelp("The port; 0 lets the system choose.", valueName: "n")) var port = 8080
@@ -97,6 +104,7 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup(title: "Limits of requests") var requestLimits: RequestLimitOptions
   @OptionGroup(title: "Limits of answers") var answerLimits: AnswerLimitOptions
   @OptionGroup(title: "Limits of the storage") var storageLimits: StorageLimitOptions
+  @OptionGroup(title: "Back ends") var backEnds: BackEndOptions
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -193,6 +201,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.upkeep = keeping.terms
     configuration.schemaFiles = schemaFiles
     configuration.files = served.files
+    try backEnds.set(&configuration, isAlone: !ServedLedger.isPostgres(database))
     configuration.allowedHosts = access.allowHost
     configuration.auditLogger.logLevel = logLevel
     if let traces { configuration.tracer = try TraceFile.writer(appendingTo: traces) }

@@ -164,6 +164,18 @@ extension LedgerConformance {
       #expect(found[0] == entries.reversed())
       #expect(found.dropFirst().map { $0.map(\.position) } == [[4, 2, 1], [3, 1], [3, 2], []])
     },
+    Check("History after a position is told oldest first, up to a limit") { ledger in
+      let entries = [Int64](1...4).map {
+        HistoryEntry(
+          position: $0 * 2, kind: .insert, record: .note("n\($0)"), container: "Note", principal: "ann",
+          time: $0)
+      }
+      try await ledger.write(space: "s") { try $0.put(entries, keeping: 100) }
+      let found = try await ledger.read(space: "s") { ledger in
+        try [(0, 9), (2, 2), (7, 9), (8, 9)].map { try ledger.history(after: $0.0, limit: $0.1) }
+      }
+      #expect(found == [entries, Array(entries[1...2]), [entries[3]], []])
+    },
     Check("History beyond the number to keep is dropped now and then") { ledger in
       try await ledger.write(space: "s") { ledger in
         for position in Int64(1)...600 {

@@ -193,7 +193,7 @@ struct DistributionKeyTests {
         ON c.conrelid = t.oid AND c.contype = 'p' AND a.attrelid = t.oid AND a.attnum = c.conkey[1])
       FROM pg_class t WHERE t.relnamespace = '\(schema)'::regnamespace AND t.relkind = 'r'
       """)
-    #expect(tables.count == 15)
+    #expect(tables.count == 16)
     for table in tables where !["bothy_version", "server"].contains(table[0]) {
       #expect(table[1] == "space", "\(table[0])")
     }

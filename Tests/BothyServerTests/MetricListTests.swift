@@ -47,9 +47,9 @@ struct MetricListTests {
     var server = try ServerUnderTest()
     server.configuration.now = { time.value }
     let noted = Locked<[Int64]>([])
-    var authority = SyncService(ledger: server.configuration.ledger, now: { time.value })
-    authority.onUpkeep = { at in noted.change { $0.append(at) } }
-    _ = try await authority.upkeep(space: "hut", UpkeepTerms())
+    var service = SyncService(ledger: server.configuration.ledger, now: { time.value })
+    service.onUpkeep = { at in noted.change { $0.append(at) } }
+    _ = try await service.upkeep(space: "hut", UpkeepTerms())
     #expect(noted.value == [1000])
     try await server.run { call async throws in
       time.value = 61_000

@@ -88,6 +88,10 @@ enum LedgerSQL {
     """
   }
 
+  static let historyAfter = """
+    SELECT position, container, type, id, kind, moved_from, principal, time, fields FROM history
+    WHERE space = $1 AND position > $2 ORDER BY position LIMIT $3
+    """
   static let putHistory = """
     INSERT INTO history (space, position, container, type, id, kind, moved_from, principal, time, fields)
     SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[],
@@ -202,7 +206,7 @@ enum LedgerSQL {
   /// The row of the space is deleted last, because it has the lock.
   static let removal = [
     "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device", "writer",
-    "unique_value", "unique_mark", "space",
+    "unique_value", "unique_mark", "webhook", "space",
   ].map { "DELETE FROM \($0) WHERE space = $1" }
 
   static let hasUncommon = "SELECT EXISTS (SELECT FROM record WHERE space = $1 AND type = $2 AND NOT plain)"
@@ -218,7 +222,7 @@ enum LedgerSQL {
       forgetDepartures, forgetNotices, hasUncommon, mark, forgetMarks, marked, acknowledge, acknowledged,
       forgetDevices,
       uniqueMark, holders, noteHolders, forgetHolders, beginUniqueMark, moveUniqueMark, forgetOldDevices,
-      recordNumbers, outcomeNumber, deviceNumber, principals,
+      recordNumbers, outcomeNumber, deviceNumber, principals, historyAfter,
     ]
     + removal
     + Scope.allCases.flatMap {

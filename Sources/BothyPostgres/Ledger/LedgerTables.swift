@@ -79,6 +79,13 @@ enum LedgerTables {
     );
     """,
     "ALTER TABLE record ADD COLUMN created bigint;",
+    """
+    CREATE TABLE webhook (
+      space text COLLATE "C" NOT NULL, hook text COLLATE "C" NOT NULL, epoch text NOT NULL, position bigint NOT NULL,
+      holder text NOT NULL, until bigint NOT NULL, failures bigint NOT NULL, delivered bigint NOT NULL,
+      PRIMARY KEY (space, hook)
+    );
+    """,
   ]
 
   /// Creates the schema and its tables if they are missing, and runs the missing steps. Processes that start at one

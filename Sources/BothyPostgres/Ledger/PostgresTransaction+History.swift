@@ -30,8 +30,18 @@ extension PostgresTransaction {
     select.bind(query.record?.type)
     select.bind(query.record?.id)
     select.bind(Int64(query.limit))
-    let rows = try read(select)
-    return try (0..<rows.count).map { row in
+    return try entries(try read(select))
+  }
+
+  func history(after position: Int64, limit: Int) throws -> [HistoryEntry] {
+    var select = statement(LedgerSQL.historyAfter)
+    select.bind(position)
+    select.bind(Int64(limit))
+    return try entries(try read(select))
+  }
+
+  private func entries(_ rows: PostgresResult) throws -> [HistoryEntry] {
+    try (0..<rows.count).map { row in
       let fields = try JSONValue(parsing: rows.text(row, 8) ?? "[]").arrayValue ?? []
       return HistoryEntry(
         position: rows.int(row, 0), kind: ChangeKind(number: rows.int(row, 4)),

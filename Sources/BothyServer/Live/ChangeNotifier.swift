@@ -16,6 +16,7 @@ public final class ChangeNotifier: Sendable {
     /// Distinguishes the ids of these notifications from those of earlier processes and from those of deleted counts.
     var mark = newMark()
     var subscriptions: [String: [Int: Subscription]] = [:]
+    var observers: [@Sendable (String) -> Void] = []
     var nextKey = 0
     var published: Int64 = 0
 
@@ -37,11 +38,17 @@ public final class ChangeNotifier: Sendable {
   /// Notifies the streams of `space`. The server calls this after each of its own writes. A storage that other
   /// processes write to calls it when it learns of their writes.
   public func publish(space: String) {
-    let subscriptions = state.withLock { state in
+    let (subscriptions, observers) = state.withLock { state in
       state.count(space)
-      return Array((state.subscriptions[space] ?? [:]).values)
+      return (Array((state.subscriptions[space] ?? [:]).values), state.observers)
     }
     for subscription in subscriptions { subscription.notify(.news) }
+    for observer in observers { observer(space) }
+  }
+
+  /// Calls `body` with the name of each space that has news, from now on. `body` has to return at once.
+  func observe(_ body: @escaping @Sendable (String) -> Void) {
+    state.withLock { $0.observers.append(body) }
   }
 
   /// The number of open streams.

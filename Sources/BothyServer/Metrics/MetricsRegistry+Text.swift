@@ -31,7 +31,9 @@ extension MetricsRegistry {
 
   /// Returns the line that explains one of the server's own metrics.
   private static func help(_ name: String) -> String {
-    ServerMetric.all.first { $0.name == name }.map { "# HELP \(name) \($0.about)\n" } ?? ""
+    (ServerMetric.all + ServerMetric.webhooks).first { $0.name == name }.map {
+      "# HELP \(name) \($0.about)\n"
+    } ?? ""
   }
 
   private static func lines(of histogram: Histogram, _ name: String, _ key: Key) -> String {

@@ -57,6 +57,23 @@ package struct ServerMetric: Sendable {
       about: "Seconds since the last upkeep of a space that succeeded, or since the start."),
   ]
 
+  /// The metrics of each webhook, which only a server with webhooks has.
+  package static let webhooks = [
+    ServerMetric(
+      name: "bothy_webhook_delivery_seconds", kind: .histogram, labels: ["webhook", "result"],
+      about: "Attempts and their times: delivered, failed or gone."),
+    ServerMetric(
+      name: "bothy_webhook_changes_total", kind: .counter, labels: ["webhook"], about: "Delivered changes."),
+    ServerMetric(
+      name: "bothy_webhook_failing_spaces", kind: .gauge, labels: ["webhook"],
+      about: "Spaces whose last attempt failed."),
+    ServerMetric(
+      name: "bothy_webhook_lag_seconds", kind: .gauge, labels: ["webhook"],
+      about: "Age of the oldest change of the last failed attempt, or 0 when all is delivered."),
+    ServerMetric(
+      name: "bothy_webhook_disabled", kind: .gauge, labels: ["webhook"], about: "1 after an answer of 410."),
+  ]
+
   /// The table of docs/production.md.
   package static var markdown: String {
     let rows = all.map { metric in

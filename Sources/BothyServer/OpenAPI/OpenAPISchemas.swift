@@ -137,6 +137,26 @@ enum OpenAPISchemas {
       "id":{"type":"string"},"container":{"type":"string"},"movedFrom":{"type":"string"},
       "principal":{"type":"string"},"time":{"type":"integer"},"fields":{"type":"array","items":{"type":"string"}}},
       "additionalProperties":false}},"next":{"type":"integer"}},"additionalProperties":false},
+    "FeedPage":{"type":"object","required":["epoch","after","upTo","cursor","changes"],"properties":{
+      "epoch":{"type":"string","description":"The history that the positions belong to; another one after a restore."},
+      "after":{"type":"integer","minimum":0},"upTo":{"type":"integer","minimum":0},"cursor":{"type":"string"},
+      "more":{"type":"boolean"},
+      "reset":{"type":"boolean","description":"This page begins the whole content of the space."},
+      "incomplete":{"type":"boolean","description":"Deletions after the cursor are forgotten; a copy has to be read from the start."},
+      "changes":{"type":"array","items":{"$ref":"#/components/schemas/FeedChange"}}},"additionalProperties":false},
+    "FeedChange":{"type":"object","required":["position","kind","type","id","container","fields"],"properties":{
+      "position":{"type":"integer"},"kind":{"enum":["insert","update","delete"]},"type":{"type":"string"},
+      "id":{"type":"string"},"container":{"type":"string"},"movedFrom":{"type":"string"},
+      "principal":{"type":"string"},
+      "time":{"type":"integer","description":"Missing where the server no longer remembers the change."},
+      "fields":{"type":"array","items":{"type":"string"}},
+      "record":{"$ref":"#/components/schemas/Record","description":"The record as it is now, or its tombstone."}},
+      "additionalProperties":false},
+    "FeedSpaces":{"type":"object","required":["spaces"],"properties":{"spaces":{"type":"array","items":{
+      "type":"object","required":["space","epoch","head"],"properties":{"space":{"type":"string"},
+      "epoch":{"type":"string"},"head":{"type":"integer","minimum":0}},"additionalProperties":false}},
+      "next":{"type":"string","description":"The name that the next page begins after."}},
+      "additionalProperties":false},
     "Stamps":{"type":"object","required":["records"],"properties":{"records":{"type":"array","items":{
       "type":"object","required":["type","id","version","hash"],"properties":{"type":{"type":"string"},
       "id":{"type":"string"},"version":{"type":"string"},"hash":{"type":"string","pattern":"^[0-9a-f]{16}$"}},

@@ -116,6 +116,7 @@ struct RequestPipeline: HTTPResponder {
       body: ByteBuffer(), principal: .anonymous, authority: request.head.authority)
     let guest = route.isOpen ? nil : try await entrance.guest(request.headers)
     subject.principal = guest?.grant.principal.name
+    call.spaces = guest?.grant.spaces
     call.names = try encoded.mapValues { try $0.percentDecoded() }
     if route.isOpen { return try await route.handle(call) }
     call.principal = guest?.grant.principal ?? Principal("anyone")

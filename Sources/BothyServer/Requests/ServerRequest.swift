@@ -22,6 +22,9 @@ struct ServerRequest: Sendable {
   /// The caller's admission to the space, or `nil` if the server requires no token.
   var admission: AuthenticatedSession?
 
+  /// The spaces that the caller's token opens, or `nil` if the server requires no token.
+  var spaces: Set<String>?
+
   /// The space of the path, or an empty text for routes outside of any space.
   var space: String { names["space"] ?? "" }
 

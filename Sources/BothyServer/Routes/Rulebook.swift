@@ -6,14 +6,14 @@ import Synchronization
 final class Rulebook: Sendable {
   private let current: Mutex<SyncService>
 
-  init(_ authority: SyncService) { current = Mutex(authority) }
+  init(_ service: SyncService) { current = Mutex(service) }
 
-  var authority: SyncService { current.withLock { $0 } }
+  var service: SyncService { current.withLock { $0 } }
 
   /// Reads the schema's files, and uses it for later calls. Throws and changes nothing if it can't follow the present
   /// one.
   func reload(_ files: SchemaFiles) throws {
-    let schema = try files.schema(following: authority.rules.schema)
+    let schema = try files.schema(following: service.rules.schema)
     current.withLock { $0.rules.schema = schema }
   }
 }

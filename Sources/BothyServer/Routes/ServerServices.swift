@@ -14,6 +14,10 @@ struct ServerServices: Sendable {
   let phase = ServerPhase()
   let seats: StreamSeats
   let files: StorageFiles
+  let feedWaits = FeedWaits()
+  /// The group of back ends, or `nil` for a server without a feed.
+  let feedGroup: String?
+  let feeds: (any FeedLedger)?
   let tiles: TileLibrary?
   let asksForTokens: Bool
   let compressesTiles: Bool
@@ -41,6 +45,8 @@ struct ServerServices: Sendable {
     hintInterval = configuration.limits.hintInterval
     logger = configuration.logger
     audit = AuditLog(logger: configuration.auditLogger)
+    feedGroup = configuration.feedGroup
+    feeds = configuration.ledger as? any FeedLedger
     tiles = configuration.tiles
     asksForTokens = configuration.access != nil
     compressesTiles = configuration.compressesAnswers
@@ -51,7 +57,7 @@ struct ServerServices: Sendable {
   func routes() -> RouteTable {
     let described =
       syncRoutes() + recordRoutes() + sharingRoutes() + listRoutes() + queryRoutes() + containerRoutes()
-      + blobRoutes() + eventRoutes() + tileRoutes() + serviceRoutes()
+      + blobRoutes() + eventRoutes() + feedRoutes() + tileRoutes() + serviceRoutes()
     return RouteTable(described + [OpenAPIDocument.route(describing: described)])
   }
 }

@@ -93,7 +93,7 @@ extension SQLiteLedger: LedgerUpkeep {
     try await database.write { database in
       let tables = [
         "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device",
-        "unique_value", "unique_mark",
+        "unique_value", "unique_mark", "webhook",
       ]
       for table in tables {
         try database.execute(sql: "DELETE FROM \(table) WHERE space = ?", arguments: [space])

@@ -241,7 +241,7 @@ public final class SQLiteLedger: Ledger {
         ) STRICT, WITHOUT ROWID;
         CREATE UNIQUE INDEX IF NOT EXISTS notice_record ON notice (space, principal, type, id);
         PRAGMA user_version = 1;
-        """ + upkeepTables + uniqueTables + runTables)
+        """ + upkeepTables + uniqueTables + runTables + webhookTables)
     if try !database.columns(in: "record").contains(where: { $0.name == "created" }) {
       try database.execute(sql: "ALTER TABLE record ADD COLUMN created INTEGER")
     }

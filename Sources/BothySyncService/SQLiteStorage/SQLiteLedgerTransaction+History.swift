@@ -48,6 +48,22 @@ extension SQLiteLedgerTransaction {
     select.bind(query.record?.type, at: 4)
     select.bind(query.record?.id, at: 5)
     select.bind(Int64(query.limit), at: 6)
+    return try entries(select)
+  }
+
+  func history(after position: Int64, limit: Int) throws -> [HistoryEntry] {
+    let select = try PreparedStatement(
+      """
+      SELECT position, container, type, id, kind, moved_from, principal, time, fields FROM history
+      WHERE space = ?1 AND position > ?2 ORDER BY position LIMIT ?3
+      """, in: database)
+    select.bind(space, at: 1)
+    select.bind(position, at: 2)
+    select.bind(Int64(limit), at: 3)
+    return try entries(select)
+  }
+
+  private func entries(_ select: PreparedStatement) throws -> [HistoryEntry] {
     defer { select.reset() }
     var found: [HistoryEntry] = []
     while try select.step() {

@@ -77,6 +77,8 @@ public protocol LedgerSnapshot {
     -> [LedgerDeparture]
   /// Returns the remembered changes, newest first.
   func history(_ query: HistoryQuery) throws -> [HistoryEntry]
+  /// Returns at most `limit` remembered changes of the whole space after `position`, in position order.
+  func history(after position: Int64, limit: Int) throws -> [HistoryEntry]
   /// Returns the remembered outcomes among these.
   func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict]
   /// Visits the live records that a query selects, in its order, until `body` returns false.

@@ -18,10 +18,11 @@ struct AdminCommand: AsyncParsableCommand {
       the same there:   bothy admin verify --database monday.sqlite
       After a restore:  bothy admin epoch bump --database server.sqlite --all
       A space as text:  bothy admin export --database server.sqlite home > home.jsonl
+      Webhooks:         bothy admin webhooks list --database server.sqlite
       """,
     subcommands: [
       TokenCommand.self, SpacesCommand.self, RemoveSpaceCommand.self, PrincipalsCommand.self,
       StatsCommand.self, ExportSpaceCommand.self, ImportSpaceCommand.self, EpochCommand.self,
-      VerifyCommand.self, CompactCommand.self, BackupCommand.self,
+      VerifyCommand.self, CompactCommand.self, BackupCommand.self, WebhooksCommand.self,
     ])
 }

@@ -53,9 +53,13 @@ struct RemoteConnection: Sendable {
   }
 
   #if canImport(Darwin)
-    static func makeTransport() -> any HTTPTransport { URLSessionTransport() }
+    static func makeTransport(bodyLimit: Int = 64 << 20) -> any HTTPTransport {
+      URLSessionTransport(bodyLimit: bodyLimit)
+    }
   #else
-    static func makeTransport() -> any HTTPTransport { AsyncHTTPClientTransport() }
+    static func makeTransport(bodyLimit: Int = 64 << 20) -> any HTTPTransport {
+      AsyncHTTPClientTransport(bodyLimit: bodyLimit)
+    }
   #endif
 }
 

@@ -87,6 +87,8 @@ struct IsolationTests {
       "getContainer": Row(
         path: space + "/containers/Todo", other: 200, malformed: (space + "/containers/%zz", nil, 400)),
       "digest": Row(path: space + "/digest", other: 200, malformed: (space + "/digest?parts=x", nil, 400)),
+      "feed": Row(path: space + "/feed", other: 403, malformed: ("/v1/spaces/%zz/feed", nil, 400)),
+      "listSpaces": Row(path: "/v1/spaces", other: 403, malformed: ("/v1/spaces/", nil, 404)),
       "history": Row(path: space + "/history", other: 200, malformed: (space + "/history?limit=x", nil, 400)),
       "stamps": Row(
         path: space + "/stamps?parts=4&in=0,1,2,3", other: 200,
@@ -145,6 +147,7 @@ struct IsolationTests {
       rules: AuthorityRules(schema: todoSchema(permissions)),
       limits: .init(bodySize: Self.bodyLimit), ledger: ledger)
     under.configuration.access = try await issuer.access()
+    under.configuration.feedGroup = "back-ends"
     under.configuration.blobs = FolderVault(at: vault.path, now: { 1000 })
     under.configuration.tiles = try TileLibrary(folder: folder.path, maxAge: .seconds(60), isOpen: false)
     return World(

@@ -1,0 +1,16 @@
+import Synchronization
+
+/// The number of back ends that wait for changes, which is limited.
+final class FeedWaits: Sendable {
+  private static let limit = 1000
+  private let waiting = Atomic(0)
+
+  /// True if another one may wait. Callers that ask at one moment may exceed the limit by their number.
+  var hasRoom: Bool { waiting.load(ordering: .relaxed) < Self.limit }
+
+  func counting<Result>(_ body: () async -> Result) async -> Result {
+    waiting.add(1, ordering: .relaxed)
+    defer { waiting.subtract(1, ordering: .relaxed) }
+    return await body()
+  }
+}

@@ -1,0 +1,81 @@
+public import BothyStore
+
+/// One receiver of changes: its address, its secrets, and the changes that it receives.
+public struct Webhook: Sendable, Hashable {
+  /// The name, with 1 to 64 letters, digits, `-`, `_` and `.`. The progress is stored under it, so an address may change
+  /// and a name may not.
+  public let name: String
+  /// The address that receives `POST` requests.
+  public let url: String
+  /// The keys of the signatures. Each delivery is signed by all, so that a key can be replaced without a gap.
+  let keys: [[UInt8]]
+  /// The types of records that it receives changes of; empty for all.
+  public let types: Set<String>
+  /// The patterns of the names of spaces that it receives; empty for all.
+  let spaces: [SpacePattern]
+
+  /// Creates a webhook. Throws `BothyError` for an invalid name, an unsuitable address or a weak secret.
+  ///
+  /// - Parameters:
+  ///   - secret: the text of a secret's file. Each line is a key of 24 bytes at least, or `whsec_` and a key in Base64.
+  ///   - types: the wire names of types; empty for all.
+  ///   - spaces: names of spaces, where `*` means any text; empty for all.
+  ///   - allowsHTTP: true accepts an address without TLS on another machine.
+  public init(
+    name: String = "webhook", url: String, secret: some ContiguousBytesSource, types: [String] = [],
+    spaces: [String] = [], allowsHTTP: Bool = false
+  ) throws {
+    guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(Self.isOfName) else {
+      throw BothyError(
+        .invalidValue, "A webhook's name has 1 to 64 letters, digits, '-', '_' and '.'; '\(name)' hasn't.")
+    }
+    try Self.check(url, allowsHTTP: allowsHTTP)
+    self.name = name
+    self.url = url
+    keys = try WebhookSignature.keys(secret.withContiguousBytes { Array($0) }, of: name)
+    self.types = Set(types)
+    self.spaces = spaces.map(SpacePattern.init)
+  }
+
+  /// Returns true if it receives changes of a space.
+  public func receives(space: String) -> Bool { spaces.isEmpty || spaces.contains { $0.matches(space) } }
+
+  private static func isOfName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+    default: false
+    }
+  }
+
+  private static func check(_ url: String, allowsHTTP: Bool) throws {
+    let isText = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    let own = ["http://localhost", "http://127.0.0.1", "http://[::1]"]
+    let isOwn = own.contains { url == $0 || url.hasPrefix($0 + ":") || url.hasPrefix($0 + "/") }
+    guard isText, url.hasPrefix("https://") || isOwn || allowsHTTP && url.hasPrefix("http://") else {
+      throw BothyError(
+        .invalidValue,
+        "The webhook's address has to begin with https://. Without TLS, all on the network can read the records; "
+          + "allow it with --webhook-allow-http or \"allowHTTP\".")
+    }
+  }
+}
+
+/// A pattern of names, where `*` means any text.
+struct SpacePattern: Sendable, Hashable {
+  private let parts: [String]
+
+  init(_ text: String) {
+    parts = text.split(separator: "*", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  func matches(_ name: String) -> Bool {
+    guard parts.count > 1, let first = parts.first, let last = parts.last else { return parts == [name] }
+    guard name.hasPrefix(first), name.dropFirst(first.count).hasSuffix(last) else { return false }
+    var rest = name.dropFirst(first.count).dropLast(last.count)
+    for part in parts.dropFirst().dropLast() where !part.isEmpty {
+      guard let found = rest.firstRange(of: part) else { return false }
+      rest = rest[found.upperBound...]
+    }
+    return true
+  }
+}

@@ -1,0 +1,69 @@
+/// The webhooks of a server, and the way to reach them.
+public struct WebhookSettings: Sendable {
+  /// The webhooks. Their names differ.
+  public var webhooks: [Webhook]
+  /// The name of this process for claims of spaces. Processes on one storage have different names.
+  public var holder: String
+  /// True if this process is the only one on the storage, so that it keeps its claims. Each delivery then costs one
+  /// write less. Such a process has the same `holder` after each start.
+  public var isAlone: Bool
+  /// The number of spaces that are delivered to a webhook at a time.
+  public var width = 8
+  /// The most changes of one delivery.
+  public var changes = 500
+  /// The approximate number of bytes of the records of one delivery.
+  public var bytes = 1 << 20
+  /// The longest time for the response of a receiver.
+  public var timeout: Duration = .seconds(10)
+  /// The time between two searches for spaces that no hint was received of.
+  public var lookInterval: Duration = .seconds(60)
+  /// The number of spaces of which a webhook remembers that they wait. Others are found again by a search.
+  public var capacity = 1000
+  /// The waits after failures: random times up to a minute.
+  package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+  /// Sends a request once, without following redirects. Throws without a response.
+  public var send: @Sendable (WebhookRequest) async throws -> WebhookResponse
+
+  /// Creates settings with the default limits.
+  public init(
+    _ webhooks: [Webhook], holder: String, isAlone: Bool,
+    send: @escaping @Sendable (WebhookRequest) async throws -> WebhookResponse
+  ) {
+    self.webhooks = webhooks
+    self.holder = holder
+    self.isAlone = isAlone
+    self.send = send
+  }
+
+  /// The length of a claim, in milliseconds: that of three deliveries.
+  var lease: Int64 { 3 * Int64(timeout / .milliseconds(1)) }
+
+  /// The part of a claim that has to be left when a delivery begins, in milliseconds.
+  var margin: Int64 { lease / 2 }
+}
+
+/// One signed delivery, ready to send with `POST`.
+public struct WebhookRequest: Sendable, Hashable {
+  /// The address.
+  public var url: String
+  /// The fields by their names.
+  public var headers: [String: String]
+  /// The JSON document.
+  public var body: [UInt8]
+  /// The longest time for the response.
+  public var timeout: Duration
+}
+
+/// The response of a receiver.
+public struct WebhookResponse: Sendable, Hashable {
+  /// The status code.
+  public var status: Int
+  /// The wait that the receiver requests by `Retry-After`, or `nil`.
+  public var retryAfter: Duration?
+
+  /// Creates a response.
+  public init(status: Int, retryAfter: Duration? = nil) {
+    self.status = status
+    self.retryAfter = retryAfter
+  }
+}

@@ -1,0 +1,86 @@
+import ArgumentParser
+import BothyServer
+import BothyStore
+import Foundation
+
+/// The options of `bothy serve` for back ends: the feed and the webhooks.
+struct BackEndOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Principals of this group may read the feed: all changes and records of the spaces that their tokens open, "
+        + "whatever the permissions say.", valueName: "name"))
+  var feedGroup: String?
+  @Option(
+    help: ArgumentHelp(
+      "Send the changes of spaces to this address; needs --webhook-secret.", valueName: "URL"))
+  var webhook: String?
+  @Option(
+    help: ArgumentHelp(
+      "The file with the secret that deliveries are signed with: 24 bytes at least, a line for each secret.",
+      valueName: "file"), completion: .file())
+  var webhookSecret: String?
+  @Option(
+    help: ArgumentHelp("Only changes of these types, with commas between them.", valueName: "types"))
+  var webhookTypes: String?
+  @Option(
+    parsing: .singleValue,
+    help: ArgumentHelp(
+      "Only these spaces; * is any text, as in team-*. May be repeated.", valueName: "pattern"))
+  var webhookSpaces: [String] = []
+  @Flag(
+    name: .customLong("webhook-allow-http"),
+    help: "Take a --webhook with http:// on another machine; others can read the records on the way.")
+  var webhookAllowHTTP = false
+  @Option(
+    help: ArgumentHelp(
+      "Several webhooks: a JSON file with name, url, secret (a file), types and spaces of each.",
+      valueName: "file"), completion: .file())
+  var webhooks: String?
+
+  func validate() throws {
+    guard (webhook == nil) == (webhookSecret == nil) else {
+      throw ValidationError("--webhook and --webhook-secret go together.")
+    }
+    guard webhook != nil || webhookTypes == nil && webhookSpaces.isEmpty && !webhookAllowHTTP else {
+      throw ValidationError("--webhook-types, --webhook-spaces and --webhook-allow-http need --webhook.")
+    }
+    guard feedGroup.map({ !$0.isEmpty && !$0.hasPrefix("group:") }) ?? true else {
+      throw ValidationError("--feed-group is the name of a group, without 'group:'.")
+    }
+  }
+
+  /// Sets the feed and the webhooks. Throws for a file that can't be used.
+  ///
+  /// - Parameter isAlone: true if no other process serves the database.
+  func set(_ configuration: inout ServerConfiguration, isAlone: Bool) throws {
+    configuration.feedGroup = feedGroup
+    let found = try all()
+    guard !found.isEmpty else { return }
+    configuration.webhooks = WebhookSettings(
+      found, holder: isAlone ? "server" : UUIDv7.make(), isAlone: isAlone, send: WebhookTransport().send)
+  }
+
+  private func all() throws -> [Webhook] {
+    var found: [Webhook] = []
+    if let webhook, let webhookSecret {
+      let types = webhookTypes?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } ?? []
+      found.append(
+        try Webhook(
+          url: webhook, secret: StandardStreams.read(webhookSecret), types: types, spaces: webhookSpaces,
+          allowsHTTP: webhookAllowHTTP))
+    }
+    if let webhooks {
+      let folder = URL(filePath: webhooks).deletingLastPathComponent()
+      do {
+        let file = try WebhookFile(json: StandardStreams.read(webhooks)) { path in
+          try StandardStreams.read(URL(filePath: path, relativeTo: folder).path)
+        }
+        found += file.webhooks
+      } catch let error as JSONError {
+        throw ToolError("The webhooks file \(webhooks) can't be used: \(error).")
+      }
+    }
+    try WebhookFile.check(found)
+    return found
+  }
+}
