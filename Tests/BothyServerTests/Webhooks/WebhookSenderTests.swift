@@ -235,8 +235,8 @@ struct WebhookSenderTests {
     world.treat(by: { $0 == "bad" ? .refuse(status: 500) : .take })
     let sender = try world.sender()
     await world.run(sender)
-    for _ in 0..<20 {
-      version = try await world.write("a", in: "good", base: version)
+    for number in 0..<20 {
+      version = try await world.write("a", in: "good", base: version, text: "\(number)")
       sender.news(space: "good")
       await world.pass(60_000, sender)
       #expect(world.positions("good").last == version)

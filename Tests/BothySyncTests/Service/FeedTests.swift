@@ -79,8 +79,8 @@ struct FeedTests {
   func pages(limit: Int) async throws {
     var versions: [String] = []
     for number in 0..<10 { versions.append(try await change(.insert, "n\(number)")) }
-    for number in [3, 5, 3] {
-      versions[number] = try await change(.update, "n\(number)", base: versions[number], "again")
+    for (index, number) in [3, 5, 3].enumerated() {
+      versions[number] = try await change(.update, "n\(number)", base: versions[number], "again \(index)")
     }
     #expect(try await all(limit: limit).map(\.position) == Array(1...13))
     var small = self
@@ -109,7 +109,7 @@ struct FeedTests {
     world.service.rules.historyLimit = 0
     let first = try await world.change(.insert, "a")
     try await world.change(.insert, "b")
-    try await world.change(.update, "a", base: first)
+    try await world.change(.update, "a", base: first, "new")
     world.service.rules.historyLimit = 10
     try await world.change(.insert, "c")
     #expect(try await world.all(limit: 1).map(\.position) == [2, 3, 4])
