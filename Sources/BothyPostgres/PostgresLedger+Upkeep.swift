@@ -67,16 +67,6 @@ extension PostgresLedger: LedgerUpkeep {
     try await change(space) { LedgerSQL.removal.map { PostgresStatement($0, in: space) } }
   }
 
-  public func mark(space: String, at time: Int64, keepingSince oldest: Int64) async throws {
-    try await change(space) {
-      [(LedgerSQL.mark, time), (LedgerSQL.forgetMarks, oldest), (LedgerSQL.forgetOldDevices, oldest)].map {
-        var statement = PostgresStatement($0.0, in: space)
-        statement.bind($0.1)
-        return statement
-      }
-    }
-  }
-
   public func position(of space: String, markedBefore time: Int64) async throws -> Int64 {
     try await look { connection in
       var select = PostgresStatement(LedgerSQL.marked, in: space)
@@ -87,15 +77,30 @@ extension PostgresLedger: LedgerUpkeep {
   }
 
   public func acknowledge(
-    space: String, device: String, scope: String, position: Int64, at time: Int64
-  ) async throws {
-    try await change(space) {
-      var insert = PostgresStatement(LedgerSQL.acknowledge, in: space)
-      insert.bind(device)
-      insert.bind(scope)
-      insert.bind(position)
-      insert.bind(time)
-      return [insert]
+    space: String, device: String, _ progress: [DeviceProgress], at time: Int64
+  ) async throws -> Bool {
+    var select = PostgresStatement(LedgerSQL.progress, in: space)
+    select.bind(device)
+    let reads = [PostgresStatement(LedgerSQL.lockedState, in: space), select]
+    return try await change(space, after: reads) { _, found in
+      let epoch = found[0].count > 0 ? found[0].text(0, 0) : nil
+      let noted = progress.filter { $0.epoch == epoch }
+      guard !noted.isEmpty else { return (false, []) }
+      let known = Dictionary(
+        (0..<found[1].count).map { (found[1].text($0, 0) ?? "", found[1].int($0, 1)) },
+        uniquingKeysWith: { $1 })
+      var writes = noted.map { entry in
+        var insert = PostgresStatement(LedgerSQL.acknowledge, in: space)
+        insert.bind(device)
+        insert.bind(entry.scope)
+        insert.bind(entry.position)
+        insert.bind(time)
+        return insert
+      }
+      var due = PostgresStatement(LedgerSQL.makeDueForDevice, in: space)
+      due.bind(noted.isAhead(of: known))
+      writes.append(due)
+      return (true, writes)
     }
   }
 

@@ -237,6 +237,30 @@ public final class PostgresLedger: Ledger {
     }
   }
 
+  /// Like `change(_:_:)`, but first reads, in one round trip. `reads` must begin with a statement that locks the
+  /// space's row. `body` receives their results, and returns the statements that are committed.
+  func change<Result: Sendable>(
+    _ space: String, after reads: [PostgresStatement],
+    _ body: @escaping @Sendable (PostgresConnection, [PostgresResult]) throws -> (Result, [PostgresStatement])
+  ) async throws -> Result {
+    try check(space)
+    return try await writers.run { worker in
+      try worker.attempt { connection in
+        let found = try connection.run([.command(LedgerSQL.beginWriting)] + reads)
+        let (result, writes) = try body(connection, Array(found.dropFirst()))
+        _ = try connection.run(writes + [.command("COMMIT")])
+        return result
+      }
+    }
+  }
+
+  /// Runs statements of which each is a transaction of its own and may be repeated.
+  func update<Result: Sendable>(
+    _ body: @escaping @Sendable (Worker) throws -> Result
+  ) async throws -> Result {
+    try await writers.run(body)
+  }
+
   /// Runs one read without a transaction of the storage's own.
   func look<Result: Sendable>(
     _ body: @escaping @Sendable (PostgresConnection) throws -> Result

@@ -133,7 +133,8 @@ public final class BothyServer: Service {
       responder: pipeline, server: connections(certificate, departures),
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
       services: [
-        Heartbeat(hub: configuration.hints, interval: .seconds(15)), Upkeep(parts.service, configuration),
+        Heartbeat(hub: configuration.hints, interval: .seconds(15)),
+        Upkeep(parts.service, configuration, parts.metrics),
         AccessWatch(access: configuration.access, hub: configuration.hints, logger: configuration.logger),
       ] + watches(certificate) + webhooks,
       onServerRunning: { channel in

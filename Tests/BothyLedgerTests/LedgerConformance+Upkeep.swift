@@ -33,15 +33,16 @@ extension LedgerConformance {
     },
     Check("Marks tell where the head was, and devices how far they are") { ledger in
       let upkeep = try #require(ledger.upkeep)
+      let hour = UpkeepTerms.hour
       for time in Int64(1)...4 {
         try await ledger.write(space: "s") { try $0.put([entry(time, "a")]) }
-        try await upkeep.mark(space: "s", at: time * 100, keepingSince: 0)
+        try await upkeep.turn("s", at: time * hour)
       }
-      #expect(try await upkeep.position(of: "s", markedBefore: 250) == 2)
-      #expect(try await upkeep.position(of: "s", markedBefore: 50) == 0)
-      try await upkeep.mark(space: "s", at: 500, keepingSince: 350)
-      #expect(try await upkeep.position(of: "s", markedBefore: 250) == 0, "forgotten")
-      #expect(try await upkeep.position(of: "s", markedBefore: 350) == 3)
+      #expect(try await upkeep.position(of: "s", markedBefore: 2 * hour + 9) == 2)
+      #expect(try await upkeep.position(of: "s", markedBefore: hour - 1) == 0)
+      try await upkeep.turn("s", at: 5 * hour, keepingSince: 3 * hour + 9)
+      #expect(try await upkeep.position(of: "s", markedBefore: 2 * hour + 9) == 0, "forgotten")
+      #expect(try await upkeep.position(of: "s", markedBefore: 3 * hour + 9) == 3)
       #expect(try await upkeep.acknowledged(space: "s", since: 0) == nil)
       try await upkeep.acknowledge(space: "s", device: "d", scope: "x", position: 3, at: 400)
       try await upkeep.acknowledge(space: "s", device: "e", scope: "x", position: 1, at: 300)

@@ -16,13 +16,13 @@ struct UpkeepConformance: Sendable {
     }
   }
 
-  private static func put(_ ledger: any LedgerUpkeep, _ space: String, _ records: LedgerRecord...)
+  static func put(_ ledger: any LedgerUpkeep, _ space: String, _ records: LedgerRecord...)
     async throws
   {
     try await ledger.write(space: space) { try $0.put(records) }
   }
 
-  private static func record(
+  static func record(
     _ position: Int64, _ id: String, in container: String = "Note", owner: String? = "ann",
     isDeleted: Bool = false
   ) -> LedgerRecord {
@@ -33,7 +33,9 @@ struct UpkeepConformance: Sendable {
         owner: owner, isDeleted: isDeleted, fields: isDeleted ? .empty : FieldsDocument(["title": "é"])))
   }
 
-  static let checks: [Check] = [
+  static let checks = contentChecks + dueChecks
+
+  private static let contentChecks: [Check] = [
     Check("Spaces are listed by name, and counted each by itself") { ledger in
       #expect(try await ledger.spaces().isEmpty)
       try await put(
@@ -62,7 +64,7 @@ struct UpkeepConformance: Sendable {
         try await put(ledger, space, record(1, "1"))
         try await ledger.write(space: space) { try $0.setMembers(["ann"], of: "L") }
         try await ledger.acknowledge(space: space, device: "d", scope: "x", position: 1, at: 10)
-        try await ledger.mark(space: space, at: 10, keepingSince: 0)
+        try await ledger.turn(space, at: 10)
       }
       try await ledger.remove(space: "s")
       #expect(try await ledger.spaces() == ["t"])
@@ -94,18 +96,22 @@ struct UpkeepConformance: Sendable {
       #expect(try await ledger.statistics(of: "s").records == 1)
     },
     Check("Marks tell where the head was at a time; of the old ones the last is kept") { ledger in
+      let hour = UpkeepTerms.hour
       try await put(ledger, "s", record(1, "1"))
-      try await ledger.mark(space: "s", at: 100, keepingSince: 0)
+      try await ledger.turn("s", at: hour)
       try await put(ledger, "s", record(2, "2"))
-      try await ledger.mark(space: "s", at: 200, keepingSince: 0)
-      for (time, position) in [(99, 0), (100, 1), (199, 1), (200, 2), (999, 2)] as [(Int64, Int64)] {
+      try await ledger.turn("s", at: 2 * hour)
+      let expected: [(Int64, Int64)] = [
+        (hour - 1, 0), (hour, 1), (2 * hour - 1, 1), (2 * hour, 2), (9 * hour, 2),
+      ]
+      for (time, position) in expected {
         #expect(try await ledger.position(of: "s", markedBefore: time) == position, "at \(time)")
       }
       try await put(ledger, "s", record(3, "3"))
-      try await ledger.mark(space: "s", at: 300, keepingSince: 250)
-      #expect(try await ledger.position(of: "s", markedBefore: 150) == 0)
-      #expect(try await ledger.position(of: "s", markedBefore: 250) == 2)
-      #expect(try await ledger.position(of: "s", markedBefore: 300) == 3)
+      try await ledger.turn("s", at: 3 * hour, keepingSince: 2 * hour + 9)
+      #expect(try await ledger.position(of: "s", markedBefore: hour) == 0)
+      #expect(try await ledger.position(of: "s", markedBefore: 2 * hour + 9) == 2)
+      #expect(try await ledger.position(of: "s", markedBefore: 3 * hour) == 3)
     },
     Check("The lowest acknowledgement of devices heard of counts; those not heard of are forgotten") {
       ledger in
@@ -119,7 +125,7 @@ struct UpkeepConformance: Sendable {
       try await ledger.acknowledge(space: "s", device: "new", scope: "y", position: 7, at: 30)
       #expect(try await ledger.acknowledged(space: "s", since: 11) == 5)
       #expect(try await ledger.statistics(of: "s").devices == 2)
-      try await ledger.mark(space: "s", at: 30, keepingSince: 15)
+      try await ledger.turn("s", at: 30, keepingSince: 15)
       #expect(try await ledger.statistics(of: "s").devices == 1)
       #expect(try await ledger.acknowledged(space: "s", since: 0) == 5)
     },

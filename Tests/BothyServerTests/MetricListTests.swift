@@ -41,15 +41,17 @@ struct MetricListTests {
     try ledger.close()
   }
 
-  @Test("The age of the upkeep begins with the last one that succeeded")
+  @Test("The age of the upkeep begins with the last look that succeeded")
   func upkeep() async throws {
     let time = Locked<Int64>(1000)
     var server = try ServerUnderTest()
     server.configuration.now = { time.value }
     let noted = Locked<[Int64]>([])
-    var service = SyncService(ledger: server.configuration.ledger, now: { time.value })
-    service.onUpkeep = { at in noted.change { $0.append(at) } }
-    _ = try await service.upkeep(space: "hut", UpkeepTerms())
+    let service = SyncService(ledger: server.configuration.ledger, now: { time.value })
+    let rounds = UpkeepRounds(
+      service, server.configuration, metrics: MetricsRegistry(), pace: UpkeepPace(interval: 1000),
+      looked: { at in noted.change { $0.append(at) } })
+    try await rounds.work()
     #expect(noted.value == [1000])
     try await server.run { call async throws in
       time.value = 61_000

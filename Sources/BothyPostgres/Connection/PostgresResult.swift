@@ -20,9 +20,15 @@ final class PostgresResult {
   }
 
   var count: Int { Int(PQntuples(handle)) }
+  /// The number of rows that a statement changed, or 0 for one that changes none.
+  var changedCount: Int { PQcmdTuples(handle).flatMap { Int(String(cString: $0)) } ?? 0 }
   var columnCount: Int32 { PQnfields(handle) }
 
   func isNull(_ row: Int, _ column: Int32) -> Bool { PQgetisnull(handle, Int32(row), column) != 0 }
+
+  func optionalInt(_ row: Int, _ column: Int32) -> Int64? {
+    isNull(row, column) ? nil : int(row, column)
+  }
 
   func int(_ row: Int, _ column: Int32) -> Int64 {
     let bytes = raw(row, column)

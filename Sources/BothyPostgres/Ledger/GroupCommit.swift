@@ -46,7 +46,8 @@ struct GroupCommit {
     var hasWritten = false
     for write in writes {
       let part = PostgresTransaction(
-        connection, space: space, epoch: start.epoch, head: last.head, floor: start.floor)
+        connection, space: space, epoch: start.epoch, head: last.head, floor: start.floor,
+        isListed: last.isListed)
       do {
         attempt.answers.append(try work(write, part))
         last = part

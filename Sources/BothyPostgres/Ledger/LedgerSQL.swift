@@ -1,4 +1,4 @@
-/// The statements of a storage. Each but `spaces` has the space as its first parameter.
+/// The statements of a storage. Each but `spaces`, `dueSpaces` and `dueCount` has the space as its first parameter.
 enum LedgerSQL {
   static let columns =
     "position, type, id, container, modified, owner, deleted, fields, sharing, created"
@@ -6,12 +6,12 @@ enum LedgerSQL {
   static let beginWriting = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
   static let beginReading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-  static let state = "SELECT epoch, head, floor FROM space WHERE space = $1"
+  static let state = "SELECT epoch, head, floor, due IS NULL FROM space WHERE space = $1"
   /// The row's lock makes the order of positions the order of commits.
   static let lockedState = state + " FOR UPDATE"
   static let newSpace =
-    "INSERT INTO space (space, epoch, head, floor) VALUES ($1, $2, 0, 0) ON CONFLICT (space) DO NOTHING"
-  static let moveHead = "UPDATE space SET head = $2 WHERE space = $1"
+    "INSERT INTO space (space, epoch, head, floor, due) VALUES ($1, $2, 0, 0, 0) ON CONFLICT (space) DO NOTHING"
+  static let moveHead = "UPDATE space SET head = $2, \(dueByChange) WHERE space = $1"
   static let spaces = "SELECT space FROM space ORDER BY space"
 
   static let heads = "SELECT space, head FROM space WHERE space = ANY($1::text[])"
@@ -167,19 +167,13 @@ enum LedgerSQL {
   static let signature = "SELECT serial FROM writer WHERE space = $1 AND writer = $2"
   static let clearSignatures = "DELETE FROM writer WHERE space = $1 AND at < now() - interval '1 day'"
 
-  static let startEpoch = "UPDATE space SET epoch = $2, head = head + 4294967296 WHERE space = $1"
+  static let startEpoch =
+    "UPDATE space SET epoch = $2, head = head + 4294967296, \(dueByChange) WHERE space = $1"
   static let raiseFloor = "UPDATE space SET floor = greatest(floor, $2) WHERE space = $1"
   static let forgetTombstones = "DELETE FROM record WHERE space = $1 AND position <= $2 AND deleted"
   static let forgetDepartures = "DELETE FROM departure WHERE space = $1 AND position <= $2"
   static let forgetNotices = "DELETE FROM notice WHERE space = $1 AND position <= $2"
 
-  static let mark = """
-    INSERT INTO mark (space, at, position) SELECT space, $2, head FROM space WHERE space = $1
-    ON CONFLICT (space, at) DO UPDATE SET position = excluded.position
-    """
-  static let forgetMarks = """
-    DELETE FROM mark WHERE space = $1 AND at < (SELECT max(at) FROM mark WHERE space = $1 AND at <= $2)
-    """
   static let marked = "SELECT position FROM mark WHERE space = $1 AND at <= $2 ORDER BY at DESC LIMIT 1"
   static let acknowledge = """
     INSERT INTO device (space, device, scope, position, at) VALUES ($1, $2, $3, $4, $5)
@@ -219,12 +213,12 @@ enum LedgerSQL {
       outcomes, remember, forget, lists, members, sharedRecords, notices, clearMembers, addMembers,
       clearLists,
       addLists, putNotices, sign, signature, clearSignatures, startEpoch, raiseFloor, forgetTombstones,
-      forgetDepartures, forgetNotices, hasUncommon, mark, forgetMarks, marked, acknowledge, acknowledged,
+      forgetDepartures, forgetNotices, hasUncommon, marked, acknowledge, acknowledged,
       forgetDevices,
       uniqueMark, holders, noteHolders, forgetHolders, beginUniqueMark, moveUniqueMark, forgetOldDevices,
       recordNumbers, outcomeNumber, deviceNumber, principals, historyAfter,
     ]
-    + removal
+    + upkeep + removal
     + Scope.allCases.flatMap {
       [changes($0), departures($0), position($0), visit($0, cursor: 0), history($0)]
     }

@@ -2,12 +2,12 @@ import BothyStore
 
 /// The tables of a storage in PostgreSQL, and the steps from an older form to this one.
 ///
-/// The key and each index of every table begin with the space, except for the one row of `server`, and foreign keys
-/// aren't used. So the tables can be partitioned or distributed by the space. Texts sort by their bytes
-/// (`COLLATE "C"`), like in SQLite and in Swift.
-enum LedgerTables {
+/// The key and each index of every table begin with the space, except for the one row of `server` and the index of due
+/// spaces. Foreign keys aren't used. So the tables can be partitioned or distributed by the space. Texts sort by their
+/// bytes (`COLLATE "C"`), like in SQLite and in Swift.
+package enum LedgerTables {
   /// The steps from one version to the next. The first creates the tables. A released step never changes.
-  static let steps: [String] = [
+  package static let steps: [String] = [
     """
     CREATE TABLE space (
       space text COLLATE "C" NOT NULL PRIMARY KEY, epoch text NOT NULL, head bigint NOT NULL,
@@ -85,6 +85,19 @@ enum LedgerTables {
       holder text NOT NULL, until bigint NOT NULL, failures bigint NOT NULL, delivered bigint NOT NULL,
       PRIMARY KEY (space, hook)
     );
+    """,
+    // The spaces of an older form become due within an hour, at times that the random digits of their epochs choose.
+    """
+    ALTER TABLE space ADD COLUMN due bigint DEFAULT 0;
+    ALTER TABLE space ADD COLUMN rest bigint NOT NULL DEFAULT 0;
+    ALTER TABLE space ADD COLUMN oldest_outcome bigint;
+    ALTER TABLE space ADD COLUMN blobs_at bigint;
+    ALTER TABLE space ADD COLUMN blobs_head bigint;
+    ALTER TABLE space ADD COLUMN blobs_due bigint;
+    UPDATE space SET due = (extract(epoch FROM now()) * 1000)::bigint
+      + (ascii(substr(epoch, 33, 1)) * 4096 + ascii(substr(epoch, 34, 1)) * 256 + ascii(substr(epoch, 35, 1)) * 16
+        + ascii(substr(epoch, 36, 1))) * 997 % 3600 * 1000;
+    CREATE INDEX space_due ON space (due) WHERE due IS NOT NULL;
     """,
   ]
 

@@ -42,6 +42,7 @@ extension PostgresTransaction {
 
   func remember(_ outcomes: [Outcome], device: String, at time: Int64) throws {
     guard !outcomes.isEmpty else { return }
+    list()
     var writer = JSONWriter()
     var texts: [[UInt8]] = []
     for outcome in outcomes {

@@ -13,6 +13,8 @@ final class PostgresTransaction: LedgerTransaction {
   let epoch: String
   private(set) var head: Int64
   let floor: Int64
+  /// True if the space has a time at which it is due.
+  private(set) var isListed: Bool
   /// The end of a search; `nil` for reads without a time limit.
   var watch: SearchWatch?
   private var cursors = 0
@@ -21,13 +23,16 @@ final class PostgresTransaction: LedgerTransaction {
   private var isSent = false
   private(set) var hasWritten = false
 
-  init(_ connection: PostgresConnection, space: String, epoch: String = "", head: Int64 = 0, floor: Int64 = 0)
-  {
+  init(
+    _ connection: PostgresConnection, space: String, epoch: String = "", head: Int64 = 0, floor: Int64 = 0,
+    isListed: Bool = true
+  ) {
     self.connection = connection
     self.space = space
     self.epoch = epoch
     self.head = head
     self.floor = floor
+    self.isListed = isListed
   }
 
   /// Makes a transaction from the space's row, if it exists.
@@ -36,7 +41,8 @@ final class PostgresTransaction: LedgerTransaction {
       self.init(connection, space: space)
     } else {
       self.init(
-        connection, space: space, epoch: row.text(0, 0) ?? "", head: row.int(0, 1), floor: row.int(0, 2))
+        connection, space: space, epoch: row.text(0, 0) ?? "", head: row.int(0, 1), floor: row.int(0, 2),
+        isListed: !row.bool(0, 3))
     }
   }
 
@@ -83,6 +89,15 @@ final class PostgresTransaction: LedgerTransaction {
     var update = statement(LedgerSQL.moveHead)
     update.bind(head)
     write(update)
+    isListed = true
+  }
+
+  /// Makes a space due that isn't due at any time, for a change that doesn't move the head. Another space's next upkeep
+  /// finds what was added.
+  func list() {
+    guard !isListed else { return }
+    write(statement(LedgerSQL.list))
+    isListed = true
   }
 
   /// Returns a statement whose second parameter is the path of a scope.

@@ -2,62 +2,50 @@ import BothySyncService
 import Logging
 import ServiceLifecycle
 
-/// Keeps the server's files from growing for ever. Once an hour it deletes uploads that were never finished or named,
-/// and maintains each space. Once a day it also collects the blobs of each space.
+/// Keeps the server's files from growing for ever. It looks after the spaces that are due, and deletes uploads that were
+/// never finished or named.
+///
+/// Several processes share this work by the storage's list of due spaces and by the vault.
 struct Upkeep: Service {
-  private let service: SyncService
-  private let configuration: ServerConfiguration
+  private let rounds: UpkeepRounds
+  private let pace: UpkeepPace
 
-  init(_ service: SyncService, _ configuration: ServerConfiguration) {
-    self.service = service
-    self.configuration = configuration
+  init(_ service: SyncService, _ configuration: ServerConfiguration, _ metrics: ServerMetrics) {
+    pace = UpkeepPace(interval: configuration.upkeep.interval)
+    rounds = UpkeepRounds(
+      service, configuration, metrics: metrics.registry, pace: pace, looked: { metrics.upkeepEnded(at: $0) })
   }
 
   func run() async throws {
     try await cancelWhenGracefulShutdown {
       do {
-        var round = 0
         while true {
-          // Spaces come first, so that uploads that records name are kept.
-          await lookAfterSpaces(withBlobs: round % 24 == 0)
-          await sweep()
-          round += 1
-          try await Task.sleep(for: .seconds(3600))
+          // Processes that were started together spread out.
+          try await Task.sleep(for: pace.wait())
+          try await rounds.work()
         }
       } catch is CancellationError {
         // The server stops, and this task with it.
       }
     }
   }
+}
 
-  private func sweep() async {
-    let age = Int64(configuration.limits.unusedBlobAge / .milliseconds(1))
-    do {
-      let removed = try await configuration.blobs?.sweep(before: configuration.now() - age) ?? 0
-      if removed > 0 { configuration.logger.info("unused blobs removed", metadata: ["count": "\(removed)"]) }
-    } catch {
-      configuration.logger.error("unused blobs could not be removed", metadata: ["error": "\(error)"])
-    }
-  }
+/// The pace of one process's upkeep.
+package struct UpkeepPace: Sendable {
+  /// The number of spaces that are taken at a time.
+  package var batch = 16
+  /// The most spaces in a second.
+  package var perSecond = 100
+  /// The time for which spaces are taken, in milliseconds. Another process looks after those of a process that crashed
+  /// when it is over.
+  package var lease: Int64 = 900_000
+  /// The mean time between two looks at the list.
+  package var poll: Duration
 
-  private func lookAfterSpaces(withBlobs: Bool) async {
-    guard let ledger = configuration.ledger.upkeep else { return }
-    do {
-      for space in try await ledger.spaces() {
-        try Task.checkCancellation()
-        let report = try await service.upkeep(space: space, configuration.upkeep, collectsBlobs: withBlobs)
-        guard report.floor != nil || report.blobs > 0 else { continue }
-        configuration.logger.info(
-          "space looked after",
-          metadata: [
-            "space": "\(LogText.safe(space))", "blobs": "\(report.blobs)",
-            "floor": "\(report.floor.map(String.init) ?? "")",
-          ])
-      }
-    } catch is CancellationError {
-      // The server stops.
-    } catch {
-      configuration.logger.error("the spaces could not be looked after", metadata: ["error": "\(error)"])
-    }
-  }
+  /// - Parameter interval: the least time between two upkeeps of a space, in milliseconds.
+  package init(interval: Int64) { poll = .milliseconds(min(max(interval / 4, 1000), 60_000)) }
+
+  /// Returns a random time around `poll`.
+  package func wait() -> Duration { poll * Double.random(in: 0.5...1.5) }
 }

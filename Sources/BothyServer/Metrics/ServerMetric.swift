@@ -54,7 +54,14 @@ package struct ServerMetric: Sendable {
       about: "Bytes of the SQLite file (data) and of its log (log)."),
     ServerMetric(
       name: "bothy_upkeep_age_seconds", kind: .gauge,
-      about: "Seconds since the last upkeep of a space that succeeded, or since the start."),
+      about: "Seconds since the last look at the due spaces that succeeded, or since the start."),
+    ServerMetric(
+      name: "bothy_upkeep_due_spaces", kind: .gauge, about: "Spaces whose upkeep was due at the last look."),
+    ServerMetric(
+      name: "bothy_upkeep_lag_seconds", kind: .gauge, about: "The longest that one of them had waited."),
+    ServerMetric(
+      name: "bothy_upkeep_spaces_total", kind: .counter, labels: ["result"],
+      about: "Spaces that were looked after: done, or failed and put off."),
   ]
 
   /// The metrics of each webhook, which only a server with webhooks has.

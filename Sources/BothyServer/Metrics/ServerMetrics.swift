@@ -10,7 +10,7 @@ struct ServerMetrics: Sendable {
   let connections: ConnectionCount
   private let upkeep: LastUpkeep
 
-  /// The time of the last upkeep, in milliseconds since 1970.
+  /// The time of the last look at the due spaces, in milliseconds since 1970.
   private final class LastUpkeep: Sendable {
     let time: Atomic<Int64>
     init(_ time: Int64) { self.time = Atomic(time) }
@@ -76,7 +76,7 @@ struct ServerMetrics: Sendable {
     registry.makeMeter(label: "bothy_event_streams", dimensions: []).increment(by: amount)
   }
 
-  /// Notes that the upkeep of a space succeeded.
+  /// Notes that a look at the due spaces succeeded.
   func upkeepEnded(at time: Int64) { upkeep.time.store(time, ordering: .relaxed) }
 
   /// Sets the metrics whose values are maintained elsewhere. Costs a few look-ups in the file system.

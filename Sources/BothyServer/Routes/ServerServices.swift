@@ -34,9 +34,9 @@ struct ServerServices: Sendable {
     let ledger = InstrumentedLedger(
       base: configuration.ledger, metrics: metrics, tracer: configuration.tracer,
       room: RoomWatch(now: configuration.now))
-    var service = SyncService(
+    let service = SyncService(
       ledger: ledger, rules: configuration.rules, blobs: configuration.blobs, now: configuration.now)
-    service.onUpkeep = { [metrics] in metrics.upkeepEnded(at: $0) }
+    UpkeepMetrics(registry: metrics.registry).begin()
     rulebook = Rulebook(service)
     health = HealthCheck(ledger, limit: configuration.limits.healthTime)
     seats = StreamSeats(configuration.limits)

@@ -37,7 +37,7 @@ struct WebhookMetrics: Sendable {
   }
 
   /// Notes that a webhook is switched off.
-  func disabled() {
+  func switchedOff() {
     registry.makeMeter(label: "bothy_webhook_disabled", dimensions: [("webhook", name)]).set(Int64(1))
   }
 }

@@ -230,7 +230,7 @@ package final class WebhookSender: Sendable {
     logger.error(
       "a webhook's receiver wants no more deliveries (410); it gets none until the server starts again",
       metadata: ["webhook": "\(hook.name)"])
-    metrics.disabled()
+    metrics.switchedOff()
     _ = try await ledger.note(progress, of: hook.name, in: space, by: settings.holder, until: 0)
     return .gone
   }

@@ -36,14 +36,59 @@ public protocol BlobVault: Sendable {
   /// Returns the blobs of a space that operations have named, with their sizes.
   func kept(in space: String) async throws -> [String: Int64]
 
-  /// Deletes the blobs of `blobs` that are not in `named` and were neither requested nor named since `time`. Notes that
-  /// the others are named now. Forgets wanted blobs that are not in `named`. Returns the number of deleted blobs.
-  func release(
-    _ blobs: [String: Int64], naming named: Set<String>, unnamedSince time: Int64, in space: String
-  ) async throws -> Int
+  /// Returns true if blobs were uploaded or requested since `time` (milliseconds since 1970) that operations have not
+  /// named, or if blobs are wanted since then.
+  func hasNews(in space: String, since time: Int64) async -> Bool
+
+  /// Deletes the blobs whose grace is over, and notes which are named. The grace of a blob begins with the first
+  /// collection that finds it unnamed after it was named or requested. Forgets wanted blobs that are not named.
+  func release(_ release: BlobRelease, in space: String) async throws -> BlobRelease.Done
+
+  /// Returns true if `sweep` is due, because no process has taken it for `period` milliseconds. The caller has taken it
+  /// then.
+  func takeSweep(at time: Int64, every period: Int64) async throws -> Bool
 
   /// Deletes all blobs of a space, also unfinished uploads.
   func remove(space: String) async throws
+}
+
+/// The blobs of a space at a collection, and the records' claims on them.
+public struct BlobRelease: Sendable, Hashable {
+  /// The blobs that were kept before the records were read, with their sizes.
+  public var blobs: [String: Int64]
+  /// The blobs that live records name.
+  public var named: Set<String>
+  /// The time of the collection, in milliseconds since 1970.
+  public var time: Int64
+  /// The time of the collection before, or `nil` without one.
+  public var lastTime: Int64?
+  /// The time that a blob without a record is kept, in milliseconds.
+  public var grace: Int64
+
+  /// Makes the request of one collection to a vault.
+  public init(
+    blobs: [String: Int64], named: Set<String>, time: Int64, lastTime: Int64?, grace: Int64
+  ) {
+    self.blobs = blobs
+    self.named = named
+    self.time = time
+    self.lastTime = lastTime
+    self.grace = grace
+  }
+
+  /// The effect of a collection.
+  public struct Done: Sendable, Hashable {
+    /// The number of deleted blobs.
+    public var removed = 0
+    /// The time at which the grace of the next blob is over; `nil` if records name all of them.
+    public var next: Int64?
+
+    /// Makes an effect, for vaults.
+    public init(removed: Int = 0, next: Int64? = nil) {
+      self.removed = removed
+      self.next = next
+    }
+  }
 }
 
 /// The limits of a vault.

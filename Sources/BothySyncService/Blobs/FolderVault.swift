@@ -9,6 +9,7 @@ import Synchronization
 ///                                           /kept/ab/<sha256>      whole, named by an operation
 ///                                           /wanted/<sha256>       empty: records name it, and it is missing
 ///                                           /damaged/<sha256>      had another checksum, to be looked at
+///     <folder>/swept                                               a byte, of the time of the last sweep
 ///
 /// A blob moves by renaming, so a crash leaves it in exactly one place. Only blobs in `partial` and `fresh` are ever
 /// swept. Parts of one upload may come from several devices, because each continues at the end of the file.
@@ -48,12 +49,14 @@ public final class FolderVault: BlobVault {
 
   public func want(_ sha256s: Set<String>, in space: String, limit: Int) async throws {
     let place = place(space)
-    try await FileWork.run {
+    try await FileWork.run { [now] in
       var room = limit - ContentFile.names(in: place.folder + "/wanted").count
       for name in sha256s.sorted() where room > 0 && place.whole(name) == nil {
+        room -= 1
+        if ContentFile.size(of: place.wanted(name)) != nil { continue }
         try PrivateFolder.make(place.folder + "/wanted")
         _ = try OpenFile(place.wanted(name), O_RDWR | O_CREAT)
-        room -= 1
+        ContentFile.touch(place.wanted(name), at: now())
       }
     }
   }
@@ -152,7 +155,7 @@ public final class FolderVault: BlobVault {
     let root = root
     return try await FileWork.run {
       var removed = 0
-      for space in ContentFile.names(in: root) {
+      for space in ContentFile.names(in: root) where space != "swept" {
         for folder in ["fresh", "partial"] {
           for name in ContentFile.names(in: "\(root)/\(space)/\(folder)") {
             let path = "\(root)/\(space)/\(folder)/\(name)"
@@ -179,25 +182,54 @@ public final class FolderVault: BlobVault {
     }
   }
 
-  public func release(
-    _ blobs: [String: Int64], naming named: Set<String>, unnamedSince time: Int64, in space: String
-  ) async throws -> Int {
+  public func hasNews(in space: String, since time: Int64) async -> Bool {
+    let folder = place(space).folder
+    return ["fresh", "wanted"].contains { kind in
+      ContentFile.names(in: "\(folder)/\(kind)").contains { name in
+        ContentFile.used("\(folder)/\(kind)/\(name)").map { $0 >= time } ?? false
+      }
+    }
+  }
+
+  public func release(_ release: BlobRelease, in space: String) async throws -> BlobRelease.Done {
     let place = place(space)
-    return try await FileWork.run { [now] in
-      var removed = 0
-      for name in blobs.keys {
+    return try await FileWork.run {
+      var done = BlobRelease.Done()
+      for name in release.blobs.keys {
         let path = place.kept(name)
-        if named.contains(name) {
-          ContentFile.touch(path, at: now())
-        } else if let used = ContentFile.used(path), used < time {
-          ContentFile.remove(path)
-          removed += 1
+        if release.named.contains(name) {
+          ContentFile.touch(path, at: release.time)
+        } else if let used = ContentFile.used(path) {
+          let began = release.graceBegan(used)
+          if began < release.time - release.grace {
+            ContentFile.remove(path)
+            done.removed += 1
+          } else {
+            if began != used { ContentFile.touch(path, at: began) }
+            done.next = min(done.next ?? .max, began + release.grace + 1)
+          }
         }
       }
-      for name in ContentFile.names(in: place.folder + "/wanted") where !named.contains(name) {
+      for name in ContentFile.names(in: place.folder + "/wanted") where !release.named.contains(name) {
         ContentFile.remove(place.wanted(name))
       }
-      return removed
+      return done
+    }
+  }
+
+  public func takeSweep(at time: Int64, every period: Int64) async throws -> Bool {
+    let root = root
+    return try await FileWork.run {
+      // Without a folder there is nothing to sweep.
+      guard ContentFile.size(of: root) != nil else { return false }
+      let path = root + "/swept"
+      let file = try OpenFile(path, O_RDWR | O_CREAT)
+      // Other processes look at the same time.
+      guard flock(file.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(path) }
+      if file.size > 0, let last = ContentFile.used(path), last <= time, time - last < period { return false }
+      try file.write([UInt8(ascii: "1")], at: 0)
+      ContentFile.touch(path, at: time)
+      return true
     }
   }
 
@@ -259,6 +291,18 @@ public final class FolderVault: BlobVault {
       return folders.flatMap { folder in ContentFile.names(in: folder).map { "\(folder)/\($0)" } }
         .reduce(0) { $0 + (ContentFile.size(of: $1) ?? 0) }
     }
+  }
+}
+
+extension BlobRelease {
+  /// Returns the time at which the grace of an unnamed blob began, by the time of its last use. A use since the last
+  /// collection may be that of a record, which is gone since an unknown time.
+  ///
+  /// It is two seconds before this collection then, so that the next one sees that the blob isn't named. Some file
+  /// systems keep whole seconds.
+  fileprivate func graceBegan(_ used: Int64) -> Int64 {
+    guard let lastTime, used < lastTime - 1000 else { return time - 2000 }
+    return used
   }
 }
 

@@ -8,17 +8,18 @@ extension SyncService {
   }
 
   /// Like `blobHolding(space:_:)`, but reads all of the blob's bytes. A damaged one is quarantined and requested from
-  /// the devices. Uses no transaction. Throws `BlobProblem`.
+  /// the devices. That uses one short transaction. Throws `BlobProblem`.
   public func verifiedBlobHolding(space: String, _ sha256: String) async throws -> BlobHolding {
-    let vault = try vault(for: sha256)
-    let holding = try await vault.verifiedHolding(of: sha256, in: space)
-    if case .part = holding { try await vault.want([sha256], in: space, limit: FixedLimits.wantedBlobs) }
+    let holding = try await vault(for: sha256).verifiedHolding(of: sha256, in: space)
+    if case .part = holding { try await wantBlob(space: space, sha256) }
     return holding
   }
 
-  /// Requests a missing blob from the devices, after a reader requested it. Uses no transaction. Throws `BlobProblem`.
+  /// Requests a missing blob from the devices, after a reader requested it. Uses one short transaction, as the upkeep
+  /// of the space finds out if records name it. Throws `BlobProblem`.
   public func wantBlob(space: String, _ sha256: String) async throws {
     try await vault(for: sha256).want([sha256], in: space, limit: FixedLimits.wantedBlobs)
+    try await ledger.upkeep?.makeDue(space: space)
   }
 
   /// Returns the blobs that an answer requests from the device, by names that reveal nothing to devices without the
@@ -27,16 +28,19 @@ extension SyncService {
     try await blobs?.wanted(in: space, limit: FixedLimits.wantedBlobsTold).map { BlobWish.name(of: $0) } ?? []
   }
 
-  /// Accepts a part of a blob if it continues the stored ones. Uses no transaction. Throws `BlobProblem`.
+  /// Accepts a part of a blob if it continues the stored ones. Uses no transaction, except a short one after the last
+  /// part, as the upkeep of the space finds out if records name the blob. Throws `BlobProblem`.
   public func uploadBlob(space: String, _ part: BlobPart) async throws -> BlobHolding {
     let vault = try vault(for: part.sha256)
     guard part.offset >= 0, part.size >= 0, part.offset <= part.size,
       Int64(part.bytes.count) <= part.size - part.offset
     else { throw BlobProblem(.invalid, "The part does not lie within the blob's size.") }
-    return try await vault.append(part, in: space)
+    let holding = try await vault.append(part, in: space)
+    if case .whole = holding { try await ledger.upkeep?.makeDue(space: space) }
+    return holding
   }
 
-  /// Returns bytes of a blob, fewer at its end. Uses no transaction. Throws `BlobProblem` `.notFound` if the space
+  /// Returns bytes of a blob, fewer at its end. Uses no transaction, except a short one for a missing blob. Throws `BlobProblem` `.notFound` if the space
   /// lacks a part of the blob.
   public func downloadBlob(space: String, _ sha256: String, _ range: Range<Int64>) async throws -> [UInt8] {
     let vault = try vault(for: sha256)

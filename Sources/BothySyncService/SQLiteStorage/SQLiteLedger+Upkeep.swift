@@ -16,7 +16,7 @@ extension SQLiteLedger: LedgerUpkeep {
   public func startEpoch(space: String) async throws {
     try await database.write {
       try $0.execute(
-        sql: "UPDATE space SET epoch = ?, head = head + 4294967296 WHERE name = ?",
+        sql: "UPDATE space SET epoch = ?, head = head + 4294967296, \(Self.dueByChange) WHERE name = ?",
         arguments: [UUIDv7.make(), space])
       // The acknowledged positions belong to the former history.
       try $0.execute(sql: "DELETE FROM device WHERE space = ?", arguments: [space])
@@ -93,27 +93,12 @@ extension SQLiteLedger: LedgerUpkeep {
     try await database.write { database in
       let tables = [
         "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device",
-        "unique_value", "unique_mark", "webhook",
+        "unique_value", "unique_mark", "run", "webhook",
       ]
       for table in tables {
         try database.execute(sql: "DELETE FROM \(table) WHERE space = ?", arguments: [space])
       }
       try database.execute(sql: "DELETE FROM space WHERE name = ?", arguments: [space])
-    }
-  }
-
-  public func mark(space: String, at time: Int64, keepingSince oldest: Int64) async throws {
-    try await database.write { database in
-      try database.execute(
-        sql: "INSERT OR REPLACE INTO mark SELECT name, ?2, head FROM space WHERE name = ?1",
-        arguments: [space, time])
-      try database.execute(
-        sql: """
-          DELETE FROM mark WHERE space = ?1
-            AND at < (SELECT max(at) FROM mark WHERE space = ?1 AND at <= ?2)
-          """, arguments: [space, oldest])
-      try database.execute(
-        sql: "DELETE FROM device WHERE space = ? AND at < ?", arguments: [space, oldest])
     }
   }
 
@@ -125,13 +110,28 @@ extension SQLiteLedger: LedgerUpkeep {
     }
   }
 
-  public func acknowledge(space: String, device: String, scope: String, position: Int64, at time: Int64)
-    async throws
-  {
-    try await database.write {
-      try $0.execute(
-        sql: "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?, ?)",
-        arguments: [space, device, scope, position, time])
+  public func acknowledge(
+    space: String, device: String, _ progress: [DeviceProgress], at time: Int64
+  ) async throws -> Bool {
+    try await database.write { database in
+      let epoch = try String.fetchOne(
+        database, sql: "SELECT epoch FROM space WHERE name = ?", arguments: [space])
+      let noted = progress.filter { $0.epoch == epoch }
+      guard !noted.isEmpty else { return false }
+      let rows = try Row.fetchAll(
+        database, sql: "SELECT scope, position FROM device WHERE space = ? AND device = ?",
+        arguments: [space, device])
+      let known = Dictionary(rows.map { ($0[0] as String, $0[1] as Int64) }, uniquingKeysWith: { $1 })
+      for entry in noted {
+        try database.execute(
+          sql: "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?, ?)",
+          arguments: [space, device, entry.scope, entry.position, time])
+      }
+      try database.execute(
+        sql: """
+          UPDATE space SET due = rest WHERE name = ? AND (due IS NULL OR (? AND head > floor AND due > rest))
+          """, arguments: [space, noted.isAhead(of: known)])
+      return true
     }
   }
 

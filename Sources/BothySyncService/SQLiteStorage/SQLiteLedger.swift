@@ -245,6 +245,7 @@ public final class SQLiteLedger: Ledger {
     if try !database.columns(in: "record").contains(where: { $0.name == "created" }) {
       try database.execute(sql: "ALTER TABLE record ADD COLUMN created INTEGER")
     }
+    try addDueList(to: database)
     if let identity = try String.fetchOne(database, sql: "SELECT identity FROM server") { return identity }
     let identity = UUIDv7.make()
     try database.execute(sql: "INSERT INTO server VALUES (?)", arguments: [identity])

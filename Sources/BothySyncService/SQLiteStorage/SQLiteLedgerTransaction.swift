@@ -8,6 +8,8 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
   private(set) var epoch = ""
   private(set) var head: Int64 = 0
   private(set) var floor: Int64 = 0
+  /// True if the space has a time at which it is due.
+  private var isListed = true
 
   /// - Parameter run: the name of the writer, which differs after a restart and between processes; `nil` for a
   ///   transaction that reads.
@@ -15,16 +17,19 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
     let forWriting = run != nil
     self.database = database
     self.space = space
-    let select = try PreparedStatement("SELECT epoch, head, floor FROM space WHERE name = ?", in: database)
+    let select = try PreparedStatement(
+      "SELECT epoch, head, floor, due IS NULL FROM space WHERE name = ?", in: database)
     select.bind(space, at: 1)
     defer { select.reset() }
     if try select.step() {
       epoch = select.text(at: 0) ?? ""
       head = select.int(at: 1)
       floor = select.int(at: 2)
+      isListed = select.int(at: 3) == 0
     } else if forWriting {
       epoch = UUIDv7.make()
-      let insert = try PreparedStatement("INSERT INTO space VALUES (?, ?, 0, 0)", in: database)
+      let insert = try PreparedStatement(
+        "INSERT INTO space (name, epoch, head, floor, due) VALUES (?, ?, 0, 0, 0)", in: database)
       insert.bind(space, at: 1)
       insert.bind(epoch, at: 2)
       try insert.run()
@@ -258,10 +263,22 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
 
   func moveHead(to last: Int64) throws {
     head = max(head, last)
-    let update = try PreparedStatement("UPDATE space SET head = ? WHERE name = ?", in: database)
+    let update = try PreparedStatement(
+      "UPDATE space SET head = ?, \(SQLiteLedger.dueByChange) WHERE name = ?", in: database)
     update.bind(head, at: 1)
     update.bind(space, at: 2)
     try update.run()
+    isListed = true
+  }
+
+  /// Makes a space due that isn't due at any time, for a change that doesn't move the head. Another space's next upkeep
+  /// finds what was added.
+  private func list() throws {
+    guard !isListed else { return }
+    let update = try PreparedStatement("UPDATE space SET due = rest WHERE name = ?", in: database)
+    update.bind(space, at: 1)
+    try update.run()
+    isListed = true
   }
 
   private func keep(_ departures: [LedgerDeparture]) throws {
@@ -279,6 +296,7 @@ final class SQLiteLedgerTransaction: LedgerTransaction {
   }
 
   func remember(_ outcomes: [Outcome], device: String, at time: Int64) throws {
+    if !outcomes.isEmpty { try list() }
     let insert = try PreparedStatement(
       "INSERT OR REPLACE INTO operation VALUES (?, ?, ?, ?, ?)", in: database)
     insert.bind(space, at: 1)

@@ -50,6 +50,11 @@ public struct FolderSecrets: SecretVault {
     }
   }
 
+  /// True if secrets of an earlier version are there, for `adopt`. Lists the folder.
+  public var hasFormer: Bool {
+    get throws { try !FileSecretStore(folder: folder).keys().isEmpty }
+  }
+
   /// Moves secrets that an earlier version stored together for all spaces. A name that may belong to two of the spaces
   /// isn't moved. Several processes may do this at a time.
   public func adopt(spaces: [String]) throws {

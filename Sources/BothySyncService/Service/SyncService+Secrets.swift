@@ -26,12 +26,14 @@ extension SyncService {
     try? await sweep(held, vault, space)  // the next upkeep does it
   }
 
-  /// Deletes the secrets of all deleted records of the space.
-  func sweepSecrets(space: String) async throws {
-    guard let vault = rules.secretVault, case let held = try vault.records(of: space), !held.isEmpty else {
-      return
+  /// Deletes the secrets of the deleted records among these. Takes the space's lock only if there are any.
+  func sweepSecrets(_ held: [RecordID], in space: String) async throws {
+    guard let vault = rules.secretVault, !held.isEmpty else { return }
+    let gone = try await ledger.read(space: space) { ledger in
+      let known = try ledger.records(held)
+      return held.filter { known[$0]?.record.isDeleted ?? true }
     }
-    try await sweep(held, vault, space)
+    if !gone.isEmpty { try await sweep(gone, vault, space) }
   }
 
   private func sweep(_ held: [RecordID], _ vault: any SecretVault, _ space: String) async throws {

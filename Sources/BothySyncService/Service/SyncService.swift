@@ -14,8 +14,6 @@ public struct SyncService: Sendable {
   public let blobs: (any BlobVault)?
   /// The server's clock, in milliseconds since 1970.
   let now: @Sendable () -> Int64
-  /// Receives the time of each upkeep of a space that succeeded.
-  package var onUpkeep: (@Sendable (Int64) -> Void)?
 
   /// - Parameters:
   ///   - blobs: `nil` for a server that refuses blobs.

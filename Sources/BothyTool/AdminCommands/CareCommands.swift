@@ -136,14 +136,15 @@ struct VerifyCommand: AsyncParsableCommand {
   }
 }
 
-/// `bothy admin compact`: runs the server's hourly maintenance now.
+/// `bothy admin compact`: runs the server's upkeep of spaces now, whether they are due or not.
 struct CompactCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "compact", abstract: "Forgets tombstones and removes unused blobs, by their age.",
+    commandName: "compact",
+    abstract: "Forgets tombstones and outcomes and removes unused blobs, by their age.",
     discussion: """
-      A server does this by itself: tombstones once an hour, blobs once a day. A
-      device that was away for longer than tombstones are kept starts over at its
-      next sync and keeps its unsynced edits.
+      A server does this by itself, for a space in which something changed or became
+      old enough. A device that was away for longer than tombstones are kept starts
+      over at its next sync and keeps its unsynced edits.
 
       Example:  bothy admin compact --database server.sqlite --keep-tombstones 30d
       """)
@@ -161,9 +162,10 @@ struct CompactCommand: AsyncParsableCommand {
         found.append((space, try await session.service.upkeep(space: space, terms)))
       }
       try output.print {
-        var table = TextTable(["space", "floor", "blobs removed"])
+        var table = TextTable(["space", "floor", "blobs removed", "outcomes forgotten"])
         for (space, report) in found {
-          table.add([space, report.floor.map(String.init) ?? "as it was", "\(report.blobs)"])
+          let floor = report.floor.map(String.init) ?? "as it was"
+          table.add([space, floor, "\(report.blobs)", "\(report.outcomes)"])
         }
         return table.text(empty: "No spaces.")
       } json: { writer in
@@ -171,22 +173,29 @@ struct CompactCommand: AsyncParsableCommand {
           writer.member("space", entry.space)
           writer.member("floor", entry.report.floor)
           writer.member("blobs", entry.report.blobs)
+          writer.member("outcomes", entry.report.outcomes)
         }
       }
     }
   }
 }
 
-/// The retention times of data that is no longer needed, for a running server and for `bothy admin compact`.
+/// The retention times of data that is no longer needed, and the pace of upkeep. A running server and
+/// `bothy admin compact` have them.
 struct RetentionOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How long tombstones are kept.", valueName: "time")) var keepTombstones = "90d"
   @Option(help: ArgumentHelp("How long they are kept where every device in use has them.", valueName: "time"))
   var keepAcknowledged = "7d"
+  @Option(help: ArgumentHelp("How long outcomes of operations are kept; at least 1d.", valueName: "time"))
+  var keepOutcomes = "90d"
   @Option(help: ArgumentHelp("How long blobs are kept that no record names; at least 2d.", valueName: "time"))
   var keepBlobs = "7d"
+  @Option(help: ArgumentHelp("The least time between two upkeeps of a space.", valueName: "time"))
+  var upkeepInterval = "1h"
 
   func validate() throws {
-    for text in [keepTombstones, keepAcknowledged, keepBlobs] where CLIClock.offset("+" + text) == nil {
+    for text in [keepTombstones, keepAcknowledged, keepOutcomes, keepBlobs, upkeepInterval]
+    where CLIClock.offset("+" + text) == nil {
       throw ValidationError("'\(text)' isn't a time such as 90d or 12h.")
     }
   }
@@ -194,7 +203,8 @@ struct RetentionOptions: ParsableArguments {
   var terms: UpkeepTerms {
     func time(_ text: String) -> Int64 { CLIClock.offset("+" + text) ?? 0 }
     return UpkeepTerms(
-      tombstoneAge: time(keepTombstones), acknowledgedAge: time(keepAcknowledged), blobGrace: time(keepBlobs))
+      tombstoneAge: time(keepTombstones), acknowledgedAge: time(keepAcknowledged),
+      outcomeAge: time(keepOutcomes), blobGrace: time(keepBlobs), interval: time(upkeepInterval))
   }
 }
 

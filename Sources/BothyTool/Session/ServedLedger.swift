@@ -99,9 +99,9 @@ struct ServedLedger {
     return { try secrets.receive(space: $0, $1, $2) }
   }
 
-  /// Moves the secrets of an earlier version to their current place.
+  /// Moves the secrets of an earlier version to their current place. Lists the spaces only if there are any.
   func adoptSecrets() async throws {
-    if let secrets { try secrets.adopt(spaces: await ledger.spaces()) }
+    if let secrets, try secrets.hasFormer { try secrets.adopt(spaces: await ledger.spaces()) }
   }
 
   /// Forwards the writes of other processes to the streams of this process.

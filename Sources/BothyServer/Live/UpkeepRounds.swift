@@ -1,0 +1,155 @@
+package import BothySyncService
+import Logging
+
+/// The upkeep of one process: takes spaces that are due in small batches, and looks after one after another.
+///
+/// A space that fails is put off, at first for the interval of upkeeps, then for twice the time, up to a day. It is
+/// logged once until it succeeds.
+package actor UpkeepRounds {
+  private let service: SyncService
+  private let configuration: ServerConfiguration
+  private let metrics: UpkeepMetrics
+  private let pace: UpkeepPace
+  private let pause: @Sendable (Duration) async throws -> Void
+  private let looked: @Sendable (Int64) -> Void
+  /// The number of failures since the last success, by space.
+  private var failures: [String: Int] = [:]
+  /// The last time at which no space was due, so that none has waited longer.
+  private var drained: Int64
+  private var sweepAsked: Int64?
+  private var isFailing = false
+
+  /// The most spaces that count as due in the metrics, and the most failures that are remembered.
+  private static let countLimit = 100_000
+
+  /// - Parameters:
+  ///   - looked: receives the time of each look at the due spaces that succeeded.
+  ///   - pause: waits between two batches, so that the rate is bounded.
+  package init(
+    _ service: SyncService, _ configuration: ServerConfiguration, metrics: MetricsRegistry, pace: UpkeepPace,
+    looked: @escaping @Sendable (Int64) -> Void = { _ in },
+    pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) {
+    self.service = service
+    self.configuration = configuration
+    self.metrics = UpkeepMetrics(registry: metrics)
+    self.pace = pace
+    self.pause = pause
+    self.looked = looked
+    drained = configuration.now()
+  }
+
+  /// Looks after all spaces that are due, and after the vault. Throws `CancellationError` alone. Other failures are
+  /// logged, the first in a row as an error.
+  package func work() async throws {
+    do {
+      _ = try await round()
+      isFailing = false
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      configuration.logger.log(
+        level: isFailing ? .debug : .error, "the spaces could not be looked after",
+        metadata: ["error": "\(LogText.safe("\(error)"))"])
+      isFailing = true
+    }
+    await sweep()
+  }
+
+  /// Looks after the spaces that are due, until none is left. Returns their number, with those that failed. Throws if
+  /// the storage is unavailable or the task is cancelled; leases that are left end by themselves.
+  package func round() async throws -> Int {
+    guard let ledger = service.ledger.upkeep else { return 0 }
+    var count = 0
+    var left: Int?
+    while true {
+      try Task.checkCancellation()
+      let start = ContinuousClock.now
+      let now = configuration.now()
+      let taken = try await ledger.takeDue(at: now, limit: pace.batch, lease: pace.lease)
+      looked(now)
+      let isLast = taken.count < pace.batch
+      // Only a list with more than a batch is counted, and only once a round.
+      if left == nil, !isLast {
+        left = try await ledger.dueCount(at: now, limit: Self.countLimit) + taken.count
+      }
+      let oldest = taken.map(\.since).min()
+      metrics.set(
+        due: max(taken.count, left ?? 0), lag: oldest.map { max(0, now - max($0, drained)) } ?? 0)
+      for due in taken {
+        try Task.checkCancellation()
+        try await lookAfter(due, in: ledger)
+      }
+      count += taken.count
+      left = left.map { max(0, $0 - taken.count) }
+      if isLast {
+        drained = now
+        metrics.set(due: 0, lag: 0)
+        return count
+      }
+      let least = Duration.seconds(1) * Double(taken.count) / Double(max(1, pace.perSecond))
+      try await pause(max(.zero, least - (ContinuousClock.now - start)))
+    }
+  }
+
+  private func lookAfter(_ due: DueSpace, in ledger: any LedgerUpkeep) async throws {
+    do {
+      guard let report = try await service.upkeep(due, configuration.upkeep) else { return }
+      failures[due.space] = nil
+      metrics.lookedAfter(succeeded: true)
+      guard report.floor != nil || report.blobs > 0 || report.outcomes > 0 else { return }
+      configuration.logger.info(
+        "space looked after",
+        metadata: [
+          "space": "\(LogText.safe(due.space))", "blobs": "\(report.blobs)",
+          "outcomes": "\(report.outcomes)", "floor": "\(report.floor.map(String.init) ?? "")",
+        ])
+    } catch let error as CancellationError {
+      throw error
+    } catch let error as LedgerUnavailable where error.reason != .busy {
+      // The other spaces fail in the same way.
+      throw error
+    } catch {
+      metrics.lookedAfter(succeeded: false)
+      await putOff(due, error, in: ledger)
+    }
+  }
+
+  private func putOff(_ due: DueSpace, _ error: any Error, in ledger: any LedgerUpkeep) async {
+    if failures.count >= Self.countLimit { failures.removeAll() }
+    let count = failures[due.space, default: 0]
+    failures[due.space] = count + 1
+    configuration.logger.log(
+      level: count == 0 ? .error : .debug, "a space could not be looked after",
+      metadata: [
+        "space": "\(LogText.safe(due.space))", "failures": "\(count + 1)",
+        "error": "\(LogText.safe("\(error)"))",
+      ])
+    let wait = min(
+      min(configuration.upkeep.interval, UpkeepTerms.day) << Int64(min(count, 16)), UpkeepTerms.day)
+    do {
+      try await ledger.putOff(due, until: configuration.now() + wait)
+    } catch {
+      configuration.logger.debug(
+        "a space is due again at the end of its lease", metadata: ["error": "\(LogText.safe("\(error)"))"])
+    }
+  }
+
+  /// Sweeps the vault if its daily sweep is due, which is looked at once an hour.
+  private func sweep() async {
+    let now = configuration.now()
+    guard let blobs = configuration.blobs, sweepAsked.map({ now - $0 >= UpkeepTerms.hour }) ?? true else {
+      return
+    }
+    sweepAsked = now
+    let age = Int64(configuration.limits.unusedBlobAge / .milliseconds(1))
+    do {
+      guard try await blobs.takeSweep(at: now, every: UpkeepTerms.day) else { return }
+      let removed = try await blobs.sweep(before: now - age)
+      if removed > 0 { configuration.logger.info("unused blobs removed", metadata: ["count": "\(removed)"]) }
+    } catch {
+      configuration.logger.error(
+        "unused blobs could not be removed", metadata: ["error": "\(LogText.safe("\(error)"))"])
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import BothyPostgres
+import BothyStore
+import BothySync
+import BothySyncService
+import Foundation
+import Synchronization
+import Testing
+
+/// Upkeep by several processes, and its cost for spaces without changes.
+@Suite("Upkeep by several processes", .timeLimit(.minutes(5)))
+struct SharedUpkeepTests {
+  private static let start: Int64 = 1_767_225_600_000
+
+  private static func fill(_ ledger: any LedgerUpkeep, _ count: Int) async throws {
+    for number in 0..<count {
+      try await ledger.write(space: "s\(number)") { try $0.put([LedgerConformance.entry(1, "a")]) }
+    }
+  }
+
+  /// Takes spaces in small batches until none is due.
+  private static func takeAll(_ ledger: any LedgerUpkeep) async throws -> [String] {
+    var taken: [String] = []
+    while try await ledger.dueCount(at: start, limit: 1) > 0 {
+      taken += try await ledger.takeDue(at: start, limit: 3, lease: 1000).map(\.space)
+    }
+    return taken
+  }
+
+  private static func share(_ first: any LedgerUpkeep, _ second: any LedgerUpkeep) async throws {
+    try await fill(first, 40)
+    let taken = try await withThrowingTaskGroup(of: [String].self) { tasks in
+      for ledger in [first, second] { for _ in 0..<3 { tasks.addTask { try await takeAll(ledger) } } }
+      return try await tasks.reduce(into: []) { $0 += $1 }
+    }
+    #expect(taken.count == 40)
+    #expect(Set(taken).count == 40)
+  }
+
+  @Test("Processes on one file take each due space once")
+  func sqlite() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/ledger.sqlite"
+    let (first, second) = (try SQLiteLedger(at: path), try SQLiteLedger(at: path))
+    try await Self.share(first, second)
+    try second.close()
+    try first.close()
+  }
+
+  @Test(
+    "Processes on PostgreSQL take each due space once",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func postgres() async throws {
+    let schema = RealPostgres.newSchema()
+    let (first, second) = (try await RealPostgres.open(schema), try await RealPostgres.open(schema))
+    defer {
+      first.close()
+      second.close()
+    }
+    try await Self.share(first, second)
+  }
+
+  @Test("A look at a file of idle spaces writes nothing")
+  func idleFile() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/ledger.sqlite"
+    let ledger = try SQLiteLedger(at: path)
+    try await Self.fill(ledger, 30)
+    for number in 0..<30 { try await ledger.turn("s\(number)", at: Self.start) }
+    let log = URL(fileURLWithPath: path + "-wal")
+    let before = try Data(contentsOf: log)
+    let found = try await ledger.takeDue(at: Self.start + 80 * UpkeepTerms.day, limit: 9, lease: 1000)
+    #expect(found.isEmpty)
+    #expect(try Data(contentsOf: log) == before)
+    try ledger.close()
+  }
+
+  @Test(
+    "A look costs PostgreSQL one statement, whatever the number of idle spaces",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func idlePostgres() async throws {
+    let seen = Mutex<[String]>([])
+    var configuration = PostgresLedger.Configuration(schema: RealPostgres.newSchema(), connections: 1)
+    configuration.trace = { sql in seen.withLock { $0.append(sql) } }
+    let ledger = try await PostgresLedger.open(RealPostgres.url ?? "", configuration: configuration)
+    defer { ledger.close() }
+    try await Self.fill(ledger, 30)
+    for number in 0..<30 { try await ledger.turn("s\(number)", at: Self.start) }
+    seen.withLock { $0 = [] }
+    let found = try await ledger.takeDue(at: Self.start + 80 * UpkeepTerms.day, limit: 9, lease: 1000)
+    #expect(found.isEmpty)
+    #expect(seen.withLock { $0.count } == 1)
+  }
+
+  @Test(
+    "Writes need no statement for the list, and 50 scopes need one commit",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func statements() async throws {
+    let seen = Mutex<[String]>([])
+    var configuration = PostgresLedger.Configuration(schema: RealPostgres.newSchema(), connections: 1)
+    configuration.trace = { sql in seen.withLock { $0.append(sql) } }
+    let ledger = try await PostgresLedger.open(RealPostgres.url ?? "", configuration: configuration)
+    defer { ledger.close() }
+    try await Self.fill(ledger, 1)
+    try await ledger.turn("s0", at: Self.start)
+    seen.withLock { $0 = [] }
+    try await ledger.write(space: "s0") { ledger in
+      try ledger.put([LedgerConformance.entry(2, "b")])
+      try ledger.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d", at: Self.start)
+    }
+    #expect(seen.withLock { $0.filter { $0.hasPrefix("UPDATE space") }.count } == 1)
+    #expect(try await ledger.isDue(at: Self.start + UpkeepTerms.hour))
+    let epoch = try await ledger.read(space: "s0") { $0.epoch }
+    seen.withLock { $0 = [] }
+    let progress = (1...50).map { DeviceProgress(scope: "x\($0)", position: 1, epoch: epoch) }
+    #expect(try await ledger.acknowledge(space: "s0", device: "d", progress, at: Self.start))
+    #expect(seen.withLock { $0.filter { $0 == "COMMIT" }.count } == 1)
+  }
+
+  @Test(
+    "Spaces of an older form in PostgreSQL become due spread over an hour",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func olderForm() async throws {
+    let (url, schema) = (RealPostgres.url ?? "", RealPostgres.newSchema())
+    let inSchema = "\(url)?options=-csearch_path%3D\(schema)"
+    _ = try PostgresCatalogue.rows(url, "CREATE SCHEMA \(schema)")
+    let older = LedgerTables.steps.prefix { !$0.contains("space_due") }
+    for step in older {
+      for sql in step.split(separator: ";") where sql.contains(/\S/) {
+        _ = try PostgresCatalogue.rows(inSchema, String(sql))
+      }
+    }
+    for number in 0..<50 {
+      _ = try PostgresCatalogue.rows(
+        inSchema, "INSERT INTO space VALUES ('s\(number)', '\(UUIDv7.make())', 0, 0)")
+    }
+    _ = try PostgresCatalogue.rows(inSchema, "CREATE TABLE bothy_version (version bigint NOT NULL)")
+    _ = try PostgresCatalogue.rows(inSchema, "INSERT INTO bothy_version VALUES (\(older.count))")
+    let ledger = try await RealPostgres.open(schema)
+    defer { ledger.close() }
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    #expect(try await ledger.dueCount(at: now - UpkeepTerms.hour, limit: 99) == 0)
+    #expect(try await ledger.dueCount(at: now + UpkeepTerms.hour, limit: 99) == 50)
+    let half = try await ledger.dueCount(at: now + UpkeepTerms.hour / 2, limit: 99)
+    #expect((1..<50).contains(half))
+  }
+}

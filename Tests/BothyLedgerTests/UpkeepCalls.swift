@@ -1,0 +1,31 @@
+import BothySyncService
+
+extension LedgerUpkeep {
+  /// Acknowledges one scope in the space's present epoch.
+  func acknowledge(
+    space: String, device: String, scope: String, position: Int64, at time: Int64
+  ) async throws {
+    let epoch = try await read(space: space) { $0.epoch }
+    let progress = DeviceProgress(scope: scope, position: position, epoch: epoch)
+    _ = try await acknowledge(space: space, device: device, [progress], at: time)
+  }
+
+  /// Runs a turn without a lease, by default with the usual terms.
+  @discardableResult
+  func turn(
+    _ space: String, at time: Int64, _ terms: UpkeepTerms = UpkeepTerms(), collection: BlobCollection? = nil
+  ) async throws -> UpkeepReport? {
+    try await maintain(space: space, UpkeepTurn(time: time, terms: terms, collection: collection))
+  }
+
+  /// Runs a turn that keeps marks, tombstones and devices since `oldest`.
+  func turn(_ space: String, at time: Int64, keepingSince oldest: Int64) async throws {
+    try await turn(space, at: time, UpkeepTerms(tombstoneAge: time - oldest))
+  }
+
+  /// Returns true if one space is due at `time`, and none a millisecond before.
+  func isDue(at time: Int64) async throws -> Bool {
+    let before = try await dueCount(at: time - 1, limit: 9)
+    return try await dueCount(at: time, limit: 9) == 1 && before == 0
+  }
+}
