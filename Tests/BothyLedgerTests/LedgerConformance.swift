@@ -50,6 +50,23 @@ struct LedgerConformance: Sendable {
       #expect(found.0 == 3)
       #expect(found.1 == Dictionary(uniqueKeysWithValues: entries.map { ($0.record.id, $0) }))
     },
+    Check("Any number of records and members is stored in one transaction") { ledger in
+      let entries = (1...203).map { entry($0, "n\($0)", in: "c\($0 % 7)") }
+      let members = Set((1...70).map { "user\($0)" })
+      let found = try await ledger.write(space: "s") { ledger in
+        try ledger.put(entries)
+        try ledger.setMembers(members, of: "L")
+        try ledger.remember(
+          (1...90).map { Outcome(operation: "o\($0)", .waiting(on: "x")) }, device: "d", at: 0)
+        return (
+          try ledger.changes(after: 0, in: .everything, limit: 500), try ledger.members(of: "L"),
+          try ledger.outcomes(device: "d", operations: (0...100).map { "o\($0)" }).count
+        )
+      }
+      #expect(found.0 == entries)
+      #expect(found.1 == members)
+      #expect(found.2 == 90)
+    },
     Check("A record that is put again moves to its new position") { ledger in
       try await ledger.write(space: "s") { try $0.put([entry(1, "a"), entry(2, "b")]) }
       try await ledger.write(space: "s") { try $0.put([entry(3, "a", title: "new")]) }

@@ -33,6 +33,13 @@ struct PostgresStatement {
 
   var parameterCount: Int { types.count }
 
+  /// The name of the prepared statement. It follows from the SQL (FNV-1a), so that no client of a pooler runs another's
+  /// statement by its name.
+  var name: String {
+    let hash = sql.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return "bothy_" + String(hash, radix: 16)
+  }
+
   /// The types of parameters, by the numbers of `pg_type`.
   enum Kind: Oid {
     case bool = 16
@@ -54,11 +61,11 @@ struct PostgresStatement {
   mutating func bind(_ number: Int64?) { add(.int, number) { $0.append(bigEndian: $1) } }
   mutating func bind(_ number: Double) { add(.double, number) { $0.append(bigEndian: $1.bitPattern) } }
   mutating func bind(_ flag: Bool) { add(.bool, flag) { $0.append($1 ? 1 : 0) } }
+  /// Binds a text as its UTF-8.
+  mutating func bind(utf8 text: [UInt8]) { add(.text, text) { $0.append(contentsOf: $1) } }
 
   mutating func bind(_ texts: [String]) { bind(texts.map { Optional($0) }) }
   mutating func bind(_ texts: [String?]) { addArray(.text, texts) { $0.append(utf8: $1) } }
-  /// Binds texts as their UTF-8.
-  mutating func bind(utf8 texts: [[UInt8]]) { addArray(.text, texts) { $0.append(contentsOf: $1) } }
   mutating func bind(_ numbers: [Int64]) { bind(numbers.map { Optional($0) }) }
   mutating func bind(_ numbers: [Int64?]) { addArray(.int, numbers) { $0.append(bigEndian: $1) } }
   mutating func bind(_ numbers: [Double]) {

@@ -20,19 +20,6 @@ enum LedgerSQL {
     SELECT \(columns) FROM record
     WHERE space = $1 AND (type, id) IN (SELECT * FROM unnest($2::text[], $3::text[]))
     """
-  static let putRecords = """
-    INSERT INTO record (space, position, type, id, container, modified, owner, deleted, plain, fields, sharing, created)
-    SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[],
-      $8::boolean[], $9::boolean[], $10::text[], $11::text[], $12::bigint[])
-    ON CONFLICT (space, type, id) DO UPDATE SET position = excluded.position, container = excluded.container,
-      modified = excluded.modified, owner = excluded.owner, deleted = excluded.deleted, plain = excluded.plain,
-      fields = excluded.fields, sharing = excluded.sharing, created = excluded.created
-    """
-  static let putDepartures = """
-    INSERT INTO departure (space, position, type, id, container)
-    SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[])
-    ON CONFLICT (space, position, type, id, container) DO NOTHING
-    """
 
   /// The condition on a container for the path in `$2`. All paths below one begin with it and a slash, and `0` is the
   /// character after `/`.
@@ -92,12 +79,6 @@ enum LedgerSQL {
     SELECT position, container, type, id, kind, moved_from, principal, time, fields FROM history
     WHERE space = $1 AND position > $2 ORDER BY position LIMIT $3
     """
-  static let putHistory = """
-    INSERT INTO history (space, position, container, type, id, kind, moved_from, principal, time, fields)
-    SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[],
-      $8::text[], $9::bigint[], $10::text[])
-    ON CONFLICT (space, position) DO NOTHING
-    """
   static let cutHistory = """
     DELETE FROM history WHERE space = $1 AND position <= (
       SELECT position FROM history WHERE space = $1 ORDER BY position DESC LIMIT 1 OFFSET $2)
@@ -106,11 +87,6 @@ enum LedgerSQL {
   static let outcomes = """
     SELECT device, id, outcome FROM operation
     WHERE space = $1 AND (device, id) IN (SELECT * FROM unnest($2::text[], $3::text[]))
-    """
-  static let remember = """
-    INSERT INTO operation (space, device, id, outcome, at)
-    SELECT $1, $2, *, $5::bigint FROM unnest($3::text[], $4::text[])
-    ON CONFLICT (space, device, id) DO UPDATE SET outcome = excluded.outcome, at = excluded.at
     """
   /// A thousand at a time, which is more than a request has, so that outcomes don't accumulate.
   static let forget = """
@@ -122,10 +98,6 @@ enum LedgerSQL {
   static let holders = """
     SELECT type, field, value, id FROM unique_value WHERE space = $1
       AND (type, field, value) IN (SELECT * FROM unnest($2::text[], $3::text[], $4::text[]))
-    """
-  static let noteHolders = """
-    INSERT INTO unique_value (space, type, field, value, id)
-    SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) ON CONFLICT DO NOTHING
     """
   static let forgetHolders = """
     DELETE FROM unique_value WHERE space = $1
@@ -146,17 +118,7 @@ enum LedgerSQL {
     ORDER BY position LIMIT $4
     """
   static let clearMembers = "DELETE FROM member WHERE space = $1 AND list = $2"
-  static let addMembers =
-    "INSERT INTO member (space, principal, list) SELECT $1, *, $2 FROM unnest($3::text[]) ON CONFLICT DO NOTHING"
   static let clearLists = "DELETE FROM shared WHERE space = $1 AND type = $2 AND id = $3"
-  static let addLists = """
-    INSERT INTO shared (space, type, id, list) SELECT $1, $2, $3, * FROM unnest($4::text[]) ON CONFLICT DO NOTHING
-    """
-  static let putNotices = """
-    INSERT INTO notice (space, principal, position, type, id)
-    SELECT $1, * FROM unnest($2::text[], $3::bigint[], $4::text[], $5::text[])
-    ON CONFLICT (space, principal, type, id) DO UPDATE SET position = excluded.position
-    """
 
   /// The signature that a writer leaves in each transaction. After a commit without an answer, it shows if the commit
   /// was made.
@@ -208,17 +170,13 @@ enum LedgerSQL {
   /// All statements except those of queries, which are made from them.
   static let all: [String] =
     [
-      state, lockedState, newSpace, moveHead, spaces, heads, records, putRecords, putDepartures, putHistory,
-      cutHistory,
-      outcomes, remember, forget, lists, members, sharedRecords, notices, clearMembers, addMembers,
-      clearLists,
-      addLists, putNotices, sign, signature, clearSignatures, startEpoch, raiseFloor, forgetTombstones,
-      forgetDepartures, forgetNotices, hasUncommon, marked, acknowledge, acknowledged,
-      forgetDevices,
-      uniqueMark, holders, noteHolders, forgetHolders, beginUniqueMark, moveUniqueMark, forgetOldDevices,
-      recordNumbers, outcomeNumber, deviceNumber, principals, historyAfter,
+      state, lockedState, newSpace, moveHead, spaces, heads, records, cutHistory, outcomes, forget, lists,
+      members, sharedRecords, notices, clearMembers, clearLists, sign, signature, clearSignatures, startEpoch,
+      raiseFloor, forgetTombstones, forgetDepartures, forgetNotices, hasUncommon, marked, acknowledge,
+      acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark, moveUniqueMark,
+      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, principals, historyAfter,
     ]
-    + upkeep + removal
+    + upkeep + removal + inserts.flatMap(\.statements.values)
     + Scope.allCases.flatMap {
       [changes($0), departures($0), position($0), visit($0, cursor: 0), history($0)]
     }

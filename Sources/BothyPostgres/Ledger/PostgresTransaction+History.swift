@@ -5,17 +5,17 @@ import BothySyncService
 extension PostgresTransaction {
   func put(_ entries: [HistoryEntry], keeping limit: Int) throws {
     guard limit > 0, !entries.isEmpty else { return }
-    var insert = statement(LedgerSQL.putHistory)
-    insert.bind(entries.map(\.position))
-    insert.bind(entries.map(\.container))
-    insert.bind(entries.map(\.record.type))
-    insert.bind(entries.map(\.record.id))
-    insert.bind(entries.map(\.kind.number))
-    insert.bind(entries.map(\.movedFrom))
-    insert.bind(entries.map(\.principal))
-    insert.bind(entries.map(\.time))
-    insert.bind(entries.map { JSONValue.array($0.fields.map { .string($0) }).canonicalText })
-    write(insert)
+    write(LedgerSQL.putHistory, entries) { insert, entry in
+      insert.bind(entry.position)
+      insert.bind(entry.container)
+      insert.bind(entry.record.type)
+      insert.bind(entry.record.id)
+      insert.bind(entry.kind.number)
+      insert.bind(entry.movedFrom)
+      insert.bind(entry.principal)
+      insert.bind(entry.time)
+      insert.bind(JSONValue.array(entry.fields.map { .string($0) }).canonicalText)
+    }
     // It is cut occasionally, not with each change, because finding the limit scans the kept entries.
     guard entries.contains(where: { $0.position % 256 == 0 }) else { return }
     var delete = statement(LedgerSQL.cutHistory)

@@ -39,10 +39,11 @@ extension PostgresTransaction {
     delete.bind(list)
     write(delete)
     guard !members.isEmpty else { return }
-    var insert = statement(LedgerSQL.addMembers)
-    insert.bind(list)
-    insert.bind(members.sorted())
-    write(insert)
+    write(LedgerSQL.addMembers, members.sorted()) {
+      $0.bind(list)
+    } bind: {
+      $0.bind($1)
+    }
   }
 
   func setLists(_ lists: Set<String>, of record: RecordID) throws {
@@ -50,12 +51,12 @@ extension PostgresTransaction {
     delete.bind(record.type)
     delete.bind(record.id)
     write(delete)
-    guard !lists.isEmpty else { return }
-    var insert = statement(LedgerSQL.addLists)
-    insert.bind(record.type)
-    insert.bind(record.id)
-    insert.bind(lists.sorted())
-    write(insert)
+    write(LedgerSQL.addLists, lists.sorted()) {
+      $0.bind(record.type)
+      $0.bind(record.id)
+    } bind: {
+      $0.bind($1)
+    }
   }
 
   func put(_ notices: [VisibilityNotice]) throws {
@@ -65,12 +66,12 @@ extension PostgresTransaction {
       latest[notice.principal, default: [:]][notice.record] = index
     }
     let stored = notices.enumerated().filter { latest[$1.principal]?[$1.record] == $0 }.map(\.element)
-    var insert = statement(LedgerSQL.putNotices)
-    insert.bind(stored.map(\.principal))
-    insert.bind(stored.map(\.position))
-    insert.bind(stored.map(\.record.type))
-    insert.bind(stored.map(\.record.id))
-    write(insert)
+    write(LedgerSQL.putNotices, stored) { insert, notice in
+      insert.bind(notice.principal)
+      insert.bind(notice.position)
+      insert.bind(notice.record.type)
+      insert.bind(notice.record.id)
+    }
     moveHead(to: last)
   }
 }

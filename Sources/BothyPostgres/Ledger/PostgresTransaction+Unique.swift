@@ -24,17 +24,22 @@ extension PostgresTransaction {
 
   func note(_ holders: [UniqueHolder], forgetting gone: [UniqueHolder]) throws {
     write(LedgerSQL.forgetHolders, gone)
-    write(LedgerSQL.noteHolders, holders)
+    write(LedgerSQL.noteHolders, holders) { insert, holder in
+      insert.bind(holder.value.type)
+      insert.bind(holder.value.field)
+      insert.bind(holder.value.value)
+      insert.bind(holder.id)
+    }
   }
 
   private func write(_ sql: String, _ holders: [UniqueHolder]) {
     guard !holders.isEmpty else { return }
-    var change = statement(sql)
-    change.bind(holders.map(\.value.type))
-    change.bind(holders.map(\.value.field))
-    change.bind(holders.map(\.value.value))
-    change.bind(holders.map(\.id))
-    write(change)
+    var delete = statement(sql)
+    delete.bind(holders.map(\.value.type))
+    delete.bind(holders.map(\.value.field))
+    delete.bind(holders.map(\.value.value))
+    delete.bind(holders.map(\.id))
+    write(delete)
   }
 
   func setNoted(upTo position: Int64, from start: Int64, marked mark: String) throws {

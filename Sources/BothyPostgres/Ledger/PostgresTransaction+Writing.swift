@@ -9,20 +9,20 @@ extension PostgresTransaction {
     var latest: [RecordID: Int] = [:]
     for (index, entry) in entries.enumerated() { latest[entry.record.id] = index }
     let stored = entries.enumerated().filter { latest[$1.record.id] == $0 }.map(\.element)
-    let records = stored.map(\.record)
-    var insert = statement(LedgerSQL.putRecords)
-    insert.bind(stored.map(\.position))
-    insert.bind(records.map(\.id.type))
-    insert.bind(records.map(\.id.id))
-    insert.bind(records.map(\.container))
-    insert.bind(records.map(\.modified))
-    insert.bind(records.map(\.owner))
-    insert.bind(records.map(\.isDeleted))
-    insert.bind(records.map { !$0.fields.bytes.holdsEscapedZero })
-    insert.bind(utf8: records.map(\.fields.bytes))
-    insert.bind(records.map { $0.sharing.isEmpty ? nil : $0.sharing.json })
-    insert.bind(records.map(\.created))
-    write(insert)
+    write(LedgerSQL.putRecords, stored) { insert, entry in
+      let record = entry.record
+      insert.bind(entry.position)
+      insert.bind(record.id.type)
+      insert.bind(record.id.id)
+      insert.bind(record.container)
+      insert.bind(record.modified)
+      insert.bind(record.owner)
+      insert.bind(record.isDeleted)
+      insert.bind(!record.fields.bytes.holdsEscapedZero)
+      insert.bind(utf8: record.fields.bytes)
+      insert.bind(record.sharing.isEmpty ? nil : record.sharing.json)
+      insert.bind(record.created)
+    }
     keep(
       entries.compactMap { entry in
         entry.leaves.map { LedgerDeparture(position: entry.position, id: entry.record.id, container: $0) }
@@ -31,31 +31,27 @@ extension PostgresTransaction {
   }
 
   private func keep(_ departures: [LedgerDeparture]) {
-    guard !departures.isEmpty else { return }
-    var insert = statement(LedgerSQL.putDepartures)
-    insert.bind(departures.map(\.position))
-    insert.bind(departures.map(\.id.type))
-    insert.bind(departures.map(\.id.id))
-    insert.bind(departures.map(\.container))
-    write(insert)
+    write(LedgerSQL.putDepartures, departures) { insert, departure in
+      insert.bind(departure.position)
+      insert.bind(departure.id.type)
+      insert.bind(departure.id.id)
+      insert.bind(departure.container)
+    }
   }
 
   func remember(_ outcomes: [Outcome], device: String, at time: Int64) throws {
     guard !outcomes.isEmpty else { return }
     list()
     var writer = JSONWriter()
-    var texts: [[UInt8]] = []
-    for outcome in outcomes {
+    write(LedgerSQL.remember, outcomes) {
+      $0.bind(device)
+      $0.bind(time)
+    } bind: { insert, outcome in
       writer.removeAll()
       outcome.write(to: &writer)
-      texts.append(writer.bytes)
+      insert.bind(outcome.operation)
+      insert.bind(utf8: writer.bytes)
     }
-    var insert = statement(LedgerSQL.remember)
-    insert.bind(device)
-    insert.bind(outcomes.map(\.operation))
-    insert.bind(utf8: texts)
-    insert.bind(time)
-    write(insert)
   }
 
   func forget(device: String, before operation: String, rememberedBefore time: Int64) throws {
