@@ -7,11 +7,12 @@ import Synchronization
 ///
 /// A notification is sent after its commit, because inside of the transaction it makes all commits of the database wait
 /// for each other. Notifications may be lost with their process or connection. So the positions of the followed spaces
-/// are checked every few seconds and after each new connection.
+/// are looked at every few seconds and after each new connection. If the database refuses LISTEN or NOTIFY, these looks
+/// are all there is.
 final class NewsChannel: @unchecked Sendable {
-  private static let pause = Duration.seconds(5)
-
   private let settings: SessionSettings
+  /// The time between two looks.
+  private let pause: Duration
   /// Guards the data that other threads use.
   private let state = Mutex(State())
   /// Woken by a byte. The thread waits for the connection's socket and for this.
@@ -24,10 +25,21 @@ final class NewsChannel: @unchecked Sendable {
     var outgoing: [String: Int64] = [:]
     var isStarted = false
     var isClosed = false
+    var isLooking = false
   }
 
-  init(_ settings: SessionSettings) {
+  /// The calls that the thread makes.
+  struct Listener: Sendable {
+    /// Returns the spaces whose news matter.
+    var followed: @Sendable () -> [String]
+    var receive: @Sendable (String) -> Void
+    /// Receives a sentence for the log.
+    var report: @Sendable (String) -> Void
+  }
+
+  init(_ settings: SessionSettings, pause: Duration) {
     self.settings = settings
+    self.pause = pause
     var ends: [Int32] = [-1, -1]
     // Without a pipe the thread wakes by itself after some seconds.
     if pipe(&ends) == 0 {
@@ -39,6 +51,9 @@ final class NewsChannel: @unchecked Sendable {
   deinit {
     for end in [reading, writing] where end >= 0 { close(end) }
   }
+
+  /// True if the database refused LISTEN or NOTIFY, so that news are found by looking.
+  var isLooking: Bool { state.withLock { $0.isLooking } }
 
   /// Notifies the other processes soon.
   func tell(_ space: String, head: Int64) {
@@ -61,7 +76,7 @@ final class NewsChannel: @unchecked Sendable {
     _ = write(writing, &byte, 1)
   }
 
-  func start(followed: @escaping @Sendable () -> [String], receive: @escaping @Sendable (String) -> Void) {
+  func start(_ listener: Listener) {
     let isNew = state.withLock { state in
       defer { state.isStarted = true }
       return !state.isStarted
@@ -71,9 +86,9 @@ final class NewsChannel: @unchecked Sendable {
       var backoff = Backoff()
       while !isClosed {
         do {
-          try converse(followed, receive) { backoff = Backoff() }
+          try converse(listener) { backoff = Backoff() }
         } catch {
-          // Nothing is lost, because the next connection begins with a check of all positions.
+          // Nothing is lost, because the next connection begins with a look at all positions.
           wait(for: -1, backoff.next())
         }
       }
@@ -84,24 +99,38 @@ final class NewsChannel: @unchecked Sendable {
 
   private var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  private func converse(
-    _ followed: () -> [String], _ receive: (String) -> Void, connected: () -> Void
-  ) throws {
-    let connection = try settings.open()
-    try connection.execute("LISTEN \(settings.schema.quotedIdentifier)")
+  private func converse(_ listener: Listener, connected: () -> Void) throws {
+    let connection = try settings.open(by: .now + settings.patience)
+    try unlessRefused(listener) {
+      try connection.execute("LISTEN \(settings.schema.quotedIdentifier)")
+    }
     connected()
     var nextLook = ContinuousClock.now
     while !isClosed {
+      connection.end = .now + settings.patience
       if ContinuousClock.now >= nextLook {
-        try look(followed(), receive, connection)
-        nextLook = .now + Self.pause
+        try look(listener, connection)
+        nextLook = .now + pause
       }
-      try send(connection)
+      try send(listener, connection)
       for notification in try connection.takeNotifications()
       where notification.processID != connection.processID {
-        hear(notification.payload, receive)
+        hear(notification.payload, listener)
       }
       wait(for: connection.socket, ContinuousClock.now.duration(to: nextLook))
+    }
+  }
+
+  /// Runs a statement, unless the database has refused one. A refusal is reported once and isn't an error.
+  private func unlessRefused(_ listener: Listener, _ body: () throws -> Void) throws {
+    guard !isLooking else { return }
+    do { try body() } catch let failure as PostgresFailure
+      where failure.code != nil && failure.remedy == .none
+    {
+      state.withLock { $0.isLooking = true }
+      listener.report(
+        "The database has no LISTEN and NOTIFY, so other processes' writes are noticed within \(pause). \(failure)"
+      )
     }
   }
 
@@ -118,34 +147,36 @@ final class NewsChannel: @unchecked Sendable {
   }
 
   /// Sends all present notifications in one statement.
-  private func send(_ connection: PostgresConnection) throws {
+  private func send(_ listener: Listener, _ connection: PostgresConnection) throws {
     let outgoing = state.withLock { state in
       defer { state.outgoing = [:] }
       return state.outgoing
     }
     guard !outgoing.isEmpty else { return }
     for (space, head) in outgoing { note(space, head) }
-    var notify = PostgresStatement("SELECT pg_notify($1, news) FROM unnest($2::text[]) AS news")
-    notify.bind(settings.schema)
-    notify.bind(outgoing.map { "\($0.value) \($0.key)" })
-    _ = try connection.run(notify)
+    try unlessRefused(listener) {
+      var notify = PostgresStatement("SELECT pg_notify($1, news) FROM unnest($2::text[]) AS news")
+      notify.bind(settings.schema)
+      notify.bind(outgoing.map { "\($0.value) \($0.key)" })
+      _ = try connection.run(notify)
+    }
   }
 
   /// Receives a notification with the payload `<position> <space>`.
-  private func hear(_ payload: String, _ receive: (String) -> Void) {
+  private func hear(_ payload: String, _ listener: Listener) {
     let parts = payload.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let head = Int64(parts[0]) else { return }
     note(String(parts[1]), head)
-    receive(String(parts[1]))
+    listener.receive(String(parts[1]))
   }
 
   private func note(_ space: String, _ head: Int64) {
     if let known = heads[space] { heads[space] = max(known, head) }
   }
 
-  /// Calls `receive` for the spaces whose position isn't the known one.
-  private func look(_ spaces: [String], _ receive: (String) -> Void, _ connection: PostgresConnection) throws
-  {
+  /// Reports the spaces whose position isn't the known one.
+  private func look(_ listener: Listener, _ connection: PostgresConnection) throws {
+    let spaces = listener.followed()
     guard !spaces.isEmpty else { return heads = [:] }
     var select = PostgresStatement(LedgerSQL.heads)
     select.bind(spaces)
@@ -155,7 +186,7 @@ final class NewsChannel: @unchecked Sendable {
       guard let space = rows.text(row, 0) else { continue }
       let head = rows.int(row, 1)
       found[space] = head
-      if heads[space] != head { receive(space) }
+      if heads[space] != head { listener.receive(space) }
     }
     heads = found
   }

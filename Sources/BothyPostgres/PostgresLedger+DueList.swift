@@ -77,7 +77,7 @@ extension PostgresLedger {
     let reads = [
       PostgresStatement(LedgerSQL.turn, in: space), devices, PostgresStatement(LedgerSQL.marks, in: space),
     ]
-    return try await change(space, after: reads) { connection, found in
+    return try await change(space, .upkeep, after: reads) { connection, found in
       let row = found[0]
       guard row.count > 0, turn.lease == nil || row.optionalInt(0, 2) == turn.lease else { return (nil, []) }
       var report = UpkeepReport()

@@ -21,7 +21,7 @@ extension PostgresLedger: LedgerUpkeep {
   }
 
   public func compact(space: String, upTo position: Int64) async throws {
-    try await change(space) {
+    try await change(space, .upkeep) {
       [
         LedgerSQL.raiseFloor, LedgerSQL.forgetTombstones, LedgerSQL.forgetDepartures, LedgerSQL.forgetNotices,
       ].map { sql in
@@ -33,7 +33,7 @@ extension PostgresLedger: LedgerUpkeep {
   }
 
   public func statistics(of space: String) async throws -> SpaceStatistics {
-    try await look { connection in
+    try await look(.upkeep) { connection in
       let found = try connection.run([
         PostgresStatement(LedgerSQL.state, in: space), PostgresStatement(LedgerSQL.recordNumbers, in: space),
         PostgresStatement(LedgerSQL.outcomeNumber, in: space),
@@ -54,7 +54,7 @@ extension PostgresLedger: LedgerUpkeep {
   }
 
   public func principals(of space: String) async throws -> [PrincipalStatistics] {
-    try await look { connection in
+    try await look(.upkeep) { connection in
       let rows = try connection.run(PostgresStatement(LedgerSQL.principals, in: space))
       return (0..<rows.count).map { row in
         PrincipalStatistics(
@@ -64,7 +64,7 @@ extension PostgresLedger: LedgerUpkeep {
   }
 
   public func remove(space: String) async throws {
-    try await change(space) { LedgerSQL.removal.map { PostgresStatement($0, in: space) } }
+    try await change(space, .upkeep) { LedgerSQL.removal.map { PostgresStatement($0, in: space) } }
   }
 
   public func position(of space: String, markedBefore time: Int64) async throws -> Int64 {

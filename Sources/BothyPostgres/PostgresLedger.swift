@@ -22,10 +22,18 @@ public final class PostgresLedger: Ledger {
     public var connections: Int
     /// The most connections for queries, which are separate from those for reads. With `nil` they are half as many.
     public var queries: Int?
-    /// The longest time a call is repeated while the database is unavailable.
+    /// The longest time a call is repeated while the database is unavailable. A database that stops answering in the
+    /// middle of a call is waited for a second more.
     public var patience: Duration
+    /// True if `open` creates missing tables and runs missing steps.
+    public var migrates = true
+    /// The time between two looks for other processes' writes, which make up for lost notifications. Where the database
+    /// has none, these writes are noticed after this time at the latest.
+    public var lookInterval = Duration.seconds(5)
     /// The most writes that share a commit.
     package var joinedWrites = 32
+    /// The number of steps of the tables that the server knows, for tests of earlier servers.
+    package var knownSteps = LedgerTables.steps.count
     /// Receives the SQL of each statement.
     package var trace: (@Sendable (String) -> Void)?
 
@@ -55,22 +63,20 @@ public final class PostgresLedger: Ledger {
 
   public var identity: String { ownIdentity.withLock { $0 } }
 
-  /// Connects and updates the tables while other processes wait.
+  /// Connects and updates the tables while other processes wait. A step that takes longer than a minute fails.
   ///
   /// `address` is a URL, `postgres://user@host:5432/database`, or a connection string of libpq. Several hosts are tried
   /// in order, and the first that accepts changes is used. A database that isn't available yet is tried for the time of
-  /// `patience`. Throws `LedgerUnavailable`, or `BothyError` for a database that cannot be used.
+  /// `patience`. Throws `LedgerUnavailable`, or `BothyError` for a database that cannot be used: `.newerFile` if it needs a
+  /// newer server, `.schemaMismatch` if steps are missing and `migrates` is false, `.migrationFailed` for a slow step.
   public static func open(
     _ address: String, configuration: Configuration = Configuration()
   ) async throws -> PostgresLedger {
     let ledger = PostgresLedger(address, configuration)
-    let schema = configuration.schema
     do {
-      let identity = try await ledger.writers.run { worker in
-        try worker.attempt { connection in
-          try LedgerTables.install(in: schema, on: connection)
-          return try connection.run(PostgresStatement("SELECT identity FROM server")).text(0, 0) ?? ""
-        }
+      let identity = try await ledger.writers.run { connection in
+        _ = try configuration.installer(on: connection).install()
+        return try connection.run(PostgresStatement("SELECT identity FROM server")).text(0, 0) ?? ""
       }
       ledger.ownIdentity.withLock { $0 = identity }
     } catch {
@@ -91,7 +97,7 @@ public final class PostgresLedger: Ledger {
     searchers = WorkerPool(settings, limit: width)
     searchGate = Gate(width: width, queue: 16 * width)
     health = WorkerPool(settings, limit: 1)
-    news = NewsChannel(settings)
+    news = NewsChannel(settings, pause: configuration.lookInterval)
   }
 
   /// Closes the connections after the running work.
@@ -107,14 +113,12 @@ public final class PostgresLedger: Ledger {
     space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
   ) async throws -> Result {
     try check(space)
-    return try await readers.run { worker in
-      try worker.attempt { try Self.read(space, $0, body) }
-    }
+    return try await readers.run { try Self.read(space, $0, body) }
   }
 
   public func check() async throws {
-    try await health.run { worker in
-      try worker.attempt(patiently: false) { _ = try Self.read("", $0) { $0.head } }
+    try await health.run(CallTime(limit: .seconds(2), isRepeated: false)) {
+      _ = try Self.read("", $0) { $0.head }
     }
   }
 
@@ -125,8 +129,9 @@ public final class PostgresLedger: Ledger {
     let watch = SearchWatch(within: limit)
     return try await watch.ending {
       try await searchGate.withGate {
-        try await searchers.run { worker in
-          try worker.attempt { try Self.search(space, watch, $0, body) }
+        // The server ends a statement after the limit, so its own answer is awaited.
+        try await searchers.run(CallTime(grace: limit + .seconds(2))) {
+          try Self.search(space, watch, $0, body)
         }
       }
     } isInterruption: {
@@ -143,10 +148,7 @@ public final class PostgresLedger: Ledger {
   ) throws -> Result {
     try watch.check()
     let canceller = connection.canceller()
-    watch.setOnCancel {
-      // Cancelling connects, which may take long, so it doesn't run on the canceller's thread.
-      Thread.detachNewThread { canceller?.cancel() }
-    }
+    watch.setOnCancel { canceller?.cancel() }
     defer { watch.setOnCancel(nil) }
     do {
       let milliseconds = Int64(watch.left / .milliseconds(1))
@@ -196,8 +198,9 @@ public final class PostgresLedger: Ledger {
 
   private func commit(_ writes: [JoinedWrite], in space: String, _ worker: Worker) {
     var group = GroupCommit(writes, space: space, writer: name)
+    let time = CallTime(start: writes.map(\.added).min() ?? .now)
     do {
-      try worker.attempt { connection in
+      try worker.attempt(time) { connection in
         let number = serial.wrappingAdd(1, ordering: .relaxed).newValue
         try group.attempt(number, on: connection)
       }
@@ -214,43 +217,45 @@ public final class PostgresLedger: Ledger {
   }
 
   /// Calls `receive` with the name of each space that another process has written to. `followed` returns the relevant
-  /// spaces. Their positions are checked regularly, to make up for lost notifications.
+  /// spaces. Their positions are looked at every `lookInterval`, to make up for lost notifications. `report` receives
+  /// one sentence for a log if the database has no LISTEN and NOTIFY, and these looks are all there is.
   ///
   /// Costs one connection. Call it once.
   public func passNews(
-    of followed: @escaping @Sendable () -> [String], to receive: @escaping @Sendable (String) -> Void
+    of followed: @escaping @Sendable () -> [String], to receive: @escaping @Sendable (String) -> Void,
+    reporting report: @escaping @Sendable (String) -> Void = { _ in }
   ) {
-    news.start(followed: followed, receive: receive)
+    news.start(NewsChannel.Listener(followed: followed, receive: receive, report: report))
   }
+
+  /// True if the database refused LISTEN or NOTIFY. Other processes' writes are then noticed within `lookInterval`.
+  public var looksForNews: Bool { news.isLooking }
 
   /// Runs one transaction that holds the space's lock and may be repeated.
   func change(
-    _ space: String, _ statements: @escaping @Sendable () -> [PostgresStatement]
+    _ space: String, _ time: CallTime = CallTime(),
+    _ statements: @escaping @Sendable () -> [PostgresStatement]
   ) async throws {
     try check(space)
-    try await writers.run { worker in
-      try worker.attempt { connection in
-        _ = try connection.run(
-          [.command(LedgerSQL.beginWriting), PostgresStatement(LedgerSQL.lockedState, in: space)]
-            + statements() + [.command("COMMIT")])
-      }
+    try await writers.run(time) { connection in
+      _ = try connection.run(
+        [.command(LedgerSQL.beginWriting), PostgresStatement(LedgerSQL.lockedState, in: space)]
+          + statements() + [.command("COMMIT")])
     }
   }
 
   /// Like `change(_:_:)`, but first reads, in one round trip. `reads` must begin with a statement that locks the
   /// space's row. `body` receives their results, and returns the statements that are committed.
   func change<Result: Sendable>(
-    _ space: String, after reads: [PostgresStatement],
+    _ space: String, _ time: CallTime = CallTime(), after reads: [PostgresStatement],
     _ body: @escaping @Sendable (PostgresConnection, [PostgresResult]) throws -> (Result, [PostgresStatement])
   ) async throws -> Result {
     try check(space)
-    return try await writers.run { worker in
-      try worker.attempt { connection in
-        let found = try connection.run([.command(LedgerSQL.beginWriting)] + reads)
-        let (result, writes) = try body(connection, Array(found.dropFirst()))
-        _ = try connection.run(writes + [.command("COMMIT")])
-        return result
-      }
+    return try await writers.run(time) { connection in
+      let found = try connection.run([.command(LedgerSQL.beginWriting)] + reads)
+      let (result, writes) = try body(connection, Array(found.dropFirst()))
+      _ = try connection.run(writes + [.command("COMMIT")])
+      return result
     }
   }
 
@@ -258,21 +263,21 @@ public final class PostgresLedger: Ledger {
   func update<Result: Sendable>(
     _ body: @escaping @Sendable (Worker) throws -> Result
   ) async throws -> Result {
-    try await writers.run(body)
+    try await writers.withWorker(body)
   }
 
   /// Runs one read without a transaction of the storage's own.
   func look<Result: Sendable>(
-    _ body: @escaping @Sendable (PostgresConnection) throws -> Result
+    _ time: CallTime = CallTime(), _ body: @escaping @Sendable (PostgresConnection) throws -> Result
   ) async throws -> Result {
-    try await readers.run { worker in try worker.attempt(body) }
+    try await readers.run(time, body)
   }
 
   /// Runs statements that need no lock of a space, on a connection for writes. They may be repeated.
   func act<Result: Sendable>(
     _ body: @escaping @Sendable (PostgresConnection) throws -> Result
   ) async throws -> Result {
-    try await writers.run { worker in try worker.attempt(body) }
+    try await writers.run(CallTime(), body)
   }
 
   private func check(_ space: String) throws {

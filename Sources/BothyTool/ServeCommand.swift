@@ -69,6 +69,8 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp("The folder of the blobs; of a file, PATH-blobs by default.", valueName: "dir"),
     completion: .directory)
   var blobs: String?
+  @Flag(help: "Refuse to start while the database misses steps of `bothy admin migrate`.")
+  var noMigrate = false
   @Option(help: ArgumentHelp("Check records against this schema.", valueName: "file"), completion: .file())
   var schema: String?
   @Option(
@@ -139,7 +141,8 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     let clock = try CLIClock()
-    let served = try await ServedLedger.open(database, blobs: blobs, bounds: bounds, now: { clock.now() })
+    let served = try await ServedLedger.open(
+      database, blobs: blobs, bounds: bounds, migrates: !noMigrate, now: { clock.now() })
     do {
       try await serve(served, bounds, clock)
     } catch {
@@ -152,7 +155,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func serve(_ served: ServedLedger, _ bounds: ServerBounds, _ clock: CLIClock) async throws {
     let configuration = try await serverConfiguration(served, bounds, clock)
-    served.passNews(to: configuration.hints)
+    served.passNews(to: configuration.hints, logger())
     // Archives are checked in the background, so a slow check delays nothing else.
     let check = Task { [tiles = configuration.tiles] in
       for problem in await tiles?.problems() ?? [] { StandardStreams.note(problem) }

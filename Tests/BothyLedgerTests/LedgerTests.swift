@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import Foundation
 import Testing
 
 @Suite("Ledgers in SQLite", .timeLimit(.minutes(5)))
@@ -35,6 +36,44 @@ struct SQLiteLedgerTests {
     #expect(!first.identity.isEmpty && first.identity == second.identity)
     #expect(try await second.spaces() == ["s"])
     try second.close()
+  }
+
+  @Test("A file of a newer server is refused, and stays as it is")
+  func newer() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/ledger.sqlite"
+    try SQLiteLedger(at: path).close()
+    try setVersion(99, of: path)
+    let bytes = try Data(contentsOf: URL(filePath: path))
+    let error = #expect(throws: BothyError.self) { try SQLiteLedger(at: path) }
+    #expect(error?.code == .newerFile)
+    #expect(#expect(throws: BothyError.self) { try SQLiteLedger.migrate(path) }?.code == .newerFile)
+    #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+  }
+
+  @Test("A file of an older server gets the missing steps, if it may")
+  func older() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/ledger.sqlite"
+    let first = try SQLiteLedger(at: path, migrates: false)
+    try await first.write(space: "s") { try $0.put([LedgerConformance.entry(1, "a")]) }
+    try first.close()
+    try setVersion(1, of: path)
+    let error = #expect(throws: BothyError.self) { try SQLiteLedger(at: path, migrates: false) }
+    #expect(error?.code == .schemaMismatch)
+    let (before, after) = try SQLiteLedger.migrate(path)
+    #expect(before == 1 && after > 1)
+    let second = try SQLiteLedger(at: path, migrates: false)
+    #expect(try await second.read(space: "s") { $0.head } == 1)
+    try second.close()
+  }
+
+  /// Sets the number that SQLite keeps for `PRAGMA user_version`, in the bytes 60 to 63 of a file.
+  private func setVersion(_ version: UInt8, of path: String) throws {
+    let file = try FileHandle(forUpdating: URL(filePath: path))
+    try file.seek(toOffset: 60)
+    try file.write(contentsOf: Data([0, 0, 0, version]))
+    try file.close()
   }
 }
 

@@ -23,7 +23,7 @@ struct PostgresErrorTests {
 
   @Test(
     "A write that PostgreSQL refuses is tried once",
-    .enabled(if: RealPostgres.url != nil, RealPostgres.hint), arguments: ["23514", "42501"])
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint), arguments: ["23514", "42501", "0A000"])
   func refusal(code: String) async throws {
     let inserts = try await FailingInserts(code, count: 2)
     defer { inserts.ledger.close() }
@@ -32,6 +32,35 @@ struct PostgresErrorTests {
     #expect(error?.code == expected)
     #expect(try inserts.attempts() == "1")
     #expect(try await inserts.ledger.read(space: "s") { $0.head } == 0)
+  }
+
+  @Test(
+    "A transaction in doubt is made once",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
+  func doubt() async throws {
+    let inserts = try await FailingInserts("40003", count: 2, atCommit: true)
+    defer { inserts.ledger.close() }
+    try await inserts.write()
+    let found = try await inserts.ledger.read(space: "s") {
+      try $0.changes(after: 0, in: .everything, limit: 9)
+    }
+    #expect(found == [LedgerConformance.entry(1, "a")])
+    #expect(try inserts.attempts() == "3")
+  }
+
+  @Test(
+    "Statements are prepared once more, and then refused with the remedy",
+    .enabled(if: RealPostgres.url != nil, RealPostgres.hint), arguments: ["26000", "42P05"])
+  func prepared(code: String) async throws {
+    let once = try await FailingInserts(code, count: 1)
+    defer { once.ledger.close() }
+    try await once.write()
+    #expect(try once.attempts() == "2")
+    let always = try await FailingInserts(code, count: 9)
+    defer { always.ledger.close() }
+    let error = await #expect(throws: BothyError.self) { try await always.write() }
+    #expect(error?.code == .cannotOpen && error.map { "\($0)".contains("pool_mode") } ?? false)
+    #expect(try always.attempts() == "2")
   }
 
   @Test(
@@ -62,8 +91,8 @@ private struct FailingInserts {
   let ledger: PostgresLedger
   private let schema = RealPostgres.newSchema()
 
-  /// Opens the ledger. `code` is the SQLSTATE of the first `count` inserts.
-  init(_ code: String, count: Int) async throws {
+  /// Opens the ledger. `code` is the SQLSTATE of the first `count` inserts, or of their commits.
+  init(_ code: String, count: Int, atCommit: Bool = false) async throws {
     ledger = try await RealPostgres.open(schema)
     // A rollback leaves a sequence as it is, so it counts the attempts.
     _ = try PostgresCatalogue.rows(RealPostgres.url ?? "", "CREATE SEQUENCE \(schema).attempts")
@@ -80,7 +109,8 @@ private struct FailingInserts {
     _ = try PostgresCatalogue.rows(
       RealPostgres.url ?? "",
       """
-      CREATE TRIGGER stumble BEFORE INSERT ON \(schema).record
+      CREATE \(atCommit ? "CONSTRAINT TRIGGER stumble AFTER" : "TRIGGER stumble BEFORE") INSERT
+      ON \(schema).record \(atCommit ? "DEFERRABLE INITIALLY DEFERRED" : "")
       FOR EACH ROW EXECUTE FUNCTION \(schema).stumble()
       """)
   }

@@ -123,7 +123,7 @@ struct SharedUpkeepTests {
     let (url, schema) = (RealPostgres.url ?? "", RealPostgres.newSchema())
     let inSchema = "\(url)?options=-csearch_path%3D\(schema)"
     _ = try PostgresCatalogue.rows(url, "CREATE SCHEMA \(schema)")
-    let older = LedgerTables.steps.prefix { !$0.contains("space_due") }
+    let older = LedgerTables.steps.map(\.sql).prefix { !$0.contains("space_due") }
     for step in older {
       for sql in step.split(separator: ";") where sql.contains(/\S/) {
         _ = try PostgresCatalogue.rows(inSchema, String(sql))

@@ -1,34 +1,57 @@
-import BothyStore
-import BothySyncService
+package import BothyStore
+package import BothySyncService
 
-/// An error of PostgreSQL or of the connection to it: the SQLSTATE, if it has one, and the message.
-struct PostgresFailure: Error, CustomStringConvertible {
-  /// Five characters of PostgreSQL's appendix A; `nil` if the connection was lost or never made.
-  var code: String?
-  var message: String
+/// An error of PostgreSQL, of one that speaks its protocol, or of the connection to it.
+package struct PostgresFailure: Error, Hashable, CustomStringConvertible {
+  /// Five characters of PostgreSQL's appendix A (SQLSTATE); `nil` if the connection was lost or never made.
+  package var code: String?
+  package var message: String
+  /// The function of the server that reported the error. It isn't translated, unlike the message.
+  package var routine: String?
 
-  var description: String { code.map { "\(message) (SQLSTATE \($0))" } ?? message }
+  package init(code: String? = nil, message: String, routine: String? = nil) {
+    self.code = code
+    self.message = message
+    self.routine = routine
+  }
+
+  /// The failure of a call whose time is over.
+  static let silence = PostgresFailure(message: "PostgreSQL gave no answer in time.")
+
+  package var description: String { code.map { "\(message) (SQLSTATE \($0))" } ?? message }
 
   /// The remedy for an error.
-  enum Remedy {
-    /// The connection is useless. Make another one and repeat everything.
+  package enum Remedy: Sendable {
+    /// The connection is useless. Make another one and repeat everything. A commit may have been made or not.
     case reconnect
     /// The transaction conflicted with another one. Repeat everything.
     case again
+    /// The session doesn't have the statements that were prepared in it. Prepare them in another one, once, and repeat
+    /// everything.
+    case prepareAgain
     /// Repeating it gives an equal error.
     case none
   }
 
-  var remedy: Remedy {
+  /// The remedy, by the codes of PostgreSQL, Citus, YugabyteDB and CockroachDB.
+  package var remedy: Remedy {
     guard let code else { return isRefusal ? .none : .reconnect }
     switch code {
     // Serialization failure, deadlock, or a lock or a statement that took too long.
     case "40001", "40P01", "55P03", "57014": return .again
+    // CockroachDB doesn't know if a transaction was committed.
+    case "40003": return .reconnect
+    // A statement has another result since the tables changed.
+    case "0A000": return isStalePlan ? .prepareAgain : .none
+    // The session lacks a prepared statement, or has one of that name from another client of a pooler.
+    case "26000", "42P05": return .prepareAgain
     // The server was shut down, crashed, is starting up, was idle for too long, has too many connections, or is a
-    // standby after a failover. Or a plan or statement belongs to a session that has ended, or to tables that have
-    // changed since.
-    case "57P01", "57P02", "57P03", "57P05", "25P03", "25006", "53300", "26000", "0A000": return .reconnect
-    default: return code.hasPrefix("08") ? .reconnect : .none
+    // standby after a failover.
+    case "57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "25006", "53300": return .reconnect
+    case "XX000": return isRelayedLoss ? .reconnect : .none
+    default:
+      if code.hasPrefix("08") { return .reconnect }
+      return code.hasPrefix("58") && isRelayedLoss ? .reconnect : .none
     }
   }
 
@@ -43,8 +66,27 @@ struct PostgresFailure: Error, CustomStringConvertible {
       .contains { message.contains($0) }
   }
 
-  /// The error for callers outside of this module.
-  var storeError: BothyError {
+  private var isStalePlan: Bool {
+    routine == "RevalidateCachedQuery" || message.contains("cached plan must not change result type")
+  }
+
+  /// True if a node of Citus reports its lost connection to another node. It often has the code of an internal error.
+  private var isRelayedLoss: Bool {
+    [
+      "could not commit transaction for shard", "failure on connection marked as essential",
+      "connection establishment for node", "could not establish any connections",
+      "connection to the remote node", "server closed the connection", "connection not open",
+      "could not connect", "could not receive data from server", "could not send data to server",
+      "no connection to the server", "terminating connection", "the database system is", "Connection refused",
+      "Connection reset", "connection has been closed", "lost connection to",
+    ]
+    .contains { message.contains($0) }
+  }
+}
+
+/// The errors for callers outside of this module.
+extension PostgresFailure {
+  package var storeError: BothyError {
     switch code {
     case nil: BothyError(.cannotOpen, "PostgreSQL refuses the connection. \(message)", underlying: self)
     case "53100": BothyError(.diskFull, "The database's disk is full: \(message)", underlying: self)
@@ -53,12 +95,22 @@ struct PostgresFailure: Error, CustomStringConvertible {
     case "42501":
       BothyError(
         .cannotOpen, "The database's user lacks a right: \(message) Grant it to the user.", underlying: self)
+    case "26000", "42P05":
+      BothyError(
+        .cannotOpen,
+        "Prepared statements don't stay in their session: \(message) A pooler mixes sessions. Let it pool sessions "
+          + "(PgBouncer: pool_mode = session), or give the address of the database itself.",
+        underlying: self)
+    case "0A000":
+      BothyError(
+        .database, "The database lacks something that the server needs: \(message) Use PostgreSQL or Citus.",
+        underlying: self)
     default: BothyError(.database, "PostgreSQL refused a statement: \(self)", underlying: self)
     }
   }
 
   /// The reason why the storage could not do its work in time.
-  var unavailability: LedgerUnavailable {
+  package var unavailability: LedgerUnavailable {
     let reason: LedgerUnavailable.Reason =
       switch code {
       // While connecting, the server's answer is only a text.

@@ -15,8 +15,9 @@ final class PostgresResult {
   var failure: PostgresFailure {
     let code = PQresultErrorField(handle, Int32(UInt8(ascii: "C"))).map { String(cString: $0) }
     let primary = PQresultErrorField(handle, Int32(UInt8(ascii: "M"))).map { String(cString: $0) }
+    let routine = PQresultErrorField(handle, Int32(UInt8(ascii: "R"))).map { String(cString: $0) }
     let whole = PQresultErrorMessage(handle).map { String(cString: $0) } ?? ""
-    return PostgresFailure(code: code, message: primary ?? whole.trimmingNewlines)
+    return PostgresFailure(code: code, message: primary ?? whole.trimmingNewlines, routine: routine)
   }
 
   var count: Int { Int(PQntuples(handle)) }

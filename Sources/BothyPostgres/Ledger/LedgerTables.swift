@@ -6,8 +6,25 @@ import BothyStore
 /// spaces. Foreign keys aren't used. So the tables can be partitioned or distributed by the space. Texts sort by their
 /// bytes (`COLLATE "C"`), like in SQLite and in Swift.
 package enum LedgerTables {
+  /// A step from one version of the tables to the next.
+  package struct Step: Sendable, ExpressibleByStringLiteral {
+    package let sql: String
+    /// True if servers that don't know the step may go on, because their statements mean the same after it.
+    package var isAdditive = false
+
+    /// Makes a step after which servers that don't know it must not use the tables.
+    package init(stringLiteral sql: String) { self.sql = sql }
+
+    /// Makes a step after which servers that don't know it go on.
+    package static func additive(_ sql: String) -> Step {
+      var step = Step(stringLiteral: sql)
+      step.isAdditive = true
+      return step
+    }
+  }
+
   /// The steps from one version to the next. The first creates the tables. A released step never changes.
-  package static let steps: [String] = [
+  package static let steps: [Step] = [
     """
     CREATE TABLE space (
       space text COLLATE "C" NOT NULL PRIMARY KEY, epoch text NOT NULL, head bigint NOT NULL,
@@ -100,53 +117,4 @@ package enum LedgerTables {
     CREATE INDEX space_due ON space (due) WHERE due IS NOT NULL;
     """,
   ]
-
-  /// Creates the schema and its tables if they are missing, and runs the missing steps. Processes that start at one
-  /// time wait for each other. Throws `BothyError` for tables of a newer version.
-  static func install(in schema: String, on connection: PostgresConnection) throws {
-    guard connection.serverEncoding == "UTF8" else {
-      throw BothyError(
-        .cannotOpen,
-        "The database's encoding is \(connection.serverEncoding); texts need UTF8. Make one by "
-          + "CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.")
-    }
-    let name = schema.quotedIdentifier
-    try connection.execute("BEGIN")
-    do {
-      var lock = PostgresStatement("SELECT pg_advisory_xact_lock(hashtextextended('bothy ' || $1, 0))")
-      lock.bind(schema)
-      _ = try connection.run(lock)
-      var look = PostgresStatement("SELECT to_regnamespace($1) IS NOT NULL")
-      look.bind(name)
-      if try !connection.run(look).bool(0, 0) { try connection.execute("CREATE SCHEMA \(name)") }
-      try connection.execute("SET LOCAL search_path TO \(name)")
-      var version = Int64(0)
-      if try connection.run(PostgresStatement("SELECT to_regclass('bothy_version') IS NOT NULL")).bool(0, 0) {
-        version = try connection.run(PostgresStatement("SELECT version FROM bothy_version")).int(0, 0)
-      } else {
-        try connection.execute("CREATE TABLE bothy_version (version bigint NOT NULL)")
-        try connection.execute("INSERT INTO bothy_version VALUES (0)")
-      }
-      try advance(from: version, on: connection)
-      try connection.execute("COMMIT")
-    } catch {
-      if connection.isInTransaction {
-        // The first error is thrown. A lost connection doesn't need a rollback.
-        try? connection.execute("ROLLBACK")
-      }
-      throw error
-    }
-  }
-
-  private static func advance(from version: Int64, on connection: PostgresConnection) throws {
-    guard version <= steps.count else {
-      throw BothyError(
-        .newerFile,
-        "The tables have version \(version), this server knows \(steps.count). Update it: a newer one was here."
-      )
-    }
-    guard version < steps.count else { return }
-    for step in steps.dropFirst(Int(version)) { try connection.execute(step) }
-    try connection.execute("UPDATE bothy_version SET version = \(steps.count)")
-  }
 }

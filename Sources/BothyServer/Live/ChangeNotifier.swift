@@ -19,6 +19,7 @@ public final class ChangeNotifier: Sendable {
     var observers: [@Sendable (String) -> Void] = []
     var nextKey = 0
     var published: Int64 = 0
+    var looksForNews = false
 
     static func newMark() -> String { String(UInt32.random(in: 0...UInt32.max), radix: 36) }
 
@@ -50,6 +51,13 @@ public final class ChangeNotifier: Sendable {
   func observe(_ body: @escaping @Sendable (String) -> Void) {
     state.withLock { $0.observers.append(body) }
   }
+
+  /// Notes that the writes of other processes are found by looking for them, so notifications of them come late.
+  /// `/metrics` shows it.
+  public func looksForNews() { state.withLock { $0.looksForNews = true } }
+
+  /// True if `looksForNews()` was called.
+  package var isLooking: Bool { state.withLock { $0.looksForNews } }
 
   /// The number of open streams.
   public var streamCount: Int {

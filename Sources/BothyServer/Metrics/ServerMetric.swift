@@ -37,6 +37,9 @@ package struct ServerMetric: Sendable {
     ServerMetric(name: "bothy_event_streams", kind: .gauge, about: "Open event streams."),
     ServerMetric(name: "bothy_hints_total", kind: .counter, about: "Hints to spaces."),
     ServerMetric(
+      name: "bothy_news_by_looks", kind: .gauge,
+      about: "1 if the database has no LISTEN, so that other processes' writes are noticed every 5 seconds."),
+    ServerMetric(
       name: "bothy_operations_total", kind: .counter, labels: ["verdict"],
       about: "Operations of devices by verdict."),
     ServerMetric(

@@ -86,6 +86,7 @@ struct ServerMetrics: Sendable {
       registry.setCounter(
         "bothy_connections_ended_total", [("reason", reason.rawValue)], to: connections.ended(reason))
     }
+    set("bothy_news_by_looks", to: hints.isLooking ? 1 : 0)
     set("bothy_connections", to: Double(connections.open))
     for kind in RequestKind.allCases {
       let counts = turns.turns(kind).counts

@@ -22,17 +22,25 @@ public final class SQLiteLedger: Ledger {
   private let lanes: WriteQueues
   private let searchGate: Gate
 
-  /// Opens or creates the file. Throws `BothyError`.
+  /// Opens or creates the file, and runs the steps that an older one misses.
+  ///
+  /// Throws `BothyError`: `.newerFile`, before it changes anything, for a file of a newer server, and `.schemaMismatch`
+  /// if steps are missing and `migrates` is false.
   ///
   /// - Parameters:
   ///   - readers: the most connections for pulls and other short reads, at least one.
   ///   - queries: the most connections for long reads, which are separate from those of short ones; at least one.
-  public convenience init(at path: String, readers: Int = 4, queries: Int = 4) throws {
-    try self.init(at: path, lanes: WriteQueues(), readers: readers, queries: queries)
+  ///   - migrates: false to refuse an older file.
+  public convenience init(
+    at path: String, readers: Int = 4, queries: Int = 4, migrates: Bool = true
+  ) throws {
+    try self.init(at: path, lanes: WriteQueues(), readers: readers, queries: queries, migrates: migrates)
   }
 
   /// Opens or creates the file with queues of another width, to measure their benefit.
-  package init(at path: String, lanes: WriteQueues, readers: Int = 4, queries: Int = 4) throws {
+  package init(
+    at path: String, lanes: WriteQueues, readers: Int = 4, queries: Int = 4, migrates: Bool = true
+  ) throws {
     self.lanes = lanes
     searchGate = Gate(width: max(1, queries), queue: 16 * max(1, queries))
     self.path = path
@@ -42,6 +50,7 @@ public final class SQLiteLedger: Ledger {
       configuration.busyMode = .timeout(5)
       configuration.maximumReaderCount = max(1, readers)
       configuration.prepareDatabase { database in
+        try Self.refuseNewer(database, path)
         try database.execute(sql: "PRAGMA cache_size = -32768")
         QueryFunctions.install(in: database)
       }
@@ -52,7 +61,7 @@ public final class SQLiteLedger: Ledger {
         try database.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
       }
       database = pool
-      identity = try pool.write(Self.install)
+      identity = try pool.write { try Self.install($0, path, migrates: migrates) }
       configuration.readonly = true
       // Threads are assigned by urgency, and long reads may use all others.
       configuration.targetQueue = .global(qos: .userInteractive)
@@ -76,7 +85,7 @@ public final class SQLiteLedger: Ledger {
     configuration.prepareDatabase { QueryFunctions.install(in: $0) }
     let queue = try DatabaseQueue(configuration: configuration)
     database = queue
-    identity = try queue.write(Self.install)
+    identity = try queue.write { try Self.install($0, ":memory:", migrates: true) }
   }
 
   public func write<Result: Sendable>(
@@ -196,59 +205,5 @@ public final class SQLiteLedger: Ledger {
       } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
     }
     try database.close()
-  }
-
-  /// Creates the tables. Versions of the format: 1 — first version.
-  private static func install(_ database: Database) throws -> String {
-    try database.execute(
-      sql: """
-        CREATE TABLE IF NOT EXISTS server (identity TEXT NOT NULL) STRICT;
-        CREATE TABLE IF NOT EXISTS space (
-          name TEXT PRIMARY KEY NOT NULL, epoch TEXT NOT NULL, head INTEGER NOT NULL, floor INTEGER NOT NULL
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE IF NOT EXISTS record (
-          space TEXT NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
-          container TEXT NOT NULL, modified INTEGER NOT NULL, owner TEXT, deleted INTEGER NOT NULL,
-          fields TEXT NOT NULL, sharing TEXT, created INTEGER, PRIMARY KEY (space, position)
-        ) STRICT, WITHOUT ROWID;
-        CREATE UNIQUE INDEX IF NOT EXISTS record_id ON record (space, type, id);
-        CREATE INDEX IF NOT EXISTS record_container ON record (space, container, position);
-        CREATE TABLE IF NOT EXISTS departure (
-          space TEXT NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
-          container TEXT NOT NULL, PRIMARY KEY (space, position, type, id, container)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE IF NOT EXISTS history (
-          space TEXT NOT NULL, position INTEGER NOT NULL, container TEXT NOT NULL, type TEXT NOT NULL,
-          id TEXT NOT NULL, kind INTEGER NOT NULL, moved_from TEXT, principal TEXT, time INTEGER NOT NULL,
-          fields TEXT NOT NULL, PRIMARY KEY (space, position)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE IF NOT EXISTS operation (
-          space TEXT NOT NULL, device TEXT NOT NULL, id TEXT NOT NULL, outcome TEXT NOT NULL,
-          at INTEGER NOT NULL, PRIMARY KEY (space, device, id)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE IF NOT EXISTS member (
-          space TEXT NOT NULL, principal TEXT NOT NULL, list TEXT NOT NULL, PRIMARY KEY (space, principal, list)
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX IF NOT EXISTS member_list ON member (space, list);
-        CREATE TABLE IF NOT EXISTS shared (
-          space TEXT NOT NULL, list TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL,
-          PRIMARY KEY (space, list, type, id)
-        ) STRICT, WITHOUT ROWID;
-        CREATE INDEX IF NOT EXISTS shared_record ON shared (space, type, id);
-        CREATE TABLE IF NOT EXISTS notice (
-          space TEXT NOT NULL, principal TEXT NOT NULL, position INTEGER NOT NULL, type TEXT NOT NULL,
-          id TEXT NOT NULL, PRIMARY KEY (space, principal, position)
-        ) STRICT, WITHOUT ROWID;
-        CREATE UNIQUE INDEX IF NOT EXISTS notice_record ON notice (space, principal, type, id);
-        PRAGMA user_version = 1;
-        """ + upkeepTables + uniqueTables + runTables + webhookTables)
-    if try !database.columns(in: "record").contains(where: { $0.name == "created" }) {
-      try database.execute(sql: "ALTER TABLE record ADD COLUMN created INTEGER")
-    }
-    try addDueList(to: database)
-    if let identity = try String.fetchOne(database, sql: "SELECT identity FROM server") { return identity }
-    let identity = UUIDv7.make()
-    try database.execute(sql: "INSERT INTO server VALUES (?)", arguments: [identity])
-    return identity
   }
 }

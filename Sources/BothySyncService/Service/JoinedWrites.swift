@@ -7,6 +7,8 @@ package struct JoinedWrite: Sendable {
   package let work: @Sendable (any LedgerTransaction) throws -> @Sendable () -> Void
   /// Answers the caller that nothing was written.
   package let fail: @Sendable (any Error) -> Void
+  /// The time since which the caller waits.
+  package let added = ContinuousClock.now
 
   /// Adds the work by `add` and waits for its answer.
   package static func result<Result: Sendable>(

@@ -4,6 +4,7 @@ import BothyStore
 import BothySync
 import BothySyncService
 import Foundation
+import Logging
 
 /// The storage of a server for spaces, blobs and received secrets.
 ///
@@ -26,10 +27,12 @@ struct ServedLedger {
 
   /// Opens the storage of a server.
   ///
-  /// - Parameter blobs: the folder of the blobs. By default it is beside the file; with PostgreSQL, blobs are then
-  ///   rejected.
+  /// - Parameters:
+  ///   - blobs: the folder of the blobs. By default it is beside the file; with PostgreSQL, blobs are then rejected.
+  ///   - migrates: false to refuse tables that miss steps.
   static func open(
-    _ database: String, blobs: String?, bounds: ServerBounds, now: @escaping @Sendable () -> Int64
+    _ database: String, blobs: String?, bounds: ServerBounds, migrates: Bool,
+    now: @escaping @Sendable () -> Int64
   ) async throws -> ServedLedger {
     if isPostgres(database) {
       if blobs == nil {
@@ -37,14 +40,38 @@ struct ServedLedger {
           "Blobs and secret values are refused: give --blobs, a folder that all processes of this server share."
         )
       }
-      return try await open(postgres: database, blobs: blobs, bounds, now: now)
+      return try await open(postgres: database, blobs: blobs, bounds, migrates: migrates, now: now)
     }
-    guard !database.contains("://") else {
-      throw ToolError(
-        "'\(database)' can't be served. Give the path of a SQLite file, or postgres://user@host/database.")
-    }
+    try refuseOthers(database)
     _ = try PrivateFile.create(at: database)
-    return try open(file: database, blobs: blobs, bounds, now: now)
+    return try open(file: database, blobs: blobs, bounds, migrates: migrates, now: now)
+  }
+
+  /// Throws for an address of another database.
+  private static func refuseOthers(_ database: String) throws {
+    guard database.contains("://") else { return }
+    throw ToolError(
+      "'\(database)' can't be served. Give the path of a SQLite file, or postgres://user@host/database.")
+  }
+
+  /// Creates the tables of a storage, or runs the steps that they miss, without a time limit for a step. A file must
+  /// exist. Returns the versions before and after.
+  static func migrate(_ database: String) async throws -> (before: Int, after: Int) {
+    if isPostgres(database) {
+      do { return try await PostgresLedger.migrate(database) } catch let error as LedgerUnavailable {
+        throw ToolError("The database can't be used. \(error)")
+      }
+    }
+    try refuseOthers(database)
+    try requireFile(database)
+    return try SQLiteLedger.migrate(database)
+  }
+
+  private static func requireFile(_ database: String) throws {
+    guard FileManager.default.fileExists(atPath: database) else {
+      throw ToolError(
+        "The database \(database) does not exist. Give the one that `bothy serve` was started with.")
+    }
   }
 
   /// Opens an existing storage for administration. A file must exist. With PostgreSQL, only `blobs` names the folder of
@@ -53,20 +80,19 @@ struct ServedLedger {
     existing database: String, blobs: String?, now: @escaping @Sendable () -> Int64
   ) async throws -> ServedLedger {
     if isPostgres(database) {
-      return try await open(postgres: database, blobs: blobs, ServerBounds(), now: now)
+      return try await open(postgres: database, blobs: blobs, ServerBounds(), migrates: true, now: now)
     }
-    guard FileManager.default.fileExists(atPath: database) else {
-      throw ToolError(
-        "The database \(database) does not exist. Give the one that `bothy serve` was started with.")
-    }
-    return try open(file: database, blobs: blobs, ServerBounds(), now: now)
+    try requireFile(database)
+    return try open(file: database, blobs: blobs, ServerBounds(), migrates: true, now: now)
   }
 
   private static func open(
-    file: String, blobs: String?, _ bounds: ServerBounds, now: @escaping @Sendable () -> Int64
+    file: String, blobs: String?, _ bounds: ServerBounds, migrates: Bool,
+    now: @escaping @Sendable () -> Int64
   ) throws -> ServedLedger {
     let ledger = try SQLiteLedger(
-      at: file, readers: bounds.database.readers, queries: bounds.server.queryConcurrency)
+      at: file, readers: bounds.database.readers, queries: bounds.server.queryConcurrency,
+      migrates: migrates)
     let folder = blobs ?? blobFolder(of: file)
     return ServedLedger(
       ledger: ledger, blobs: FolderVault(at: folder, limits: bounds.blobs, now: now),
@@ -75,12 +101,14 @@ struct ServedLedger {
   }
 
   private static func open(
-    postgres address: String, blobs: String?, _ bounds: ServerBounds, now: @escaping @Sendable () -> Int64
+    postgres address: String, blobs: String?, _ bounds: ServerBounds, migrates: Bool,
+    now: @escaping @Sendable () -> Int64
   ) async throws -> ServedLedger {
     let ledger: PostgresLedger
     var configuration = PostgresLedger.Configuration(
       connections: bounds.database.connections, patience: bounds.database.patience)
     configuration.queries = bounds.server.queryConcurrency
+    configuration.migrates = migrates
     do {
       ledger = try await PostgresLedger.open(address, configuration: configuration)
     } catch let error as LedgerUnavailable {
@@ -104,9 +132,15 @@ struct ServedLedger {
     if let secrets, try secrets.hasFormer { try secrets.adopt(spaces: await ledger.spaces()) }
   }
 
-  /// Forwards the writes of other processes to the streams of this process.
-  func passNews(to hints: ChangeNotifier) {
-    postgres?.passNews(of: { hints.spaces }, to: { hints.publish(space: $0) })
+  /// Forwards the writes of other processes to the streams of this process. A database without notifications is
+  /// reported to the log once, and shown by the metrics.
+  func passNews(to hints: ChangeNotifier, _ logger: Logger) {
+    postgres?.passNews(
+      of: { hints.spaces }, to: { hints.publish(space: $0) },
+      reporting: { sentence in
+        hints.looksForNews()
+        logger.warning("\(sentence)")
+      })
   }
 
   /// Writes a copy of the database, or `nil` if the database's own tools do that.

@@ -1,0 +1,75 @@
+import BothyPostgres
+import BothyStore
+import BothySync
+import BothySyncService
+import Synchronization
+import Testing
+
+/// A database that doesn't answer, or that has no notifications.
+@Suite(
+  "A silent PostgreSQL", .enabled(if: RealPostgres.url != nil, RealPostgres.hint), .timeLimit(.minutes(5)))
+struct PostgresSilenceTests {
+  @Test("A database that stops answering is an error within the patience")
+  func stalled() async throws {
+    let proxy = try PostgresProxy(to: RealPostgres.url ?? "")
+    defer { proxy.close() }
+    let configuration = PostgresLedger.Configuration(
+      schema: RealPostgres.newSchema(), connections: 2, patience: .seconds(2))
+    let ledger = try await PostgresLedger.open(proxy.address, configuration: configuration)
+    defer { ledger.close() }
+    try await ledger.write(space: "s") { try $0.put([LedgerConformance.entry(1, "a")]) }
+    #expect(try await ledger.read(space: "s") { $0.head } == 1)
+    try await ledger.check()
+    proxy.stall()
+    let start = ContinuousClock.now
+    await withTaskGroup(of: LedgerUnavailable.Reason?.self) { tasks in
+      // More than the ledger has threads, so some of them wait for one.
+      for _ in 0..<4 {
+        tasks.addTask { await reason { try await ledger.read(space: "s") { _ = $0.head } } }
+        tasks.addTask { await reason { try await ledger.write(space: "s") { _ = $0.head } } }
+      }
+      tasks.addTask { await reason { try await ledger.check() } }
+      for await found in tasks { #expect(found == .unreachable) }
+    }
+    #expect(ContinuousClock.now - start < .seconds(12))
+    proxy.resume()
+    let head = try await ledger.write(space: "s") { ledger in
+      try ledger.put([LedgerConformance.entry(ledger.head + 1, "b")])
+      return ledger.head
+    }
+    #expect(head == 2)
+  }
+
+  /// Returns the reason of a failed call, or `nil` if it doesn't fail or has another error.
+  private func reason(_ body: () async throws -> Void) async -> LedgerUnavailable.Reason? {
+    do { try await body() } catch { return (error as? LedgerUnavailable)?.reason }
+    return nil
+  }
+
+  @Test("A database without LISTEN is looked at, and that is reported once")
+  func refusedListen() async throws {
+    let proxy = try PostgresProxy(to: RealPostgres.url ?? "", refusesListen: true)
+    defer { proxy.close() }
+    let schema = RealPostgres.newSchema()
+    let first = try await RealPostgres.open(schema)
+    var configuration = PostgresLedger.Configuration(schema: schema, connections: 2)
+    configuration.lookInterval = .milliseconds(20)
+    let second = try await PostgresLedger.open(proxy.address, configuration: configuration)
+    try await first.write(space: "s") { _ in }
+    let (heard, hearing) = AsyncStream.makeStream(of: String.self)
+    let reports = Mutex<[String]>([])
+    second.passNews(of: { ["s"] }, to: { hearing.yield($0) }) { text in
+      reports.withLock { $0.append(text) }
+    }
+    var names = heard.makeAsyncIterator()
+    #expect(await names.next() == "s", "a look at the beginning")
+    for number in Int64(1)...3 {
+      try await first.write(space: "s") { try $0.put([LedgerConformance.entry(number, "a\(number)")]) }
+      #expect(await names.next() == "s")
+    }
+    #expect(second.looksForNews && !first.looksForNews)
+    #expect(reports.withLock { $0.count } == 1)
+    first.close()
+    second.close()
+  }
+}

@@ -1,0 +1,167 @@
+import BothyPostgres
+import BothyStore
+import BothySync
+import BothySyncService
+import Foundation
+import Testing
+
+@Suite("The version of the tables", .timeLimit(.minutes(5)))
+struct TableVersionTests {
+  @Test("Newer tables are usable for servers that know the oldest allowed version")
+  func verdicts() {
+    let cases: [(version: Int, oldest: Int, known: Int, verdict: TableVersion.Verdict)] = [
+      (0, 0, 5, .incomplete), (4, 4, 5, .incomplete), (5, 5, 5, .usable), (5, 3, 5, .usable),
+      (6, 6, 5, .tooNew), (7, 6, 5, .tooNew), (7, 5, 5, .usable), (7, 1, 5, .usable),
+    ]
+    for (version, oldest, known, verdict) in cases {
+      let found = TableVersion(version: version, oldest: oldest).verdict(knowing: known)
+      #expect(found == verdict, "version \(version) from \(oldest), known \(known)")
+    }
+  }
+
+  @Test("Only a step that isn't additive ends the use by older servers")
+  func steps() {
+    let first = TableVersion(version: 0, oldest: 0).next(isAdditive: false)
+    #expect(first == TableVersion(version: 1, oldest: 1))
+    let second = first.next(isAdditive: true)
+    #expect(second == TableVersion(version: 2, oldest: 1))
+    #expect(second.next(isAdditive: false) == TableVersion(version: 3, oldest: 3))
+  }
+}
+
+@Suite("Inserts of rows", .timeLimit(.minutes(5)))
+struct RowInsertTests {
+  @Test("Any number of rows is divided into few kinds of statements")
+  func parts() {
+    #expect(RowInsert.parts(of: 0).isEmpty)
+    #expect(RowInsert.parts(of: 1) == [1])
+    #expect(RowInsert.parts(of: 25) == [16, 8, 1])
+    #expect(RowInsert.parts(of: 200) == [64, 64, 64, 8])
+    for count in 0...300 {
+      let parts = RowInsert.parts(of: count)
+      #expect(parts.reduce(0, +) == count)
+      #expect(parts.allSatisfy(RowInsert.sizes.contains))
+    }
+  }
+
+  @Test("Each row has its own parameters after the common ones")
+  func text() {
+    let insert = RowInsert(into: "t", common: ["list"], ["a", "b"], onConflict: "(space, a) DO NOTHING")
+    #expect(
+      insert.statements[2]
+        == """
+        INSERT INTO t (space, list, a, b) VALUES ($1, $2, $3, $4), ($1, $2, $5, $6)
+        ON CONFLICT (space, a) DO NOTHING
+        """)
+    #expect(Set(insert.statements.keys) == Set(RowInsert.sizes))
+  }
+}
+
+/// Servers of several versions on one database.
+@Suite(
+  "Steps of the tables", .enabled(if: RealPostgres.url != nil, RealPostgres.hint), .timeLimit(.minutes(5)))
+struct PostgresTablesTests {
+  private let schema = RealPostgres.newSchema()
+  private var url: String { RealPostgres.url ?? "" }
+
+  private func configuration(known: Int? = nil, migrates: Bool = true) -> PostgresLedger.Configuration {
+    var configuration = PostgresLedger.Configuration(schema: schema, connections: 2)
+    if let known { configuration.knownSteps = known }
+    configuration.migrates = migrates
+    return configuration
+  }
+
+  @discardableResult
+  private func sql(_ text: String) throws -> [[String]] { try PostgresCatalogue.rows(url, text) }
+
+  private func version() throws -> [String] {
+    try sql("SELECT version::text, oldest::text FROM \(schema).bothy_version").first ?? []
+  }
+
+  /// Returns the code of the error of opening, or `nil` if the ledger opens and takes a write.
+  private func refusal(_ configuration: PostgresLedger.Configuration) async throws -> BothyError.Code? {
+    do {
+      let ledger = try await PostgresLedger.open(url, configuration: configuration)
+      defer { ledger.close() }
+      try await ledger.write(space: "s") { try $0.put([LedgerConformance.entry($0.head + 1, "a")]) }
+      return nil
+    } catch let error as BothyError {
+      return error.code
+    }
+  }
+
+  @Test("A server that may not change tables refuses those that miss steps")
+  func refusal() async throws {
+    #expect(try await refusal(configuration(migrates: false)) == .schemaMismatch)
+    #expect(try sql("SELECT nspname FROM pg_namespace WHERE nspname = '\(schema)'").isEmpty)
+    try await PostgresLedger.open(url, configuration: configuration(known: 3)).close()
+    #expect(try await refusal(configuration(migrates: false)) == .schemaMismatch)
+    #expect(try version() == ["3", "3"])
+    _ = try await PostgresLedger.migrate(url, configuration: configuration())
+    #expect(try await refusal(configuration(migrates: false)) == nil)
+  }
+
+  @Test("Tables of a version without the oldest server get the missing steps")
+  func migration() async throws {
+    try await PostgresLedger.open(url, configuration: configuration(known: 3)).close()
+    try sql("ALTER TABLE \(schema).bothy_version DROP COLUMN id, DROP COLUMN oldest")
+    let (before, after) = try await PostgresLedger.migrate(url, configuration: configuration())
+    #expect(before == 3 && after > 3)
+    #expect(try version().first == "\(after)")
+    #expect(try await refusal(configuration()) == nil)
+    let again = try await PostgresLedger.migrate(url, configuration: configuration())
+    #expect(again == (after, after))
+  }
+
+  @Test("Servers that start while another migrates find each step done once")
+  func together() async throws {
+    try await PostgresLedger.open(url, configuration: configuration(known: 2)).close()
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      for _ in 0..<6 {
+        tasks.addTask { try await PostgresLedger.open(url, configuration: configuration()).close() }
+      }
+      try await tasks.waitForAll()
+    }
+    #expect(try sql("SELECT identity FROM \(schema).server").count == 1)
+  }
+
+  @Test("An older server refuses newer tables, unless only something was added")
+  func older() async throws {
+    #expect(try await refusal(configuration()) == nil)
+    try sql("UPDATE \(schema).bothy_version SET version = version + 1, oldest = version + 1")
+    let refused = try version()
+    #expect(try await refusal(configuration()) == .newerFile)
+    #expect(try version() == refused)
+    try sql("UPDATE \(schema).bothy_version SET oldest = 1")
+    #expect(try await refusal(configuration()) == nil)
+    #expect(try version().first == refused.first)
+  }
+
+  @Test("Tables have a collation only where texts don't sort by their bytes", arguments: [false, true])
+  func collation(sortsByBytes: Bool) async throws {
+    var address = url
+    if sortsByBytes {
+      try sql("CREATE DATABASE \(schema) TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+      var components = try #require(URLComponents(string: url))
+      components.path = "/" + schema
+      address = components.string ?? ""
+    }
+    let plain =
+      """
+      SELECT datcollate::text FROM pg_database
+      WHERE datname = current_database() AND datcollate IN ('C', 'POSIX')
+      """
+    let expected = try PostgresCatalogue.rows(address, plain).isEmpty ? "C" : "default"
+    #expect(!sortsByBytes || expected == "default")
+    let ledger = try await PostgresLedger.open(address, configuration: configuration())
+    try await LedgerConformance.checks[0].run(ledger)
+    ledger.close()
+    let found = try PostgresCatalogue.rows(
+      address,
+      """
+      SELECT DISTINCT l.collname::text FROM pg_attribute a JOIN pg_collation l ON l.oid = a.attcollation
+      WHERE a.attrelid = '\(schema).record'::regclass AND a.attname = 'id'
+      """)
+    #expect(found == [[expected]])
+  }
+}
