@@ -92,6 +92,10 @@ public struct InProcessRemote: RemoteStorage {
     } catch let error as AuthorityError {
       let status = error.code == .tooManyOperations ? 413 : 400
       throw RemoteError(.rejected, error.message, status: status, code: error.code.rawValue)
+    } catch is WriteRuleUnavailable {
+      throw RemoteError(
+        .throttled, "The server can't decide about changes at the moment.", status: 503,
+        retryAfter: Double(WriteRuleUnavailable.retryAfter), code: "undecided")
     } catch let error as BlobProblem {
       throw RemoteError(
         error.code == .notFound ? .notFound : .rejected, error.message, code: error.code.rawValue)

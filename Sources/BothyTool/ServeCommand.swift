@@ -49,6 +49,11 @@ struct ServeCommand: AsyncParsableCommand {
       Where tokens are asked for they are for tiles too, unless --open-tiles is
       given.
 
+      With --decide URL your own back end decides about every change that the schema
+      and the permissions accept, before it is made: accept it, set other fields, or
+      refuse it with a reason. The requests are signed (Bothy-Signature). While no decision comes,
+      changes are answered 503 and devices send them again later.
+
       Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json
                 bothy serve --jwt-audience bothy --jwt-spaces 'user-{sub}' \\
                   --jwt-keys https://id.example.org/.well-known/openid-configuration \\
@@ -106,6 +111,8 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup(title: "Limits of requests") var requestLimits: RequestLimitOptions
   @OptionGroup(title: "Limits of answers") var answerLimits: AnswerLimitOptions
   @OptionGroup(title: "Limits of the storage") var storageLimits: StorageLimitOptions
+  @OptionGroup(title: "Decisions") var decisions: DecisionOptions
+  @OptionGroup(title: "Limits of decisions") var decisionLimits: DecisionLimitOptions
   @OptionGroup(title: "Back ends") var backEnds: BackEndOptions
   @OptionGroup var output: OutputOptions
 
@@ -123,7 +130,9 @@ struct ServeCommand: AsyncParsableCommand {
   /// Returns the limits by all options.
   private func bounds() throws -> ServerBounds {
     var bounds = ServerBounds()
-    let groups: [any LimitOptions] = [connectionLimits, requestLimits, answerLimits, storageLimits]
+    let groups: [any LimitOptions] = [
+      connectionLimits, requestLimits, answerLimits, storageLimits, decisionLimits,
+    ]
     for group in groups { try group.set(&bounds) }
     return bounds
   }
@@ -189,6 +198,7 @@ struct ServeCommand: AsyncParsableCommand {
     try await served.adoptSecrets()
     rules.receiveSecrets = served.secretReceiver
     rules.secretVault = served.secrets
+    try decisions.set(&rules, bounds.decisions, now: { clock.now() })
     let control = try await access.control { clock.now() }
     if control == nil, !["127.0.0.1", "::1", "localhost"].contains(host) {
       StandardStreams.note(

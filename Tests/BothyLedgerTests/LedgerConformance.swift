@@ -32,6 +32,7 @@ struct LedgerConformance: Sendable {
 
   static let checks =
     recordChecks + sharingChecks + transactionChecks + historyChecks + upkeepChecks + uniqueChecks
+    + decisionChecks
 
   private static let recordChecks: [Check] = [
     Check("A new space is empty, and writing to it gives it an epoch") { ledger in

@@ -14,6 +14,7 @@ struct MetricListTests {
     let ledger = try SQLiteLedger(at: path)
     var server = try ServerUnderTest(
       tokens: #"[{"token":"a","principal":"ann","spaces":["hut"]}]"#, ledger: ledger)
+    server.configuration.rules.writeRule = RuleUnderTest { _ in .accept }
     server.configuration.files = StorageFiles(database: path, blobs: folder.path + "/blobs")
     try await server.run { call async throws in
       let ann = call.with(token: "a")

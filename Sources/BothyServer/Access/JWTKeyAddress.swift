@@ -62,9 +62,7 @@ public struct JWTKeyAddress: Sendable {
   }
 
   private static func check(_ url: String) throws {
-    let own = ["http://localhost", "http://127.0.0.1", "http://[::1]"]
-    let isOwn = own.contains { url == $0 || url.hasPrefix($0 + ":") || url.hasPrefix($0 + "/") }
-    guard url.hasPrefix("https://") || isOwn else {
+    guard ConfidentialAddress.accepts(url) else {
       throw BothyError(
         .invalidValue,
         "The key set at \(url) isn't requested, because its address has no TLS. Give one with https://.")

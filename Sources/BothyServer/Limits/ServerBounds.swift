@@ -6,6 +6,7 @@ package struct ServerBounds: Sendable {
   package var server = ServerConfiguration.Limits()
   package var blobs = BlobLimits()
   package var database = DatabaseBounds()
+  package var decisions = WriteCallout.Limits()
 
   /// Creates the defaults.
   package init() {}

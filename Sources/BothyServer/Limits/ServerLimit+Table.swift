@@ -6,6 +6,7 @@ extension ServerLimit {
   /// All limits, in the order of their documentation.
   package static let all: [ServerLimit] =
     connectionLimits + requestLimits + answerLimits + recordLimits + storageLimits
+    + decisionLimits
 
   static let connectionLimits = [
     connections, streams, headerTime, headerSize,
@@ -176,6 +177,36 @@ extension ServerLimit {
   package static let databasePatience = time(
     "database-patience", .storage, 0...600_000, \.database.patience,
     "The time for which a request waits for PostgreSQL while it is unavailable.")
+}
+
+extension ServerLimit {
+  static let decisionLimits = [
+    decideTime, decideBatch, decideSize, decideRequests,
+    fixed(
+      "decide-answer-size", .decisions, WriteCallout.Limits().answerSize, in: .bytes,
+      "The bytes of an answer of the back end."),
+    fixed(
+      "decide-rounds", .decisions, FixedLimits.decisionRounds,
+      "The times that changes of one request are sent to the back end. Undecided ones wait for the next request."
+    ),
+    fixed(
+      "refusal-message", .decisions, FixedLimits.refusalMessage, in: .bytes,
+      "The bytes of the message of a refusal by the back end."),
+    fixed(
+      "refusal-fields", .decisions, FixedLimits.refusalFields, "The fields of a refusal by the back end."),
+  ]
+
+  package static let decideTime = time(
+    "decide-time", .decisions, 50...30_000, \.decisions.time, "The time for an answer of the back end.")
+  package static let decideBatch = count(
+    "decide-batch", .decisions, 1...1000, \.decisions.operations,
+    "Changes in one request to the back end. More are sent in further requests.")
+  package static let decideSize = bytes(
+    "decide-size", .decisions, 1 << 10...64 << 20, \.decisions.requestSize,
+    "The approximate bytes of one request to the back end. A single change is never divided.")
+  package static let decideRequests = count(
+    "decide-requests", .decisions, 1...256, \.decisions.requests,
+    "Requests to the back end at a time. Four times as many wait.")
 }
 
 /// The limits of a header that no option changes.

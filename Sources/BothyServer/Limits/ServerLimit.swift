@@ -12,6 +12,7 @@ package struct ServerLimit: Sendable {
     case answers = "Answers and queries"
     case records = "Records and blobs"
     case storage = "The database"
+    case decisions = "Decisions of a back end"
   }
 
   /// The name. If an option sets the limit, it is the option's name without the hyphens in front.

@@ -43,6 +43,14 @@ package struct ServerMetric: Sendable {
       name: "bothy_operations_total", kind: .counter, labels: ["verdict"],
       about: "Operations of devices by verdict."),
     ServerMetric(
+      name: "bothy_decisions_total", kind: .counter, labels: ["decision"],
+      about: "Decisions of the team's own rule: accepted, amended, refused or undecided."),
+    ServerMetric(
+      name: "bothy_decision_outages_total", kind: .counter,
+      about: "Calls of the team's own rule that left a write undecided."),
+    ServerMetric(
+      name: "bothy_decision_seconds", kind: .histogram, about: "Times of calls of the team's own rule."),
+    ServerMetric(
       name: "bothy_ledger_transaction_seconds", kind: .histogram, labels: ["kind", "result"],
       about: "Times of transactions on the database: read, write or search."),
     ServerMetric(

@@ -72,6 +72,21 @@ struct ServerMetrics: Sendable {
       .increment(by: count)
   }
 
+  /// Counts the decisions of the team's rule, and times the call. A call that left a write undecided is an outage.
+  func decisions(_ decisions: [WriteDecision], duration: Duration) {
+    registry.makeTimer(label: "bothy_decision_seconds", dimensions: [])
+      .recordNanoseconds(Self.nanoseconds(duration))
+    var counts: [String: Int64] = [:]
+    for decision in decisions { counts[decision.word, default: 0] += 1 }
+    for (word, count) in counts {
+      registry.makeCounter(label: "bothy_decisions_total", dimensions: [("decision", word)])
+        .increment(by: count)
+    }
+    let isOutage = decisions.contains { $0.outage != nil }
+    registry.makeCounter(label: "bothy_decision_outages_total", dimensions: [])
+      .increment(by: isOutage ? 1 : 0)
+  }
+
   func eventStreams(changeBy amount: Double) {
     registry.makeMeter(label: "bothy_event_streams", dimensions: []).increment(by: amount)
   }
@@ -101,6 +116,17 @@ struct ServerMetrics: Sendable {
 
   private func set(_ label: String, _ dimensions: [(String, String)] = [], to value: Double) {
     registry.makeMeter(label: label, dimensions: dimensions).set(value)
+  }
+}
+
+extension WriteDecision {
+  fileprivate var word: String {
+    switch kind {
+    case .accept: "accepted"
+    case .set, .replace: "amended"
+    case .refuse: "refused"
+    case .undecided: "undecided"
+    }
   }
 }
 

@@ -120,7 +120,7 @@ enum OpenAPIDocument {
     501: "This server keeps no blobs.",
     507: "The space has no room for the blob.",
     503:
-      "The database is busy or cannot be read, the server's disk is full, or it is not ready; see Retry-After.",
+      "The database is busy or cannot be read, the server's disk is full, it is not ready, or changes cannot be decided; see Retry-After.",
   ]
 
   private static func responses(_ route: Route) -> [String: JSONValue] {

@@ -87,6 +87,15 @@ extension HTTPFailure {
     return problem
   }
 
+  /// The failure for writes that the team's rule can't decide. The request is valid and can be sent again later.
+  static var undecided: HTTPFailure {
+    var problem = HTTPFailure(
+      .serviceUnavailable, "undecided",
+      "The server can't decide about changes at the moment, so nothing was written. Send this again later.")
+    problem.headers[.retryAfter] = String(WriteRuleUnavailable.retryAfter)
+    return problem
+  }
+
   /// The failure for a full disk. The request is valid and can be sent again later.
   static var diskFull: HTTPFailure {
     var problem = HTTPFailure(
@@ -118,6 +127,7 @@ extension HTTPFailure {
     case let error as JSONError: self.init(.badRequest, "malformed", error.description)
     case let error as AuthorityError: self.init(error)
     case let error as LedgerUnavailable: self = .unavailable(error.reason.rawValue)
+    case is WriteRuleUnavailable: self = .undecided
     case let problem as BlobProblem: self.init(problem)
     case is CancellationError: self = .unavailable("The caller has left, or the server stops.")
     case let error as BothyError:

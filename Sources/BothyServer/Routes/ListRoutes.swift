@@ -54,7 +54,9 @@ extension ServerServices {
     var list = UserList(name: input.name, members: input.members)
     if let id = input.id { list.id = id }
     let operation = SyncOperation(id: "http", kind: .insert, record: list.recordID, fields: list.fields)
-    list.version = try await perform(call, operation, Preconditions([:])).version
+    let done = try await perform(call, operation, Preconditions([:]))
+    list.version = done.version
+    if let stored = done.record { list = try UserList(stored) }
     var answer = try Self.answer(list, status: .created)
     let names = [call.space, "lists", list.id].map(\.percentEncodedName)
     answer.headers[.location] = "/v1/spaces/" + names.joined(separator: "/")
@@ -73,8 +75,10 @@ extension ServerServices {
     list.members = input.members
     let operation = SyncOperation(
       id: "http", kind: .update, record: list.recordID, base: list.version, fields: list.fields)
-    list.version = try await perform(call, operation, preconditions).version
-    return try Self.answer(list)
+    let done = try await perform(call, operation, preconditions)
+    list.version = done.version
+    // The server's list may have other fields than were sent.
+    return try Self.answer(try done.record.map(UserList.init) ?? list)
   }
 
   private func deleteList(_ call: ServerRequest) async throws -> ServerResponse {

@@ -34,8 +34,13 @@ struct ServerServices: Sendable {
     let ledger = InstrumentedLedger(
       base: configuration.ledger, metrics: metrics, tracer: configuration.tracer,
       room: RoomWatch(now: configuration.now))
+    var rules = configuration.rules
+    if let rule = rules.writeRule {
+      rules.writeRule = InstrumentedRule(
+        rule, metrics: metrics, logger: configuration.logger, now: configuration.now)
+    }
     let service = SyncService(
-      ledger: ledger, rules: configuration.rules, blobs: configuration.blobs, now: configuration.now)
+      ledger: ledger, rules: rules, blobs: configuration.blobs, now: configuration.now)
     UpkeepMetrics(registry: metrics.registry).begin()
     rulebook = Rulebook(service)
     health = HealthCheck(ledger, limit: configuration.limits.healthTime)

@@ -61,10 +61,15 @@ extension SyncService {
   /// Keeps the blobs that the operations name, before those are applied. A blob of a rejected operation costs room, but
   /// a swept one is lost. Without fresh uploads in the space it does nothing.
   func keepBlobs(namedBy operations: [SyncOperation], in space: String) async throws {
-    guard let blobs, !operations.isEmpty, await blobs.hasUnnamed(in: space) else { return }
+    try await keepBlobs(namedIn: operations.lazy.map(\.fields), in: space)
+  }
+
+  /// Keeps the blobs that the fields of records name.
+  func keepBlobs(namedIn records: some Collection<[String: JSONValue]>, in space: String) async throws {
+    guard let blobs, !records.isEmpty, await blobs.hasUnnamed(in: space) else { return }
     var named: Set<String> = []
-    for operation in operations {
-      for value in operation.fields.values { if let blob = Blob(value) { named.insert(blob.sha256) } }
+    for fields in records {
+      for value in fields.values { if let blob = Blob(value) { named.insert(blob.sha256) } }
     }
     if !named.isEmpty { try await blobs.keep(named, in: space) }
   }

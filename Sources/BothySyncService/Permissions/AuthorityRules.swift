@@ -36,6 +36,12 @@ public struct AuthorityRules: Sendable {
   /// Receives the values of sensitive fields, which are never part of a record: the space, the record and the values.
   /// An error that it throws refuses the whole request. `nil` rejects operations that have such values.
   public var receiveSecrets: (@Sendable (String, RecordID, Secrets) throws -> Void)?
+  /// The team's own decision about writes of devices and other clients, or `nil`. It costs such a request one read more
+  /// than a write without a rule, and the time of the rule. Imports by operators pass it by.
+  public var writeRule: (any WriteRule)?
+  /// True if writes are applied that `writeRule` can't decide at the time. Otherwise the request is refused with
+  /// `WriteRuleUnavailable`, and clients send it again later.
+  public var acceptsUndecided = false
   /// The vault with the values that `receiveSecrets` took. It is notified when a record is deleted. `nil` if the server
   /// doesn't manage them.
   public var secretVault: (any SecretVault)?

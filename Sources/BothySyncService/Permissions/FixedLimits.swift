@@ -15,6 +15,11 @@ package enum FixedLimits {
   /// The most secrets of one record, and of one request. Each is a file that is written while others wait.
   package static let secretsOfRecord = 64
   package static let secretsOfRequest = 500
+  /// The most times that a rule for writes is consulted in one request.
+  package static let decisionRounds = 4
+  /// The most bytes of a message, and the most fields, of a refusal by such a rule. Refusals are remembered.
+  package static let refusalMessage = 2000
+  package static let refusalFields = 20
   /// The most conditions and sort keys of one query. Each may need as much memory as the largest record.
   package static let conditions = 100
   package static let sortKeys = 8

@@ -20,17 +20,24 @@ struct OperationBatch {
   let unique: UniqueFields?
   /// The records that may have a value of a unique field.
   private var holders: [UniqueFieldValue: Set<String>]
+  /// The decisions of the team's rule, or `nil` on a server without one.
+  private let decisions: WriteDecisions?
+  /// The writes to ask the rule about, in order. They are applied as if it accepted them, so the batch isn't stored.
+  private(set) var undecided: [ProposedWrite] = []
+  /// The operations with the fields that the rule has set, by their ids.
+  private var amendments: [String: SyncOperation] = [:]
 
   init(
     evaluator: OperationEvaluator, head: Int64, records: [RecordID: LedgerRecord],
     unique: UniqueFields? = nil,
-    holders: [UniqueFieldValue: Set<String>] = [:]
+    holders: [UniqueFieldValue: Set<String>] = [:], decisions: WriteDecisions? = nil
   ) {
     self.evaluator = evaluator
     self.head = head
     self.records = records
     self.unique = unique
     self.holders = holders
+    self.decisions = decisions
     originals = records
   }
 
@@ -105,7 +112,8 @@ struct OperationBatch {
   mutating func apply(together operations: [SyncOperation]) throws -> [Outcome.Verdict] {
     let before = self
     var verdicts = try operations.map { try decide($0, isAlone: false) }
-    for (index, operation) in operations.enumerated() where verdicts[index].isApplied {
+    for (index, sent) in operations.enumerated() where verdicts[index].isApplied {
+      let operation = amendments[sent.id] ?? sent
       if let refusal = try missingReference(operation) {
         verdicts[index] = refusal
       } else if let record = records[operation.record]?.record,
@@ -126,27 +134,38 @@ struct OperationBatch {
     evaluator.conflict(of: operation, current: records[operation.record]?.record)
   }
 
-  /// - Parameter isAlone: true if a value of a unique field must be free now, and not at the end of a group.
-  private mutating func decide(_ operation: SyncOperation, isAlone: Bool) throws -> Outcome.Verdict {
+  /// - Parameters:
+  ///   - isAlone: true if a value of a unique field must be free now, and not at the end of a group.
+  ///   - isAmended: true if the operation has the fields of the team's rule, which isn't asked again.
+  private mutating func decide(
+    _ operation: SyncOperation, isAlone: Bool, isAmended: Bool = false
+  ) throws -> Outcome.Verdict {
     if let list = foreignList(operation) {
       failures[operation.record] = operation.id
       return .rejected(
         Rejection(
           code: "unknownList", message: "You have no list '\(list)' to share \(operation.record) with."))
     }
-    switch try evaluator.decide(operation, current: records[operation.record]?.record) {
+    let current = records[operation.record]?.record
+    let decision = try evaluator.decide(operation, current: current, isAmended: isAmended)
+    if isAlone, case .store(let record, _) = decision,
+      let refusal = try takenValue(record, before: current)
+    {
+      failures[operation.record] = operation.id
+      return .rejected(refusal)
+    }
+    if !isAmended, let verdict = try rule(on: operation, decision, isAlone: isAlone) { return verdict }
+    switch decision {
     case .store(var record, let fieldsDiffer):
-      if isAlone, let refusal = try takenValue(record, before: records[operation.record]?.record) {
-        failures[operation.record] = operation.id
-        return .rejected(refusal)
-      }
       head += 1
       record.version = String(head)
       note(operation, record)
       try store(LedgerRecord(position: head, record: record))
-      return .applied(version: record.version, modified: record.modified, record: fieldsDiffer ? record : nil)
+      return .applied(
+        version: record.version, modified: record.modified, record: fieldsDiffer || isAmended ? record : nil)
     case .unchanged(let record):
-      return .applied(version: record.version, modified: record.modified, record: nil)
+      return .applied(
+        version: record.version, modified: record.modified, record: isAmended ? record : nil)
     case .conflict(let current): return .conflict(current: current)
     case .taken(let record):
       failures[operation.record] = operation.id
@@ -157,6 +176,43 @@ struct OperationBatch {
       failures[operation.record] = operation.id
       return .rejected(rejection)
     }
+  }
+
+  /// Carries out the decision of the team's rule. Returns `nil` if the operation is applied as it is.
+  ///
+  /// An amended operation is judged by all other rules again. A write without a decision counts as accepted, and is
+  /// noted, so that the rule can be asked. It waits if the rule isn't asked again.
+  private mutating func rule(
+    on operation: SyncOperation, _ judged: OperationEvaluator.Decision, isAlone: Bool
+  ) throws -> Outcome.Verdict? {
+    guard let decisions else { return nil }
+    let (current, isChanged) = (records[operation.record]?.record, changed[operation.record] != nil)
+    guard let write = ProposedWrite(operation, judged, current: current, isChanged: isChanged) else {
+      return nil
+    }
+    guard let decision = decisions[write] else {
+      guard decisions.isFinal else {
+        undecided.append(write)
+        return nil
+      }
+      failures[operation.record] = operation.id
+      return .waiting(on: operation.after ?? operation.id)
+    }
+    if case .refuse(let rejection) = decision.kind {
+      failures[operation.record] = operation.id
+      return .rejected(rejection)
+    }
+    let known = evaluator.rules.canonical(
+      try write.before?.fields.members() ?? [:], of: operation.record.type)
+    guard let amended = decision.amended(operation, over: known).map(evaluator.rules.canonical) else {
+      return nil
+    }
+    amendments[operation.id] = amended
+    if isAlone, let refusal = try missingReference(amended) {
+      failures[operation.record] = operation.id
+      return refusal
+    }
+    return try decide(amended, isAlone: isAlone, isAmended: true)
   }
 
   private mutating func note(_ operation: SyncOperation, _ record: ServerRecord) {

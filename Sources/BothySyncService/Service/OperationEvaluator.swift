@@ -43,10 +43,16 @@ package struct OperationEvaluator {
   ///
   /// An update of the base version without an effect is `unchanged`. An update of another version is a conflict even
   /// then, because two devices that each counted up send equal numbers.
-  package func decide(_ operation: SyncOperation, current: ServerRecord?) throws -> Decision {
+  ///
+  /// - Parameter isAmended: true for an accepted operation whose fields the team's rule has set since. The user's
+  ///   permissions don't concern these.
+  package func decide(
+    _ operation: SyncOperation, current: ServerRecord?, isAmended: Bool = false
+  ) throws -> Decision {
     let isHidden = current.map { !rules.shows($0, to: viewer) } ?? false
     let current = isHidden ? nil : current
-    if let rejection = refusal(of: operation, seen: current) { return .reject(rejection) }
+    let refusal = isAmended ? rules.sensitiveInClear(operation) : refusal(of: operation, seen: current)
+    if let rejection = refusal { return .reject(rejection) }
     if let rejection = Rejection(tooDeep: operation.fields, of: operation.record.type) {
       return .reject(rejection)
     }

@@ -16,9 +16,10 @@ public struct LedgerImport: Sendable, Hashable {
 }
 
 extension SyncService {
-  /// Stores records unchanged, with owner, audience and time of change, and without checking permissions. Meant for
-  /// records of an export. Versions are assigned again. Existing records are replaced, and no others are changed. A
-  /// record with a value that is nested too deeply is left out and reported.
+  /// Stores records unchanged, with owner, audience and time of change. Checks neither permissions nor
+  /// `AuthorityRules.writeRule`, because only operators import. Meant for records of an export. Versions are assigned
+  /// again. Existing records are replaced, and no others are changed. A record with a value that is nested too deeply is
+  /// left out and reported.
   ///
   /// Uses one transaction. Callers send a few hundred at a time.
   public func restore(_ records: [ServerRecord], into space: String) async throws -> LedgerImport {

@@ -12,19 +12,24 @@ extension SyncService {
   }
 
   /// Applies one operation without a device and without remembering its id. Conflicts and rejections are verdicts, not
-  /// errors.
+  /// errors. Throws `WriteRuleUnavailable` like `sync`.
   public func perform(space: String, principal: Principal, _ operation: SyncOperation) async throws
     -> Outcome.Verdict
   {
     let now = now()
     let operation = rules.canonical(operation)
     try await keepBlobs(namedBy: [operation], in: space)
-    let verdict = try await ledger.write(space: space) { ledger in
+    let verdict = try await deciding([operation], space, principal, at: now) { ledger, decisions in
+      var batch = try batch(of: [operation], principal, now, ledger, completing: nil, decisions)
+      _ = try batch.apply(operation)
+      return batch.undecided
+    } write: { ledger, decisions -> WriteAttempt<Outcome.Verdict> in
       let start = ledger.head
-      var batch = try batch(of: [operation], principal, now, ledger)
+      var batch = try batch(of: [operation], principal, now, ledger, completing: ledger, decisions)
       let verdict = try batch.apply(operation)
+      guard batch.undecided.isEmpty else { return .undecided(batch.undecided) }
       try store(batch, in: ledger, from: start)
-      return verdict
+      return .done(verdict)
     }
     if operation.kind == .delete, verdict.isApplied { await removeSecrets(of: [operation.record], in: space) }
     return verdict

@@ -30,8 +30,10 @@ public struct SyncService: Sendable {
 
   /// Answers one exchange: first the operations in order, then a page for each pull, in one transaction.
   ///
-  /// An operation with a known id isn't applied again, and gets its first outcome. Throws `AuthorityError` for a
-  /// request that is refused as a whole, and otherwise the storage's errors. In both cases nothing was changed.
+  /// An operation with a known id isn't applied again, and gets its first outcome. With a rule for writes, the rule is
+  /// asked first, outside of the transaction. Throws `AuthorityError` for a request that is refused as a whole,
+  /// `WriteRuleUnavailable` if the rule didn't decide, and otherwise the storage's errors. In all cases nothing was
+  /// changed.
   public func sync(space: String, principal: Principal, _ request: SyncRequest) async throws -> SyncResponse {
     try check(request, from: principal)
     let wanted = try await wantedBlobs(in: space)
@@ -56,20 +58,24 @@ public struct SyncService: Sendable {
       }
     }
     try await keepBlobs(namedBy: request.operations, in: space)
-    let response = try await ledger.write(space: space) { ledger in
+    let response = try await deciding(request.operations, space, principal, at: now) { ledger, decisions in
+      try check(request, space, ledger)
+      return try decide(request, principal, now, ledger, decisions).batch.undecided
+    } write: { ledger, decisions -> WriteAttempt<SyncResponse> in
       try check(request, space, ledger)
       var response = SyncResponse(serverTime: now)
-      var told: Set<Int64> = []
-      response.outcomes = try apply(request, principal, now, ledger, told: &told)
+      let decided = try decide(request, principal, now, ledger, completing: ledger, decisions)
+      guard decided.batch.undecided.isEmpty else { return .undecided(decided.batch.undecided) }
+      let told = try store(decided, at: now, in: ledger)
+      response.outcomes = answers(decided)
       try receiveSecrets(of: request, response.outcomes, space)
       if let oldest = request.oldestOpen {
         try ledger.forget(
-          device: OperationIdentity(request.device, of: principal).device, before: oldest,
-          rememberedBefore: now - Self.latest)
+          device: decided.identity.device, before: oldest, rememberedBefore: now - Self.latest)
       }
       response.pages = try pages(request, principal, ledger, leavingOut: told)
       tell(&response, history(of: space, ledger), principal)
-      return response
+      return .done(response)
     }
     await removeSecrets(of: request.deleted(response.outcomes), in: space)
     return response
@@ -119,149 +125,6 @@ public struct SyncService: Sendable {
         throw AuthorityError(
           .badCursor, "'\(token)' isn't a cursor of this server. Pull without a cursor to start over.")
       }
-    }
-  }
-
-  // MARK: operations
-
-  /// The longest delay of a request after the device has given it up, in milliseconds. The network may deliver it after
-  /// the device has repeated it and continued. The server must recognize it, because applying it again can recreate a
-  /// deleted record.
-  private static let latest: Int64 = 600_000
-
-  /// Applies the operations. Reads everything before the decisions and writes everything after them: three round trips
-  /// to the storage for any number of operations.
-  private func apply(
-    _ request: SyncRequest, _ principal: Principal, _ now: Int64, _ ledger: any LedgerTransaction,
-    told: inout Set<Int64>
-  ) throws -> [Outcome] {
-    let identity = OperationIdentity(request.device, of: principal)
-    let keys = Dictionary(
-      request.operations.map { ($0.id, identity.key($0)) }, uniquingKeysWith: { first, _ in first })
-    let known = try known(request.operations, keys, identity, ledger)
-    let unseen = known.isEmpty ? request.operations : request.operations.filter { known[$0.id] == nil }
-    let open =
-      known.isEmpty ? unseen : request.operations.filter { known[$0.id]?.isConflict ?? true }
-    var batch = try batch(of: open, principal, now, ledger)
-    let start = ledger.head
-    var outcomes: [Outcome] = []
-    outcomes.reserveCapacity(request.operations.count)
-    var chain = OperationChain(request.operations)
-    for unit in request.units {
-      var fresh: [Outcome.Verdict] = []
-      let new = unit.filter { known[$0.id] == nil }
-      if let verdicts = chain.waiting(new) {
-        fresh = verdicts
-      } else if let group = unit.first?.group {
-        fresh = try Self.apply(new.map(chain.resolved), group, &batch)
-      }
-      fresh.reverse()
-      for operation in unit {
-        let verdict: Outcome.Verdict =
-          if let verdict = known[operation.id] { Self.repeated(verdict, of: operation, batch, &told) } else {
-            try fresh.popLast() ?? batch.apply(chain.resolved(operation))
-          }
-        outcomes.append(Outcome(operation: operation.id, verdict))
-        chain.note(operation, verdict)
-      }
-    }
-    try batch.reconsider(unseen, &outcomes)
-    told.formUnion(try store(batch, in: ledger, from: start))
-    try ledger.remember(
-      outcomes.compactMap { outcome in
-        // An outcome without an owner, from an earlier format, has no record and isn't written again.
-        if case .duplicate? = known[outcome.operation] { return nil }
-        return keys[outcome.operation].flatMap { outcome.remembered(as: $0) }
-      }, device: identity.device, at: now)
-    // A conflict that waits for room in an answer is remembered as a conflict.
-    var budget = OutcomeBudget(bytes: rules.answerSize)
-    return outcomes.map { Outcome(operation: $0.operation, budget.bounded($0.verdict, of: $0.operation)) }
-  }
-
-  /// Returns the remembered outcomes of the operations, by their ids.
-  private func known(
-    _ operations: [SyncOperation], _ keys: [String: OperationKey], _ identity: OperationIdentity,
-    _ ledger: any LedgerSnapshot
-  ) throws -> [String: Outcome.Verdict] {
-    let found = try ledger.outcomes(Array(keys.values) + operations.map(identity.formerKey))
-    guard !found.isEmpty else { return [:] }
-    var known: [String: Outcome.Verdict] = [:]
-    for operation in operations {
-      known[operation.id] =
-        keys[operation.id].flatMap { found[$0] } ?? found[identity.formerKey(operation)].map(\.withoutRecord)
-    }
-    return known
-  }
-
-  /// Returns the verdicts on the new operations of a group.
-  private static func apply(
-    _ operations: [SyncOperation], _ group: SyncOperation.Group, _ batch: inout OperationBatch
-  ) throws -> [Outcome.Verdict] {
-    if operations.count == group.size { return try batch.apply(together: operations) }
-    let refusal = Rejection(
-      code: Rejection.incompleteGroup,
-      message: "A group of \(group.size) operations is applied whole, and not all of them came. "
-        + "Send them next to each other in one request.")
-    return operations.map { _ in .rejected(refusal) }
-  }
-
-  /// Makes a batch with all records that the operations may need.
-  func batch(
-    of operations: [SyncOperation], _ principal: Principal, _ now: Int64, _ ledger: any LedgerTransaction
-  ) throws -> OperationBatch {
-    var needed = operations.map(\.record)
-    for operation in operations {
-      if rules.checksReferences {
-        needed += rules.references(in: operation.fields, of: operation.record.type).map(\.id)
-      }
-      if let sharing = operation.sharing { needed += sharing.add.lists.map(UserList.recordID) }
-    }
-    let unique = UniqueFields(rules.schema)
-    let holders = try unique?.holders(of: operations, rules, in: ledger) ?? [:]
-    for (value, ids) in holders { needed += ids.map { RecordID(type: value.type, id: $0) } }
-    let lists = try viewer(principal, in: ledger).lists
-    return OperationBatch(
-      evaluator: OperationEvaluator(rules: rules, principal: principal, lists: lists, now: now),
-      head: ledger.head,
-      records: try ledger.records(needed), unique: unique, holders: holders)
-  }
-
-  /// Stores the batch and returns the positions of its records.
-  ///
-  /// - Parameter start: the head before any change of the batch was stored.
-  @discardableResult
-  func store(
-    _ batch: OperationBatch, in ledger: any LedgerTransaction, from start: Int64
-  ) throws -> [Int64] {
-    let written = batch.written
-    try ledger.put(written)
-    try ledger.put(batch.history, keeping: rules.historyLimit)
-    let changes = batch.changes(written)
-    var sight = VisibilityChange(rules, ledger)
-    try sight.follow(changes)
-    try batch.unique?.follow(changes, from: start, in: ledger)
-    return written.map(\.position)
-  }
-
-  /// Returns the viewer for a user. Its lists are read only if a rule depends on them.
-  func viewer(_ principal: Principal, in ledger: any LedgerSnapshot) throws -> Viewer {
-    guard rules.usesSharing else { return Viewer(principal: principal) }
-    var lists: Set<String> = []
-    for name in principal.names { lists.formUnion(try ledger.lists(of: name)) }
-    return Viewer(principal: principal, lists: lists)
-  }
-
-  /// Returns the verdict on a repetition. A conflict stays one, with the server's present version, so that a late copy
-  /// changes nothing.
-  private static func repeated(
-    _ verdict: Outcome.Verdict, of operation: SyncOperation, _ batch: OperationBatch, _ told: inout Set<Int64>
-  ) -> Outcome.Verdict {
-    switch verdict {
-    case .applied(let version, let modified, let record):
-      if let position = Int64(version) { told.insert(position) }
-      return .duplicate(version: version, modified: modified, record: record)
-    case .conflict: return batch.conflict(of: operation)
-    case .duplicate, .rejected, .waiting: return verdict
     }
   }
 
@@ -349,41 +212,5 @@ public struct SyncService: Sendable {
     page.types = changedTypes
     try tell(notices.prefix { $0.position <= position }, after: start, viewer, ledger, in: &page)
     return page
-  }
-}
-
-extension Outcome {
-  /// Returns the outcome to remember, which is valid for every later copy of the operation. Devices send a new id for a
-  /// new decision. Returns `nil` if nothing was decided because a part of the group was missing.
-  fileprivate func remembered(as key: OperationKey) -> Outcome? {
-    let kept: Verdict
-    switch verdict {
-    case .applied, .waiting: kept = verdict
-    case .duplicate(let version, let modified, let record):
-      kept = .applied(version: version, modified: modified, record: record)
-    case .conflict: kept = .conflict(current: nil)
-    case .rejected(let rejection):
-      if rejection.code == Rejection.incompleteGroup { return nil }
-      kept = verdict
-    }
-    return Outcome(operation: key.operation, kept)
-  }
-}
-
-extension SyncRequest {
-  /// The operations in order: the operations of a group together, and each other one alone.
-  fileprivate var units: [ArraySlice<SyncOperation>] {
-    var units: [ArraySlice<SyncOperation>] = []
-    units.reserveCapacity(operations.count)
-    var start = 0
-    while start < operations.count {
-      var end = start + 1
-      if let group = operations[start].group {
-        while end < operations.count, operations[end].group == group { end += 1 }
-      }
-      units.append(operations[start..<end])
-      start = end
-    }
-    return units
   }
 }

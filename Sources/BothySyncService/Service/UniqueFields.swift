@@ -99,8 +99,11 @@ struct UniqueFields: Sendable {
 
   /// Returns the records that may have the values that operations set. Costs one look-up, after completing the notes if
   /// they end before the last change.
+  ///
+  /// - Parameter transaction: completes the notes. With `nil`, records since their end are left out.
   func holders(
-    of operations: [SyncOperation], _ rules: AuthorityRules, in ledger: any LedgerTransaction
+    of operations: [SyncOperation], _ rules: AuthorityRules, in ledger: any LedgerSnapshot,
+    completing transaction: (any LedgerTransaction)?
   ) throws -> [UniqueFieldValue: Set<String>] {
     var values: Set<UniqueFieldValue> = []
     for operation in operations where operation.kind != .delete && fields[operation.record.type] != nil {
@@ -112,8 +115,8 @@ struct UniqueFields: Sendable {
     guard !values.isEmpty else { return [:] }
     let asked = Array(values)
     let found = try ledger.holders(of: asked, marked: mark)
-    guard found.position < ledger.head else { return found.ids }
-    try complete(from: found.position, in: ledger)
+    guard found.position < ledger.head, let transaction else { return found.ids }
+    try complete(from: found.position, in: transaction)
     return try ledger.holders(of: asked, marked: mark).ids
   }
 

@@ -123,3 +123,20 @@ struct StorageLimitOptions: LimitOptions {
 
   func validate() throws { try check() }
 }
+
+/// The limits of requests to the back end that decides about writes.
+struct DecisionLimitOptions: LimitOptions {
+  @Option(limit: .decideTime) var decideTime: String?
+  @Option(limit: .decideBatch) var decideBatch: String?
+  @Option(limit: .decideSize) var decideSize: String?
+  @Option(limit: .decideRequests) var decideRequests: String?
+
+  var given: [(limit: ServerLimit, text: String?)] {
+    [
+      (.decideTime, decideTime), (.decideBatch, decideBatch), (.decideSize, decideSize),
+      (.decideRequests, decideRequests),
+    ]
+  }
+
+  func validate() throws { try check() }
+}

@@ -1,0 +1,177 @@
+import BothyCore
+import BothyStore
+public import BothySyncService
+import Synchronization
+
+/// A rule that leaves the decision about writes to the team's own back end, by signed requests over HTTP.
+///
+/// The back end's address receives a POST with the writes as JSON, and answers 200 with a decision for each. Any other
+/// answer decides nothing, like no answer. The header `Bothy-Signature` is `t=SECONDS,v1=HEX`: an HMAC-SHA256 with the
+/// shared secret over the time, a dot and the body.
+public final class WriteCallout: WriteRule {
+  /// The limits of the requests to the back end.
+  public struct Limits: Sendable, Hashable {
+    /// The longest time from a question to its answer, with the wait for a free place.
+    public var time: Duration = .seconds(2)
+    /// The most writes in one request.
+    public var operations = 100
+    /// The approximate number of bytes of one request. A single write is never divided.
+    public var requestSize = 1 << 20
+    /// The most bytes of an answer.
+    public var answerSize = 4 << 20
+    /// The number of requests at a time. As many as four times that number wait for a place.
+    public var requests = 8
+
+    /// Makes the default limits.
+    public init() {}
+  }
+
+  /// A request to the back end. Redirects are not to be followed.
+  public struct Request: Sendable, Hashable {
+    /// The address.
+    public var url: String
+    /// The header fields by name, with the content type and the signature.
+    public var headers: [String: String]
+    /// The JSON document.
+    public var body: [UInt8]
+    /// The time after which the answer isn't awaited any longer.
+    public var time: Duration
+    /// The most bytes of an answer.
+    public var answerSize: Int
+  }
+
+  /// An answer of the back end.
+  public struct Response: Sendable, Hashable {
+    /// The HTTP status.
+    public var status: Int
+    /// The body, uncompressed.
+    public var body: [UInt8]
+
+    /// Makes an answer.
+    public init(status: Int, body: [UInt8]) {
+      self.status = status
+      self.body = body
+    }
+  }
+
+  /// The error of an answer over the limit of its request.
+  public struct AnswerTooLarge: Error, Sendable, Hashable {
+    /// Makes the error, for the function that sends requests.
+    public init() {}
+  }
+
+  private let url: String
+  private let secret: [UInt8]
+  private let limits: Limits
+  private let clock: any Clock<Duration>
+  private let now: @Sendable () -> Int64
+  private let send: @Sendable (Request) async throws -> Response
+  private let gate: Gate
+  /// The time until which the back end isn't asked, in milliseconds since 1970.
+  private let silentUntil = Mutex<Int64?>(nil)
+  /// The pause after a request without an answer, in milliseconds.
+  private static let pause: Int64 = 1000
+
+  /// Makes the rule. Sends nothing.
+  ///
+  /// Throws `BothyError` for an address without TLS that isn't on this machine, and for a secret of fewer than 32
+  /// bytes.
+  ///
+  /// - Parameters:
+  ///   - clock: the clock of the time limit.
+  ///   - now: the server's clock, in milliseconds since 1970, for signatures.
+  ///   - send: sends a request and returns the answer, whatever its status is. It ends soon after its task is
+  ///     cancelled, and throws `AnswerTooLarge` if it reads no further.
+  public init(
+    url: String, secret: [UInt8], limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock(),
+    now: @escaping @Sendable () -> Int64 = ServerConfiguration.systemClock,
+    send: @escaping @Sendable (Request) async throws -> Response
+  ) throws {
+    guard ConfidentialAddress.accepts(url) else {
+      throw BothyError(
+        .invalidValue,
+        "The back end at \(url) isn't asked, because its address has no TLS. Give one with https://.")
+    }
+    guard secret.count >= 32 else {
+      throw BothyError(
+        .invalidValue,
+        "The secret of a back end has at least 32 random bytes, and this one has \(secret.count).")
+    }
+    self.url = url
+    self.secret = secret
+    self.limits = limits
+    self.clock = clock
+    self.now = now
+    self.send = send
+    gate = Gate(width: max(1, limits.requests), queue: 4 * max(1, limits.requests))
+  }
+
+  /// Sends the writes to the back end, in several requests if there are many. After a request without
+  /// decisions, it leaves the other writes undecided.
+  public func decisions(on proposal: WriteProposal) async throws -> [WriteDecision] {
+    var decisions: [WriteDecision] = []
+    decisions.reserveCapacity(proposal.writes.count)
+    let parts = CalloutDocument.parts(
+      proposal.writes, count: max(1, limits.operations), bytes: limits.requestSize)
+    do {
+      for part in parts { decisions += try await ask(proposal, part) }
+    } catch let outage as CalloutOutage {
+      let missing = proposal.writes.count - decisions.count
+      decisions += repeatElement(.undecided(outage.description), count: missing)
+    }
+    return decisions
+  }
+
+  private func ask(
+    _ proposal: WriteProposal, _ writes: ArraySlice<ProposedWrite>
+  ) async throws -> [WriteDecision] {
+    if let end = silentUntil.withLock({ $0 }), case let left = end - now(), (1...Self.pause).contains(left) {
+      throw CalloutOutage.paused
+    }
+    do {
+      let response = try await answer(to: CalloutDocument.text(proposal, writes))
+      silentUntil.withLock { $0 = nil }
+      return try CalloutAnswer.decisions(response, on: writes, limit: limits.answerSize)
+    } catch let outage as CalloutOutage {
+      if outage.isSilent { silentUntil.withLock { $0 = now() + Self.pause } }
+      throw outage
+    }
+  }
+
+  /// Returns the answer, or throws `CalloutOutage` when the time is over.
+  private func answer(to body: [UInt8]) async throws -> Response {
+    try await withThrowingTaskGroup(of: Response.self) { tasks in
+      tasks.addTask { try await self.sendInTurn(body) }
+      tasks.addTask { [clock, limits] in
+        try await clock.sleep(for: limits.time)
+        throw CalloutOutage.late
+      }
+      defer { tasks.cancelAll() }
+      guard let first = try await tasks.next() else { throw CalloutOutage.unreachable }
+      return first
+    }
+  }
+
+  private func sendInTurn(_ body: [UInt8]) async throws -> Response {
+    do {
+      return try await gate.withGate {
+        let signature = CalloutSignature.field(of: body, at: now() / 1000, secret: secret)
+        return try await send(
+          Request(
+            url: url,
+            headers: [
+              "Content-Type": "application/json", "Accept": "application/json",
+              CalloutSignature.header: signature,
+            ], body: body, time: limits.time, answerSize: limits.answerSize))
+      }
+    } catch is AnswerTooLarge {
+      throw CalloutOutage.answer("it has more than \(limits.answerSize) bytes")
+    } catch is Gate.Crowded {
+      throw CalloutOutage.crowded
+    } catch {
+      // A cancelled task is that of a request whose time is over, or of a caller who has left.
+      try Task.checkCancellation()
+      throw CalloutOutage.unreachable
+    }
+  }
+}

@@ -1,0 +1,69 @@
+public import BothyStore
+
+/// The team's own decision about writes, beyond the schema and the permissions.
+///
+/// `AuthorityRules.writeRule` has it. It decides about each operation that the server is about to apply, and so never
+/// about conflicts, refusals of the server's own or repetitions. A refusal is remembered like that of any other rule.
+public protocol WriteRule: Sendable {
+  /// Returns a decision for each of the proposed writes, in their order.
+  ///
+  /// The call is made outside of any transaction and delays no other request. It limits its own time. An amended write
+  /// that others were made on top of is followed by another call for those. An error means that the rule can't decide
+  /// now. Nothing of the request is written or remembered then, and devices send it again later.
+  func decisions(on proposal: WriteProposal) async throws -> [WriteDecision]
+}
+
+/// The operations of one request that the server is about to apply.
+public struct WriteProposal: Sendable, Hashable {
+  /// The space of the records.
+  public var space: String
+  /// The sender of the request.
+  public var principal: Principal
+  /// The server's time, in milliseconds since 1970.
+  public var time: Int64
+  /// The writes, in the order of the request. Each has the effects of those before it.
+  public var writes: [ProposedWrite]
+
+  /// Makes a proposal, for tests of a rule.
+  public init(space: String, principal: Principal, time: Int64, writes: [ProposedWrite]) {
+    self.space = space
+    self.principal = principal
+    self.time = time
+    self.writes = writes
+  }
+}
+
+/// One operation that the server is about to apply, with the record before and after it.
+public struct ProposedWrite: Sendable, Hashable {
+  /// The operation's id, unique in the request.
+  public var operation: String
+  /// The kind of change.
+  public var kind: ChangeKind
+  /// The changed record.
+  public var record: RecordID
+  /// The fields that the operation sets. A null clears the field.
+  public var fields: [String: JSONValue] = [:]
+  /// The names of the sensitive fields that it sets. A rule doesn't see their values.
+  public var sensitiveFields: Set<String> = []
+  /// The change of the record's audience, if the operation has one.
+  public var sharing: SharingChange?
+  /// The name of the operation's group. Refusing one operation refuses its group.
+  public var group: String?
+  /// The record as it is, or `nil` if it doesn't exist. The version is empty if the request itself has changed it.
+  public var before: ServerRecord?
+  /// The record after the write, without a version, or `nil` for a deletion.
+  public var after: ServerRecord?
+
+  /// Makes a write, for tests of a rule.
+  public init(
+    operation: String, kind: ChangeKind, record: RecordID, fields: [String: JSONValue] = [:],
+    before: ServerRecord? = nil, after: ServerRecord? = nil
+  ) {
+    self.operation = operation
+    self.kind = kind
+    self.record = record
+    self.fields = fields
+    self.before = before
+    self.after = after
+  }
+}

@@ -1,0 +1,225 @@
+import BothyStore
+
+/// The decision of a request's operations, and their storage.
+extension SyncService {
+  /// The longest delay of a request after the device has given it up, in milliseconds. The network may deliver it after
+  /// the device has repeated it and continued. The server must recognize it, because applying it again can recreate a
+  /// deleted record.
+  static let latest: Int64 = 600_000
+
+  /// Decides the operations, and writes nothing. Reads everything before the decisions: two round trips to the storage
+  /// for any number of operations.
+  ///
+  /// - Parameters:
+  ///   - transaction: the transaction that stores the result. With `nil` the result is a preview.
+  ///   - decisions: those of the team's rule, or `nil` on a server without one.
+  func decide(
+    _ request: SyncRequest, _ principal: Principal, _ now: Int64, _ ledger: any LedgerSnapshot,
+    completing transaction: (any LedgerTransaction)? = nil, _ decisions: WriteDecisions?
+  ) throws -> DecidedRequest {
+    let identity = OperationIdentity(request.device, of: principal)
+    let keys = Dictionary(
+      request.operations.map { ($0.id, identity.key($0)) }, uniquingKeysWith: { first, _ in first })
+    let known = try known(request.operations, keys, identity, ledger)
+    let unseen = known.isEmpty ? request.operations : request.operations.filter { known[$0.id] == nil }
+    let open =
+      known.isEmpty ? unseen : request.operations.filter { known[$0.id]?.isConflict ?? true }
+    var decided = DecidedRequest(
+      identity: identity, keys: keys, known: known,
+      batch: try batch(of: open, principal, now, ledger, completing: transaction, decisions))
+    decided.outcomes.reserveCapacity(request.operations.count)
+    var chain = OperationChain(request.operations)
+    for unit in request.units {
+      var fresh: [Outcome.Verdict] = []
+      let new = unit.filter { known[$0.id] == nil }
+      if let verdicts = chain.waiting(new) {
+        fresh = verdicts
+      } else if let group = unit.first?.group {
+        fresh = try Self.apply(new.map(chain.resolved), group, &decided.batch)
+      }
+      fresh.reverse()
+      for operation in unit {
+        let verdict: Outcome.Verdict =
+          if let verdict = known[operation.id] { decided.repeated(verdict, of: operation) } else {
+            try fresh.popLast() ?? decided.batch.apply(chain.resolved(operation))
+          }
+        decided.outcomes.append(Outcome(operation: operation.id, verdict))
+        chain.note(operation, verdict)
+      }
+    }
+    try decided.batch.reconsider(unseen, &decided.outcomes)
+    return decided
+  }
+
+  /// Stores the records and the outcomes. Returns the positions that the outcomes name: one round trip.
+  func store(
+    _ decided: DecidedRequest, at now: Int64, in ledger: any LedgerTransaction
+  ) throws -> Set<Int64> {
+    let told = decided.told.union(try store(decided.batch, in: ledger, from: ledger.head))
+    try ledger.remember(
+      decided.outcomes.compactMap { outcome in
+        // An outcome without an owner, from an earlier format, has no record and isn't written again.
+        if case .duplicate? = decided.known[outcome.operation] { return nil }
+        return decided.keys[outcome.operation].flatMap { outcome.remembered(as: $0) }
+      }, device: decided.identity.device, at: now)
+    return told
+  }
+
+  /// Returns the outcomes within the budget of an answer. A conflict that waits for room is remembered as a conflict.
+  func answers(_ decided: DecidedRequest) -> [Outcome] {
+    var budget = OutcomeBudget(bytes: rules.answerSize)
+    return decided.outcomes.map {
+      Outcome(operation: $0.operation, budget.bounded($0.verdict, of: $0.operation))
+    }
+  }
+
+  /// Returns the remembered outcomes of the operations, by their ids.
+  private func known(
+    _ operations: [SyncOperation], _ keys: [String: OperationKey], _ identity: OperationIdentity,
+    _ ledger: any LedgerSnapshot
+  ) throws -> [String: Outcome.Verdict] {
+    let found = try ledger.outcomes(Array(keys.values) + operations.map(identity.formerKey))
+    guard !found.isEmpty else { return [:] }
+    var known: [String: Outcome.Verdict] = [:]
+    for operation in operations {
+      known[operation.id] =
+        keys[operation.id].flatMap { found[$0] } ?? found[identity.formerKey(operation)].map(\.withoutRecord)
+    }
+    return known
+  }
+
+  /// Returns the verdicts on the new operations of a group.
+  private static func apply(
+    _ operations: [SyncOperation], _ group: SyncOperation.Group, _ batch: inout OperationBatch
+  ) throws -> [Outcome.Verdict] {
+    if operations.count == group.size { return try batch.apply(together: operations) }
+    let refusal = Rejection(
+      code: Rejection.incompleteGroup,
+      message: "A group of \(group.size) operations is applied whole, and not all of them came. "
+        + "Send them next to each other in one request.")
+    return operations.map { _ in .rejected(refusal) }
+  }
+
+  /// Makes a batch with all records that the operations may need, those of amendments included.
+  ///
+  /// - Parameter transaction: completes the notes of unique values. With `nil` the batch may accept a taken value.
+  func batch(
+    of sent: [SyncOperation], _ principal: Principal, _ now: Int64, _ ledger: any LedgerSnapshot,
+    completing transaction: (any LedgerTransaction)?, _ decisions: WriteDecisions?
+  ) throws -> OperationBatch {
+    let operations = decisions.map { sent + $0.amendments(of: sent, rules) } ?? sent
+    var needed = operations.map(\.record)
+    for operation in operations {
+      if rules.checksReferences {
+        needed += rules.references(in: operation.fields, of: operation.record.type).map(\.id)
+      }
+      if let sharing = operation.sharing { needed += sharing.add.lists.map(UserList.recordID) }
+    }
+    let unique = UniqueFields(rules.schema)
+    let holders = try unique?.holders(of: operations, rules, in: ledger, completing: transaction) ?? [:]
+    for (value, ids) in holders { needed += ids.map { RecordID(type: value.type, id: $0) } }
+    let lists = try viewer(principal, in: ledger).lists
+    return OperationBatch(
+      evaluator: OperationEvaluator(rules: rules, principal: principal, lists: lists, now: now),
+      head: ledger.head,
+      records: try ledger.records(needed), unique: unique, holders: holders, decisions: decisions)
+  }
+
+  /// Stores the batch and returns the positions of its records.
+  ///
+  /// - Parameter start: the head before any change of the batch was stored.
+  @discardableResult
+  func store(
+    _ batch: OperationBatch, in ledger: any LedgerTransaction, from start: Int64
+  ) throws -> [Int64] {
+    let written = batch.written
+    try ledger.put(written)
+    try ledger.put(batch.history, keeping: rules.historyLimit)
+    let changes = batch.changes(written)
+    var sight = VisibilityChange(rules, ledger)
+    try sight.follow(changes)
+    try batch.unique?.follow(changes, from: start, in: ledger)
+    return written.map(\.position)
+  }
+
+  /// Returns the viewer for a user. Its lists are read only if a rule depends on them.
+  func viewer(_ principal: Principal, in ledger: any LedgerSnapshot) throws -> Viewer {
+    guard rules.usesSharing else { return Viewer(principal: principal) }
+    var lists: Set<String> = []
+    for name in principal.names { lists.formUnion(try ledger.lists(of: name)) }
+    return Viewer(principal: principal, lists: lists)
+  }
+}
+
+/// The operations of a request with their outcomes, before anything is stored.
+struct DecidedRequest {
+  let identity: OperationIdentity
+  /// The keys of the outcomes by the operations' ids.
+  let keys: [String: OperationKey]
+  /// The outcomes of earlier sendings, by the operations' ids.
+  let known: [String: Outcome.Verdict]
+  var batch: OperationBatch
+  var outcomes: [Outcome] = []
+  /// The positions of the changes of earlier sendings.
+  private(set) var told: Set<Int64> = []
+
+  init(
+    identity: OperationIdentity, keys: [String: OperationKey], known: [String: Outcome.Verdict],
+    batch: OperationBatch
+  ) {
+    self.identity = identity
+    self.keys = keys
+    self.known = known
+    self.batch = batch
+  }
+
+  /// Returns the verdict on a repetition. A conflict stays one, with the server's present version, so that a late copy
+  /// changes nothing.
+  fileprivate mutating func repeated(
+    _ verdict: Outcome.Verdict, of operation: SyncOperation
+  ) -> Outcome.Verdict {
+    switch verdict {
+    case .applied(let version, let modified, let record):
+      if let position = Int64(version) { told.insert(position) }
+      return .duplicate(version: version, modified: modified, record: record)
+    case .conflict: return batch.conflict(of: operation)
+    case .duplicate, .rejected, .waiting: return verdict
+    }
+  }
+}
+
+extension Outcome {
+  /// Returns the outcome to remember, which is valid for every later copy of the operation. Devices send a new id for a
+  /// new decision. Returns `nil` if nothing was decided because a part of the group was missing.
+  fileprivate func remembered(as key: OperationKey) -> Outcome? {
+    let kept: Verdict
+    switch verdict {
+    case .applied, .waiting: kept = verdict
+    case .duplicate(let version, let modified, let record):
+      kept = .applied(version: version, modified: modified, record: record)
+    case .conflict: kept = .conflict(current: nil)
+    case .rejected(let rejection):
+      if rejection.code == Rejection.incompleteGroup { return nil }
+      kept = verdict
+    }
+    return Outcome(operation: key.operation, kept)
+  }
+}
+
+extension SyncRequest {
+  /// The operations in order: the operations of a group together, and each other one alone.
+  fileprivate var units: [ArraySlice<SyncOperation>] {
+    var units: [ArraySlice<SyncOperation>] = []
+    units.reserveCapacity(operations.count)
+    var start = 0
+    while start < operations.count {
+      var end = start + 1
+      if let group = operations[start].group {
+        while end < operations.count, operations[end].group == group { end += 1 }
+      }
+      units.append(operations[start..<end])
+      start = end
+    }
+    return units
+  }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import BothyServer
+import BothySyncService
+
+/// The options of `bothy serve` for the team's own back end, which decides about writes.
+struct DecisionOptions: ParsableArguments {
+  /// The treatment of writes while the back end doesn't decide.
+  enum Outage: String, ExpressibleByArgument, CaseIterable {
+    case refuseLater = "refuse-later"
+    case accept
+  }
+
+  @Option(
+    help: ArgumentHelp(
+      "Ask this address about every change before it is made, by a signed POST; needs --decide-secret.",
+      valueName: "URL"))
+  var decide: String?
+  @Option(
+    help: ArgumentHelp(
+      "Sign the requests with this file's bytes, 32 at least; the back end has the same.", valueName: "file"),
+    completion: .file())
+  var decideSecret: String?
+  @Option(
+    help: ArgumentHelp(
+      "Without a decision of the back end: let devices send their changes again later, or accept them.",
+      valueName: "policy"))
+  var decideOutage = Outage.refuseLater
+
+  func validate() throws {
+    guard (decide == nil) == (decideSecret == nil) else {
+      throw ValidationError("--decide and --decide-secret go together.")
+    }
+  }
+
+  /// Sets the rule of the back end. Throws if the address or the secret can't be used.
+  ///
+  /// - Parameter now: the present time, in milliseconds since 1970.
+  func set(
+    _ rules: inout AuthorityRules, _ limits: WriteCallout.Limits, now: @escaping @Sendable () -> Int64
+  ) throws {
+    guard let decide, let decideSecret else { return }
+    let request = DecisionRequest(answerSize: limits.answerSize)
+    rules.writeRule = try WriteCallout(
+      url: decide, secret: StandardStreams.read(decideSecret), limits: limits, now: now, send: request.send)
+    rules.acceptsUndecided = decideOutage == .accept
+  }
+}
