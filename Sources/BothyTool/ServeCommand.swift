@@ -51,7 +51,7 @@ struct ServeCommand: AsyncParsableCommand {
 
       With --decide URL your own back end decides about every change that the schema
       and the permissions accept, before it is made: accept it, set other fields, or
-      refuse it with a reason. The requests are signed (Bothy-Signature). While no decision comes,
+      refuse it with a reason. The requests are signed like webhooks. While no decision comes,
       changes are answered 503 and devices send them again later.
 
       Example:  bothy serve --port 8080 --database home.sqlite --tokens tokens.json

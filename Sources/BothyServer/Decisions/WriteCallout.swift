@@ -6,8 +6,7 @@ import Synchronization
 /// A rule that leaves the decision about writes to the team's own back end, by signed requests over HTTP.
 ///
 /// The back end's address receives a POST with the writes as JSON, and answers 200 with a decision for each. Any other
-/// answer decides nothing, like no answer. The header `Bothy-Signature` is `t=SECONDS,v1=HEX`: an HMAC-SHA256 with the
-/// shared secret over the time, a dot and the body.
+/// answer decides nothing, like no answer. Requests are signed like those of webhooks.
 public final class WriteCallout: WriteRule {
   /// The limits of the requests to the back end.
   public struct Limits: Sendable, Hashable {
@@ -61,7 +60,7 @@ public final class WriteCallout: WriteRule {
   }
 
   private let url: String
-  private let secret: [UInt8]
+  private let keys: [[UInt8]]
   private let limits: Limits
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Int64
@@ -74,10 +73,10 @@ public final class WriteCallout: WriteRule {
 
   /// Makes the rule. Sends nothing.
   ///
-  /// Throws `BothyError` for an address without TLS that isn't on this machine, and for a secret of fewer than 32
-  /// bytes.
+  /// Throws `BothyError` for an address without TLS that isn't on this machine, and for a weak secret.
   ///
   /// - Parameters:
+  ///   - secret: the text of a secret's file. Each line is a key of 24 bytes at least, or `whsec_` and a key in Base64.
   ///   - clock: the clock of the time limit.
   ///   - now: the server's clock, in milliseconds since 1970, for signatures.
   ///   - send: sends a request and returns the answer, whatever its status is. It ends soon after its task is
@@ -92,13 +91,8 @@ public final class WriteCallout: WriteRule {
         .invalidValue,
         "The back end at \(url) isn't asked, because its address has no TLS. Give one with https://.")
     }
-    guard secret.count >= 32 else {
-      throw BothyError(
-        .invalidValue,
-        "The secret of a back end has at least 32 random bytes, and this one has \(secret.count).")
-    }
+    keys = try RequestSignature.keys(secret, of: "the back end")
     self.url = url
-    self.secret = secret
     self.limits = limits
     self.clock = clock
     self.now = now
@@ -155,14 +149,11 @@ public final class WriteCallout: WriteRule {
   private func sendInTurn(_ body: [UInt8]) async throws -> Response {
     do {
       return try await gate.withGate {
-        let signature = CalloutSignature.field(of: body, at: now() / 1000, secret: secret)
+        var headers = RequestSignature.fields(id: UUIDv7.make(), time: now() / 1000, body: body, keys: keys)
+        headers["Content-Type"] = "application/json"
+        headers["Accept"] = "application/json"
         return try await send(
-          Request(
-            url: url,
-            headers: [
-              "Content-Type": "application/json", "Accept": "application/json",
-              CalloutSignature.header: signature,
-            ], body: body, time: limits.time, answerSize: limits.answerSize))
+          Request(url: url, headers: headers, body: body, time: limits.time, answerSize: limits.answerSize))
       }
     } catch is AnswerTooLarge {
       throw CalloutOutage.answer("it has more than \(limits.answerSize) bytes")

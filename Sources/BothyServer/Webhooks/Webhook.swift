@@ -32,7 +32,7 @@ public struct Webhook: Sendable, Hashable {
     try Self.check(url, allowsHTTP: allowsHTTP)
     self.name = name
     self.url = url
-    keys = try WebhookSignature.keys(secret.withContiguousBytes { Array($0) }, of: name)
+    keys = try RequestSignature.keys(secret.withContiguousBytes { Array($0) }, of: "the webhook '\(name)'")
     self.types = Set(types)
     self.spaces = spaces.map(SpacePattern.init)
   }

@@ -47,13 +47,10 @@ struct WebhookDelivery: Sendable {
   /// - Parameter now: the time of the attempt, in milliseconds since 1970.
   func request(at now: Int64, timeout: Duration) -> WebhookRequest {
     let (id, body, time) = (id, body, now / 1000)
-    return WebhookRequest(
-      url: hook.url,
-      headers: [
-        "Content-Type": ServerResponse.jsonType, "User-Agent": "bothy", "webhook-id": id,
-        "webhook-timestamp": String(time),
-        "webhook-signature": WebhookSignature.field(id: id, time: time, body: body, keys: hook.keys),
-      ], body: body, timeout: timeout)
+    var headers = RequestSignature.fields(id: id, time: time, body: body, keys: hook.keys)
+    headers["Content-Type"] = ServerResponse.jsonType
+    headers["User-Agent"] = "bothy"
+    return WebhookRequest(url: hook.url, headers: headers, body: body, timeout: timeout)
   }
 }
 

@@ -32,8 +32,7 @@ struct WriteCalloutTests {
 
   // MARK: requests
 
-  /// The signature was computed by Python's `hmac`.
-  @Test("A request is the writes as JSON, signed over time and body")
+  @Test("A request is the writes as JSON, signed over id, time and body")
   func request() async throws {
     let backEnd = BackEndUnderTest()
     let decisions = try await backEnd.callout().decisions(on: proposal([insert()]))
@@ -45,8 +44,11 @@ struct WriteCalloutTests {
       + #""type":"Todo","record":"1","fields":{"note":null,"title":"Oil"},"after":{"container":"Todo","modified":1000,"#
       + #""created":1000,"owner":"ann","fields":{"title":"Oil"}}}]}"#
     #expect(String(decoding: request.body, as: UTF8.self) == body)
-    let code = "fa48f7497c382916fb1932a5225c29d67f816209d846154058924997840d4f20"
-    #expect(request.headers["Bothy-Signature"] == "t=1795000000,v1=\(code)")
+    let id = try #require(request.headers["webhook-id"])
+    #expect(request.headers["webhook-timestamp"] == "1795000000")
+    let keys = [Array("0123456789abcdef0123456789abcdef".utf8)]
+    let signature = RequestSignature.field(id: id, time: 1_795_000_000, body: request.body, keys: keys)
+    #expect(request.headers["webhook-signature"] == signature)
     #expect(request.headers["Content-Type"] == "application/json")
   }
 
@@ -115,7 +117,7 @@ struct WriteCalloutTests {
       try WriteCallout(url: url, secret: secret) { _ in BackEndUnderTest.text("") }
     }
     #expect(throws: BothyError.self) {
-      try WriteCallout(url: "https://team.example", secret: Array(secret.dropLast())) { _ in
+      try WriteCallout(url: "https://team.example", secret: Array(secret.prefix(23))) { _ in
         BackEndUnderTest.text("")
       }
     }

@@ -17,18 +17,18 @@ struct WebhookTests {
   @Test("A delivery is signed as Standard Webhooks says")
   func signature() throws {
     let text = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"
-    let keys = try WebhookSignature.keys(Array(text.utf8), of: "h")
+    let keys = try RequestSignature.keys(Array(text.utf8), of: "h")
     let body = Array(#"{"test": 2432232314}"#.utf8)
     let id = "msg_p5jXN8AQM9LWM0D4loKWxJek"
-    let field = WebhookSignature.field(id: id, time: 1_614_265_330, body: body, keys: keys)
+    let field = RequestSignature.field(id: id, time: 1_614_265_330, body: body, keys: keys)
     #expect(field == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
   }
 
   @Test("Each line of a secret's file signs")
   func rotation() throws {
-    let two = try WebhookSignature.keys(Array("\(Self.secret)1\r\n\(Self.secret)2\n".utf8), of: "h")
+    let two = try RequestSignature.keys(Array("\(Self.secret)1\r\n\(Self.secret)2\n".utf8), of: "h")
     #expect(two == ["1", "2"].map { Array((Self.secret + $0).utf8) })
-    let field = WebhookSignature.field(id: "i", time: 1, body: [], keys: two)
+    let field = RequestSignature.field(id: "i", time: 1, body: [], keys: two)
     #expect(field.split(separator: " ").count == 2)
   }
 
