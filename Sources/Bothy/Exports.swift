@@ -11,7 +11,6 @@
 @_exported public import struct BothyProtocol.Audience
 @_exported public import enum BothyProtocol.ChangeKind
 @_exported public import struct BothyProtocol.Rejection
-@_exported public import struct BothyProtocol.RemoteError
 @_exported public import struct BothyProtocol.SyncScope
 @_exported public import struct BothyProtocol.UserList
 @_exported public import struct BothySettings.AppGroupFolder
@@ -30,13 +29,9 @@
 @_exported public import struct BothySync.DecisionJournal
 @_exported public import struct BothySync.FetchResult
 @_exported public import struct BothySync.JournalEntry
-@_exported public import struct BothySync.MergeContext
-@_exported public import enum BothySync.MergeDecision
 @_exported public import struct BothySync.MergePolicies
 @_exported public import struct BothySync.MergePolicy
-@_exported public import class BothySync.NetworkFeed
 @_exported public import struct BothySync.NetworkRules
-@_exported public import struct BothySync.NetworkState
 @_exported public import struct BothySync.NoRemote
 @_exported public import struct BothySync.Outbox
 @_exported public import protocol BothySync.ReachabilityMonitor

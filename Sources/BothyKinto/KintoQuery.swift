@@ -115,7 +115,7 @@ struct KintoQuery: Sendable {
 
 extension KintoQuery {
   /// Returns the ids if the condition limits the query to known ids, else `nil`.
-  static func ids(_ predicate: Condition) -> [String]? {
+  static func ids(_ predicate: ConditionTree) -> [String]? {
     switch predicate {
     case .compare(field: "id", .equal, .text(let id)): return [id]
     case .oneOf(field: "id", let values): return values.compactMap(\.text)
@@ -145,7 +145,7 @@ extension KintoQuery {
     return filter
   }
 
-  private static func conjuncts(_ predicate: Condition) -> [Condition] {
+  private static func conjuncts(_ predicate: ConditionTree) -> [ConditionTree] {
     if case .and(let parts) = predicate { parts.flatMap(conjuncts) } else { [predicate] }
   }
 
@@ -199,7 +199,7 @@ private struct Judge {
   }
 
   /// Returns the value of a field. A value that another client wrote in another form counts as missing.
-  private func value(_ json: JSONValue, _ kind: FieldKind) -> FieldValue {
+  private func value(_ json: JSONValue, _ kind: ValueKind) -> FieldValue {
     if let value = try? FieldValue(json: json, kind: kind) { return value }  // another form: see below
     guard isGuessed else { return .null }
     return switch json {

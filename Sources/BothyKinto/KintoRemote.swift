@@ -5,7 +5,7 @@ public import BothySync
 /// A stock Kinto server as the remote of a `SyncedStore`. A space is a bucket, and a type is a collection.
 ///
 /// It uses Kinto's conditional writes (`If-Match`, `If-None-Match`), listings by `_since` with tombstones, batches,
-/// `Backoff` and `Retry-After`. Kinto's protocol lacks:
+/// growing waits and `Retry-After`. Kinto's protocol lacks:
 ///
 /// - **Operation ids.** Each write leaves its id in the record, under the device's name. A repeated push after a lost
 ///   response is therefore recognised, even if other devices have changed the record since. Two cases remain. An insert

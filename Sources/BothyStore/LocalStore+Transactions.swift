@@ -61,19 +61,14 @@ extension LocalStore {
     } catch { throw known(error) }
   }
 
-  /// Returns the record that a reference names, or nil if it isn't on this device. Reads one row by primary key.
-  public func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
-    try fetch(Target.self, id: reference.id)
-  }
-
   /// Returns the metadata of a record of a synced type, or nil if it isn't on this device. Reads one row by primary
   /// key.
-  public func metadata(of id: RecordID) throws -> RecordMetadata? {
+  package func metadata(of id: RecordID) throws -> RecordMetadata? {
     try read { try $0.metadata(of: id) }
   }
 
   /// Returns the record of any type, or nil. Reads one row by primary key.
-  public func record(_ id: RecordID) throws -> AnyRecord? {
+  package func record(_ id: RecordID) throws -> AnyRecord? {
     try read { try $0.record(id) }
   }
 

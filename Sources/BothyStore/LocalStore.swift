@@ -8,7 +8,7 @@ import Logging
 /// committed state and never wait for a write (SQLite's write-ahead log). Several processes may open one file.
 public final class LocalStore: Sendable {
   /// The path of the file, or `:memory:` for a store in memory.
-  public let path: String
+  package let path: String
   package let catalog: Catalog
   package let connections: Connections
   package let options: StoreOptions
@@ -26,7 +26,7 @@ public final class LocalStore: Sendable {
   package let secrets: any SecretStore
 
   /// The schema that the store was opened with, constant while the store is open.
-  public var schema: StoreSchema { catalog.schema }
+  package var schema: StoreSchema { catalog.schema }
 
   /// Opens or creates the file at `path` and converts it to `schema`. Additive changes run automatically, others by
   /// `migrations`, all in one transaction.
@@ -46,7 +46,7 @@ public final class LocalStore: Sendable {
   }
 
   /// Opens an existing file with its stored schema. Throws `.cannotOpen` if the file doesn't exist.
-  public convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
+  package convenience init(existing path: String, options: StoreOptions = StoreOptions()) throws {
     try self.init(
       at: path, schema: Self.storedSchema(at: path), migrations: [], options: options, recorder: nil)
   }
@@ -102,7 +102,7 @@ public final class LocalStore: Sendable {
 
   /// The quarantined files of this store that the app has not handled yet, the oldest first. They may contain changes
   /// that were never sent. `SyncedStore.salvage` recovers those.
-  public var damagedFiles: [String] { DamagedFile.setAsideFiles(of: path) }
+  package var damagedFiles: [String] { DamagedFile.setAsideFiles(of: path) }
 
   /// Waits until no check of the whole file is running.
   package func waitForFileCheck() { fileCheck?.wait() }

@@ -23,7 +23,7 @@ public struct StoreOptions: Sendable {
   }
 
   /// The treatment of a file that is found damaged when it is opened.
-  public enum DamagedFile: Sendable, Hashable {
+  package enum DamagedFile: Sendable, Hashable {
     /// Quarantines the file: renames it and throws `.corrupt` with the new path. The next opening creates a new file.
     /// The default, because an app that can't open its file at this launch can at the next. `SyncedStore.salvage`
     /// recovers pending changes from the old file. Until then `LocalStore.damagedFiles` names it, each opening logs a
@@ -38,20 +38,20 @@ public struct StoreOptions: Sendable {
   /// The treatment of a damaged file. Under `.setAside` every page is checked once a day after opening, on a thread of
   /// its own, and whenever SQLite meets damage (`PRAGMA quick_check`). If damage is found, the next opening quarantines
   /// the file.
-  public var damagedFile: DamagedFile = .setAside
+  package var damagedFile: DamagedFile = .setAside
   /// The other writers of the file. Defaults to `.many`.
   public var processes: Processes
   /// The number of connections for reading. Each has its own page cache.
-  public var readers: Int
+  package var readers: Int
   /// The page cache of each connection, in bytes.
-  public var cacheSize: Int
+  package var cacheSize: Int
   /// The longest wait of a write for another process's write.
   public var busyTimeout: Duration
   /// The store for the values of sensitive fields until the server has them. If nil, they are in files beside the
   /// database that only their owner can read, or in memory for a store in memory.
   public var secrets: (any SecretStore)?
   /// The clock that measures intervals.
-  public var clock: any Clock<Duration>
+  package var clock: any Clock<Duration>
   /// The logger for failures that no call can throw, for example that commits of other processes can't be watched and
   /// are polled or missed.
   public var logger: Logger

@@ -26,7 +26,7 @@ extension BothyError {
   }
 
   /// Creates an error of a record, for tests of an app. `message` should have what to do.
-  public init(
+  package init(
     _ code: Code, _ message: String, record: RecordID?, rejection: Rejection? = nil,
     underlying: (any Error)? = nil
   ) {

@@ -44,13 +44,13 @@ public final class FailPoints: Sendable {
   private let state = Mutex(State())
 
   /// Creates fail points without a plan: every step passes and is recorded.
-  public init() {}
+  package init() {}
 
   /// The steps that were passed since the start, a restart or `reset()`.
   public var passed: [Passed] { state.withLock { $0.passed } }
 
   /// True if the process has ended, as far as its storage is concerned.
-  public var hasCrashed: Bool { state.withLock { $0.isDead } }
+  package var hasCrashed: Bool { state.withLock { $0.isDead } }
 
   /// Ends the process at the `number`th step from now.
   ///
@@ -90,7 +90,7 @@ public final class FailPoints: Sendable {
 /// The error of a simulated end of the process, as by SIGKILL. Restart the device to continue from the committed data.
 public struct SimulatedCrash: Error, Hashable, CustomStringConvertible {
   /// Creates an error. All errors of this type are equal, so a test can compare them with a thrown error.
-  public init() {}
+  package init() {}
   public var description: String { "The process ended here. Restart the device to go on." }
 }
 

@@ -71,12 +71,12 @@ public final class FaultyRemote: RemoteStorage {
   public var requests: [SyncRequest] { state.withLock { $0.requests } }
 
   /// The number of queries, counts and digests that were asked for.
-  public var reads: Int { state.withLock { $0.reads } }
+  package var reads: Int { state.withLock { $0.reads } }
 
   /// The requests for blobs that were made, in order.
   public var blobRequests: [BlobRequest] { state.withLock { $0.blobRequests } }
 
-  /// Empties `requests`, `blobRequests` and `reads`, for the next part of a story. Scripts and cuts stay.
+  /// Empties `requests` and `blobRequests`, for the next part of a story. Scripts and cuts stay.
   public func forgetRequests() {
     state.withLock { state in
       state.requests = []
@@ -91,7 +91,7 @@ public final class FaultyRemote: RemoteStorage {
   }
 
   /// Sets what happens to each exchange from now on, by what it carries; other calls are left alone.
-  public func setScript(forExchange script: @escaping @Sendable (SyncRequest) -> Fault) {
+  package func setScript(forExchange script: @escaping @Sendable (SyncRequest) -> Fault) {
     state.withLock { $0.script = { $0.map(script) ?? .none } }
   }
 
@@ -101,7 +101,7 @@ public final class FaultyRemote: RemoteStorage {
   }
 
   /// Sets what runs after the server has answered a request for a blob.
-  public func setAfterBlobs(_ body: @escaping @Sendable (BlobRequest) async -> Void) {
+  package func setAfterBlobs(_ body: @escaping @Sendable (BlobRequest) async -> Void) {
     state.withLock { $0.afterBlobs = body }
   }
 
@@ -119,12 +119,12 @@ public final class FaultyRemote: RemoteStorage {
   }
 
   /// Sets a function that runs after the server has answered and before the device receives the answer.
-  public func setDuringExchange(_ body: @escaping @Sendable () async -> Void) {
+  package func setDuringExchange(_ body: @escaping @Sendable () async -> Void) {
     state.withLock { $0.duringExchange = body }
   }
 
   /// Sets a function that runs before a request is sent.
-  public func setBeforeSending(_ body: @escaping @Sendable (SyncRequest) async -> Void) {
+  package func setBeforeSending(_ body: @escaping @Sendable (SyncRequest) async -> Void) {
     state.withLock { $0.beforeSending = body }
   }
 
@@ -207,7 +207,7 @@ public final class FaultyRemote: RemoteStorage {
     }
   }
 
-  /// A stream of notifications that `hint()` sends and `dropHints()` ends.
+  /// A stream of notifications that `hint()` sends.
   ///
   /// Like the stream of a server, it begins with one notification, and it can't be opened while the network is cut.
   public func hints() -> AsyncThrowingStream<Void, any Error> {
@@ -226,7 +226,7 @@ public final class FaultyRemote: RemoteStorage {
   }
 
   /// The number of open streams of notifications.
-  public var listeners: Int { state.withLock { $0.hints.count } }
+  package var listeners: Int { state.withLock { $0.hints.count } }
 
   /// Sends a notification to every open stream.
   public func hint() {
@@ -234,7 +234,7 @@ public final class FaultyRemote: RemoteStorage {
   }
 
   /// Ends every stream of notifications, as a lost connection does.
-  public func dropHints() {
+  package func dropHints() {
     for listener in state.withLock({ Array($0.hints.values) }) { listener.finish(throwing: Self.unreachable) }
   }
 
@@ -244,5 +244,5 @@ public final class FaultyRemote: RemoteStorage {
   }
 
   /// The error that a device receives if the server does not answer.
-  public static let unreachable = RemoteError(.unreachable, "The server can't be reached.")
+  package static let unreachable = RemoteError(.unreachable, "The server can't be reached.")
 }

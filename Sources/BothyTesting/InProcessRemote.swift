@@ -7,11 +7,11 @@ import Foundation
 public struct InProcessRemote: RemoteStorage {
   private let current: @Sendable () -> SyncService
   /// The space of every request.
-  public let space: String
+  package let space: String
   /// The user that the server assumes for the device. Tokens don't exist here.
-  public let principal: Principal
+  package let principal: Principal
   /// Receives each exchange that the server has executed, even if its response is lost.
-  public var onExchange: @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
+  package var onExchange: @Sendable (SyncRequest, SyncResponse) -> Void = { _, _ in }
 
   /// Creates a remote for a server that stays the same.
   public init(_ service: SyncService, space: String = "test", principal: Principal = Principal("tester")) {
@@ -19,7 +19,7 @@ public struct InProcessRemote: RemoteStorage {
   }
 
   /// - Parameter current: returns the server for each request, so its rules may change.
-  public init(
+  package init(
     space: String = "test", principal: Principal = Principal("tester"),
     current: @escaping @Sendable () -> SyncService
   ) {
@@ -29,7 +29,7 @@ public struct InProcessRemote: RemoteStorage {
   }
 
   /// The server as it is now.
-  public var service: SyncService { current() }
+  package var service: SyncService { current() }
 
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     try await mapped {

@@ -10,9 +10,9 @@ import Synchronization
 /// keeps everything in memory.
 public final class OperationHistory: Sendable {
   /// One line of the history.
-  public struct Event: Sendable, Hashable {
+  package struct Event: Sendable, Hashable {
     /// The phase of an operation, in Jepsen's terms.
-    public enum Kind: String, Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable {
       /// The operation begins.
       case invoke
       /// The operation succeeded.
@@ -24,15 +24,15 @@ public final class OperationHistory: Sendable {
     }
 
     /// The phase: `invoke` for the beginning, another for the end.
-    public var kind: Kind
+    package var kind: Kind
     /// The operation's name in the model: `read`, `transfer`, `add`, `txn`.
-    public var name: String
+    package var name: String
     /// The argument or the value that was read, in the form of the model. Null is left out of the file.
-    public var value: JSONValue
+    package var value: JSONValue
     /// The number of the process. A process performs one operation at a time.
-    public var process: Int
+    package var process: Int
     /// Nanoseconds, by the history's clock.
-    public var time: Int64
+    package var time: Int64
   }
 
   /// An operation that was invoked. Call `ok`, `fail` or `info` when it ends.
@@ -59,7 +59,7 @@ public final class OperationHistory: Sendable {
   }
 
   /// All lines so far, in the order of their times.
-  public var events: [Event] { state.withLock { $0 } }
+  package var events: [Event] { state.withLock { $0 } }
 
   /// Records that `process` begins an operation.
   public func invoke(_ name: String, _ value: JSONValue = .null, process: Int) -> Invocation {

@@ -12,7 +12,7 @@ public final class SimulatedWorld {
   public var service: SyncService { current.service }
   private let current: SharedAuthority
   /// The storage of the server, for tests that inspect it directly.
-  public let ledger: any LedgerUpkeep
+  package let ledger: any LedgerUpkeep
   /// The space on the server that the devices share.
   public let space: String
   /// The clock of the server, and of every device but for its skew.
@@ -73,7 +73,7 @@ public final class SimulatedWorld {
   }
 
   /// The server's digest of the space, of what the principal may see. Reads all of it.
-  public func serverDigest(
+  package func serverDigest(
     _ space: String? = nil, principal: Principal = Principal("tester")
   ) async throws -> ScopeDigest {
     try await service.digest(space: space ?? self.space, principal: principal, .everything)
@@ -105,7 +105,7 @@ public final class SimulatedDevice {
   /// Its name in the world and in snapshots: `device1`, `device2` and so on unless told otherwise.
   public let name: String
   /// The path of its SQLite file, in a folder that is deleted with the world and its devices.
-  public let path: String
+  package let path: String
   /// Its network, for a test to cut and to script.
   public let remote: FaultyRemote
   /// The fail points of the device's storage.

@@ -30,7 +30,7 @@ public struct WorldSnapshot: Sendable, Hashable {
   public var devices: [String: Device] = [:]
 
   /// Creates an empty snapshot. `SimulatedWorld.snapshot()` creates one of a world.
-  public init() {}
+  package init() {}
 
   /// True if no change is pending and every device has exactly the server's records.
   public var isEven: Bool { unevenness.isEmpty }
@@ -44,7 +44,7 @@ public struct WorldSnapshot: Sendable, Hashable {
   }
 
   /// Returns the differences from `other` in sentences. The array is empty if both are equal.
-  public func difference(from other: WorldSnapshot) -> [String] {
+  package func difference(from other: WorldSnapshot) -> [String] {
     var found = Self.difference(server, other.server, "the server's", "the other server's")
     for id in deletions.symmetricDifference(other.deletions).sorted(by: Self.order) {
       found.append("The deletion of \(id) is remembered by one server only.")

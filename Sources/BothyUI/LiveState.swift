@@ -19,7 +19,7 @@ public struct LiveState<Value: Sendable> {
   /// Replaces the request, for a search field or a filter. Returns when its first value is shown.
   ///
   /// The property has the earlier value until then. It shows the replaced request again when the view is given another
-  /// one. Two reads. Throws `BothyError` `.unknownField` or `.invalidQuery` for a request that doesn't fit the schema.
+  /// one. Two reads. Throws `BothyError` `unknownField` or `invalidQuery` for a request that doesn't fit the schema.
   public func load(_ request: some ReadRequest<Value>) async throws {
     guard let store else { throw MissingStore() }
     try await model.load(request, of: store)

@@ -4,16 +4,16 @@
 
 extension BothyError.Code {
   /// A declaration breaks a rule: a name, a duplicate, a reference to a type that isn't declared.
-  public static let invalidSchema = BothyError.Code("invalidSchema")
+  package static let invalidSchema = BothyError.Code("invalidSchema")
   /// The schema has no type of that name.
-  public static let unknownType = BothyError.Code("unknownType")
+  package static let unknownType = BothyError.Code("unknownType")
   /// The type has no field of that name.
-  public static let unknownField = BothyError.Code("unknownField")
+  package static let unknownField = BothyError.Code("unknownField")
   /// A value doesn't fit its field or setting: of another kind, null where one is required, off the earth, or over
   /// 1 GB.
   public static let invalidValue = BothyError.Code("invalidValue")
   /// A query has a condition that the field's kind doesn't support, or a negative limit or offset.
-  public static let invalidQuery = BothyError.Code("invalidQuery")
+  package static let invalidQuery = BothyError.Code("invalidQuery")
   /// The record, or the pack of a folder, doesn't exist.
   public static let notFound = BothyError.Code("notFound")
   /// A record with the inserted id exists already.
@@ -29,25 +29,25 @@ extension BothyError.Code {
   /// A step of a migration failed. The stored data is unchanged.
   public static let migrationFailed = BothyError.Code("migrationFailed")
   /// The file belongs to another program or isn't a database. The file is unchanged.
-  public static let notADatabase = BothyError.Code("notADatabase")
-  /// The file is damaged. `LocalStore.diagnose(fileAt:)` reports the details.
+  package static let notADatabase = BothyError.Code("notADatabase")
+  /// The file is damaged. `bothy doctor` reports the details.
   public static let corrupt = BothyError.Code("corrupt")
   /// The file doesn't exist, or the system doesn't allow to open it.
-  public static let cannotOpen = BothyError.Code("cannotOpen")
+  package static let cannotOpen = BothyError.Code("cannotOpen")
   /// The file, its folder or the keychain isn't writable.
   public static let readOnly = BothyError.Code("readOnly")
   /// The disk is full, and nothing was written.
   public static let diskFull = BothyError.Code("diskFull")
   /// A write began inside another write of the same store, which blocks it forever.
-  public static let nestedWrite = BothyError.Code("nestedWrite")
+  package static let nestedWrite = BothyError.Code("nestedWrite")
   /// SQLite ended a transaction by itself after an error inside it, such as a full disk. Nothing of it was written.
-  public static let rolledBack = BothyError.Code("rolledBack")
+  package static let rolledBack = BothyError.Code("rolledBack")
   /// Another process holds the file or folder for too long, such as `StoreOptions.busyTimeout`.
   public static let busy = BothyError.Code("busy")
   /// The task was cancelled, or the sync may not run now. A transaction was rolled back; a sync keeps what it did.
   public static let cancelled = BothyError.Code("cancelled")
   /// Any other failure of SQLite or of the disk. `underlying` has the details.
-  public static let database = BothyError.Code("database")
+  package static let database = BothyError.Code("database")
 }
 
 // MARK: syncing
@@ -59,7 +59,7 @@ extension BothyError.Code {
   /// The type is written on the server only, and the device has no network.
   public static let requiresNetwork = BothyError.Code("requiresNetwork")
   /// The type stays on this device.
-  public static let notSynced = BothyError.Code("notSynced")
+  package static let notSynced = BothyError.Code("notSynced")
   /// The server no longer accepts the token. Sign in again; pending changes stay pending.
   public static let signInRequired = BothyError.Code("signInRequired")
   /// The server rejected the change; nothing was changed here.
@@ -75,22 +75,22 @@ extension BothyError.Code {
   /// Values of the secret store are pending and can't be exported.
   public static let pendingSecrets = BothyError.Code("pendingSecrets")
   /// The file belongs to another account.
-  public static let wrongAccount = BothyError.Code("wrongAccount")
+  package static let wrongAccount = BothyError.Code("wrongAccount")
   /// The account was signed out; open it again.
-  public static let signedOut = BothyError.Code("signedOut")
+  package static let signedOut = BothyError.Code("signedOut")
   /// A document of pending changes can't be read or doesn't fit.
-  public static let badDocument = BothyError.Code("badDocument")
+  package static let badDocument = BothyError.Code("badDocument")
   /// The server accepts only newer versions of the app.
-  public static let updateRequired = BothyError.Code("updateRequired")
+  package static let updateRequired = BothyError.Code("updateRequired")
   /// The transaction has more records than can be sent at once; nothing was changed.
-  public static let tooManyTogether = BothyError.Code("tooManyTogether")
+  package static let tooManyTogether = BothyError.Code("tooManyTogether")
   /// The server is another one than the file was synced with, or lacks acknowledged records. See
   /// `maintenance.adoptServer`.
   public static let otherServer = BothyError.Code("otherServer")
   /// The call waits for a sync that waits for the caller, such as a merge policy. Call it when the sync has ended.
-  public static let insideSync = BothyError.Code("insideSync")
+  package static let insideSync = BothyError.Code("insideSync")
   /// The app holds a lock of the container for longer than `SyncOptions.lockTimeout`.
-  public static let locked = BothyError.Code("locked")
+  package static let locked = BothyError.Code("locked")
   /// The record has no pending change to decide about.
   public static let notPending = BothyError.Code("notPending")
   /// The change was undone on this device before the server decided.
@@ -100,13 +100,13 @@ extension BothyError.Code {
   /// The replaced content of the journal's entry was restored before.
   public static let alreadyRestored = BothyError.Code("alreadyRestored")
   /// The journal's entry has no replaced content, or the content doesn't fit the app's schema.
-  public static let notRestorable = BothyError.Code("notRestorable")
+  package static let notRestorable = BothyError.Code("notRestorable")
   /// The server's answer doesn't follow the protocol.
-  public static let protocolViolation = BothyError.Code("protocolViolation")
+  package static let protocolViolation = BothyError.Code("protocolViolation")
   /// The cache is off, and the policy requires it.
-  public static let cacheDisabled = BothyError.Code("cacheDisabled")
+  package static let cacheDisabled = BothyError.Code("cacheDisabled")
   /// The condition has fields that only the server knows, and the policy doesn't use the server.
-  public static let notLocallyEvaluable = BothyError.Code("notLocallyEvaluable")
+  package static let notLocallyEvaluable = BothyError.Code("notLocallyEvaluable")
   /// A record that another refers to isn't here and could not be downloaded.
   public static let relatedRecordUnavailable = BothyError.Code("relatedRecordUnavailable")
   /// Neither this device nor the server has the bytes of a blob.
@@ -114,7 +114,7 @@ extension BothyError.Code {
   /// The bytes of a blob do not have the checksum that names it.
   public static let blobDamaged = BothyError.Code("blobDamaged")
   /// The server stores no blobs.
-  public static let blobsUnsupported = BothyError.Code("blobsUnsupported")
+  package static let blobsUnsupported = BothyError.Code("blobsUnsupported")
 }
 
 // MARK: settings
@@ -125,9 +125,9 @@ extension BothyError.Code {
   /// A newer version of the app wrote the group.
   public static let newerSchema = BothyError.Code("newerSchema")
   /// The stored group can't be read.
-  public static let unreadable = BothyError.Code("unreadable")
+  package static let unreadable = BothyError.Code("unreadable")
   /// Two types of the app use one name in one home.
-  public static let nameTaken = BothyError.Code("nameTaken")
+  package static let nameTaken = BothyError.Code("nameTaken")
   /// A commit was made inside the closure of a write of the same home.
   public static let nestedUpdate = BothyError.Code("nestedUpdate")
   /// Commits from `didUpdate` never ended.
@@ -135,26 +135,26 @@ extension BothyError.Code {
   /// The change is durable, but `didUpdate` threw.
   public static let didUpdateFailed = BothyError.Code("didUpdateFailed")
   /// The file holds no group of that name.
-  public static let unknownGroup = BothyError.Code("unknownGroup")
+  package static let unknownGroup = BothyError.Code("unknownGroup")
   /// The group has no setting of that name.
-  public static let unknownKey = BothyError.Code("unknownKey")
+  package static let unknownKey = BothyError.Code("unknownKey")
 }
 
 // MARK: downloads
 
 extension BothyError.Code {
   /// The source of the key isn't registered.
-  public static let unknownSource = BothyError.Code("unknownSource")
+  package static let unknownSource = BothyError.Code("unknownSource")
   /// Another source has that id already.
-  public static let sourceConflict = BothyError.Code("sourceConflict")
+  package static let sourceConflict = BothyError.Code("sourceConflict")
   /// The description of a source contradicts itself: its address, its id, its hosts or its zooms.
-  public static let invalidSource = BothyError.Code("invalidSource")
+  package static let invalidSource = BothyError.Code("invalidSource")
   /// The address, text or number names no resource or tile of the source.
-  public static let invalidKey = BothyError.Code("invalidKey")
+  package static let invalidKey = BothyError.Code("invalidKey")
   /// The source has no tiles of that zoom.
-  public static let zoomOutOfRange = BothyError.Code("zoomOutOfRange")
+  package static let zoomOutOfRange = BothyError.Code("zoomOutOfRange")
   /// A setting is invalid, such as a negative interval or a file that isn't a dictionary.
-  public static let invalidConfiguration = BothyError.Code("invalidConfiguration")
+  package static let invalidConfiguration = BothyError.Code("invalidConfiguration")
   /// The cache has no entry, and the read was limited to the cache.
   public static let notCached = BothyError.Code("notCached")
   /// The cache has no entry, and its network is suspended or missing.
@@ -170,48 +170,48 @@ extension BothyError.Code {
   /// The server has said that the resource does not exist.
   public static let absent = BothyError.Code("absent")
   /// The bytes do not decode to the requested value.
-  public static let undecodable = BothyError.Code("undecodable")
+  package static let undecodable = BothyError.Code("undecodable")
   /// The store on disk failed.
-  public static let storage = BothyError.Code("storage")
+  package static let storage = BothyError.Code("storage")
   /// The cache or pack is closed and no longer reads or loads.
-  public static let closed = BothyError.Code("closed")
+  package static let closed = BothyError.Code("closed")
 }
 
 // MARK: maps
 
 extension BothyError.Code {
   /// A latitude, longitude, radius or box that isn't a number or is out of range.
-  public static let invalidCoordinate = BothyError.Code("invalidCoordinate")
+  package static let invalidCoordinate = BothyError.Code("invalidCoordinate")
   /// A column, row or zoom that no tile has.
-  public static let invalidTile = BothyError.Code("invalidTile")
+  package static let invalidTile = BothyError.Code("invalidTile")
   /// An area that needs more tiles than allowed.
-  public static let tooManyTiles = BothyError.Code("tooManyTiles")
+  package static let tooManyTiles = BothyError.Code("tooManyTiles")
   /// Bytes that aren't a tile of the expected format.
-  public static let notATile = BothyError.Code("notATile")
+  package static let notATile = BothyError.Code("notATile")
   /// A category table that can't be read.
-  public static let invalidCategories = BothyError.Code("invalidCategories")
+  package static let invalidCategories = BothyError.Code("invalidCategories")
   /// A file that isn't an archive of tiles, or one of an unknown version.
-  public static let notAnArchive = BothyError.Code("notAnArchive")
+  package static let notAnArchive = BothyError.Code("notAnArchive")
   /// An archive that contradicts itself or can't be read to its end.
-  public static let damagedArchive = BothyError.Code("damagedArchive")
+  package static let damagedArchive = BothyError.Code("damagedArchive")
   /// An archive that was replaced by another while it was being read.
-  public static let changedArchive = BothyError.Code("changedArchive")
+  package static let changedArchive = BothyError.Code("changedArchive")
   /// A file or address that can't be read or written.
-  public static let unavailable = BothyError.Code("unavailable")
+  package static let unavailable = BothyError.Code("unavailable")
   /// A file of places that was damaged and recreated.
-  public static let damagedPlaces = BothyError.Code("damagedPlaces")
+  package static let damagedPlaces = BothyError.Code("damagedPlaces")
   /// A region that can't be loaded because it has no name, no source or no tiles.
-  public static let invalidRegion = BothyError.Code("invalidRegion")
+  package static let invalidRegion = BothyError.Code("invalidRegion")
   /// A source whose owner forbids loading tiles in bulk before they are viewed.
   public static let bulkForbidden = BothyError.Code("bulkForbidden")
   /// A region of this name exists already.
-  public static let regionExists = BothyError.Code("regionExists")
+  package static let regionExists = BothyError.Code("regionExists")
   /// The region doesn't exist.
-  public static let unknownRegion = BothyError.Code("unknownRegion")
+  package static let unknownRegion = BothyError.Code("unknownRegion")
   /// Another task or process is loading the region.
-  public static let regionBusy = BothyError.Code("regionBusy")
+  package static let regionBusy = BothyError.Code("regionBusy")
   /// Loading stopped before the end. Resuming continues it.
-  public static let interrupted = BothyError.Code("interrupted")
+  package static let interrupted = BothyError.Code("interrupted")
 }
 
 // MARK: packs
@@ -230,7 +230,7 @@ extension BothyError.Code {
   /// The pack isn't the one that is installed or was requested.
   public static let wrongPack = BothyError.Code("wrongPack")
   /// The rows for building a pack aren't valid.
-  public static let invalidInput = BothyError.Code("invalidInput")
+  package static let invalidInput = BothyError.Code("invalidInput")
   /// The pack could not be loaded.
   public static let download = BothyError.Code("download")
   /// A folder or file can't be written.

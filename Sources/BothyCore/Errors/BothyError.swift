@@ -11,6 +11,8 @@
 /// `description` is the sentence alone. `String(reflecting:)` adds the code and the cause.
 public struct BothyError: Error, Sendable {
   /// A kind of failure. New codes may be added, so compare codes and don't switch exhaustively.
+  ///
+  /// Failures that a program seldom tells apart have a code without a constant: `Code("invalidQuery")`.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private let name: String
 

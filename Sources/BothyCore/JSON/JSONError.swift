@@ -1,9 +1,9 @@
 /// An error in JSON text, with its position.
-public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The cause, as the tail of a sentence.
-  public var reason: String
+  package var reason: String
   /// The byte offset in the text at which the error is detected.
-  public var offset: Int
+  package var offset: Int
 
   /// Creates an error at a byte offset. `reason` is the tail of a sentence, such as "a string has no end".
   package init(reason: String, offset: Int) {
@@ -11,5 +11,5 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     self.offset = offset
   }
 
-  public var description: String { "Malformed JSON at byte \(offset): \(reason)." }
+  package var description: String { "Malformed JSON at byte \(offset): \(reason)." }
 }

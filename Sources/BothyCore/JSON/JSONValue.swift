@@ -18,7 +18,7 @@ public enum JSONValue: Sendable, Hashable {
   case object([String: JSONValue])
 
   /// Parses one JSON document. Throws `JSONError`.
-  public init(parsing source: some ContiguousBytesSource) throws {
+  package init(parsing source: some ContiguousBytesSource) throws {
     self = try JSONReader.read(source) { try JSONValue(from: &$0) }
   }
 
@@ -99,25 +99,25 @@ public enum JSONValue: Sendable, Hashable {
   }
 
   /// The member of an object called `name`, or nil if the value has no such member or isn't an object.
-  public subscript(_ name: String) -> JSONValue? {
+  package subscript(_ name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members[name]
   }
 
   /// The text of a string; nil for any other kind.
-  public var stringValue: String? {
+  package var stringValue: String? {
     guard case .string(let text) = self else { return nil }
     return text
   }
 
   /// True or false; nil for any other kind.
-  public var boolValue: Bool? {
+  package var boolValue: Bool? {
     guard case .bool(let flag) = self else { return nil }
     return flag
   }
 
   /// The number where it is whole and within 64 bits, however it was written (`2.0`); nil for any other value.
-  public var intValue: Int64? {
+  package var intValue: Int64? {
     switch self {
     case .int(let number): number
     case .double(let number): Int64(whole: number)
@@ -126,7 +126,7 @@ public enum JSONValue: Sendable, Hashable {
   }
 
   /// The number, whole ones too, as the nearest `Double`; nil for any other kind.
-  public var doubleValue: Double? {
+  package var doubleValue: Double? {
     switch self {
     case .int(let number): Double(number)
     case .double(let number): number
@@ -135,19 +135,19 @@ public enum JSONValue: Sendable, Hashable {
   }
 
   /// The elements of an array; nil for any other kind.
-  public var arrayValue: [JSONValue]? {
+  package var arrayValue: [JSONValue]? {
     guard case .array(let elements) = self else { return nil }
     return elements
   }
 
   /// The members of an object; nil for any other kind.
-  public var objectValue: [String: JSONValue]? {
+  package var objectValue: [String: JSONValue]? {
     guard case .object(let members) = self else { return nil }
     return members
   }
 
   /// True if the value is the literal `null`. An absent member is nil instead.
-  public var isNull: Bool {
+  package var isNull: Bool {
     if case .null = self { true } else { false }
   }
 }

@@ -4,17 +4,17 @@ import Synchronization
 ///
 /// The bound doubles with each attempt up to a limit (Brooker, "Exponential Backoff And Jitter", AWS Architecture
 /// Blog).
-public struct Backoff: Sendable {
+package struct Backoff: Sendable {
   /// The bound for the first retry.
-  public var first: Duration
+  package var first: Duration
   /// The greatest bound.
-  public var limit: Duration
+  package var limit: Duration
   /// A random number from 0 up to but not including 1.
-  public var random: @Sendable () -> Double
+  package var random: @Sendable () -> Double
 
   /// Creates a back-off. By default the bound is one second at first and a minute at most, so a server that is back
   /// receives everything within a minute. A server that needs longer sends Retry-After.
-  public init(
+  package init(
     first: Duration = .seconds(1), limit: Duration = .seconds(60),
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) {
@@ -25,7 +25,7 @@ public struct Backoff: Sendable {
 
   /// Returns the wait before the retry after `attempt` failures, a random time between a tenth of its bound and the
   /// bound. Devices that lost their server at the same moment thus return at different times.
-  public func delay(attempt: Int) -> Duration {
+  package func delay(attempt: Int) -> Duration {
     let bound = min(limit, first * (1 << min(max(attempt - 1, 0), 30)))
     return bound * (0.1 + 0.9 * random())
   }

@@ -18,13 +18,13 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   }
 
   /// The time as a `Date` of Foundation, which counts in seconds.
-  public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+  @usableFromInline package var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
   public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
   /// Reads `2026-12-01`, or `2026-12-01T08:30:00Z` with an optional fraction and an offset. A date alone is midnight
   /// UTC. Nil if the text has another form or the day doesn't exist.
-  public init?(rfc3339 text: String) {
+  package init?(rfc3339 text: String) {
     var scanner = Scanner(text)
     guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
       let day = scanner.number(2), (1...12).contains(month), day >= 1,
@@ -41,7 +41,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   }
 
   /// `2026-12-01T08:30:00.000Z`.
-  public var rfc3339: String {
+  package var rfc3339: String {
     let day = milliseconds.flooredDivision(by: 86_400_000)
     let rest = milliseconds &- day &* 86_400_000  // the product may wrap, the difference is within a day
     let date = CivilDate(dayNumber: day)

@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 
 /// The kind of place that a feature is, used to select features.
 public enum PlaceCategory: String, Sendable, Hashable, CaseIterable, Codable {
@@ -65,7 +65,7 @@ public struct CategoryTable: Sendable, Hashable {
   }
 
   /// Reads a table from JSON and ignores unknown categories. Throws `BothyError` `.invalidCategories`.
-  public init(json source: some ContiguousBytesSource) throws(BothyError) {
+  package init(json source: some ContiguousBytesSource) throws(BothyError) {
     let json: JSONValue
     do { json = try JSONValue(parsing: source) } catch {
       throw BothyError(.invalidCategories, "The category table is not JSON. \(error)", underlying: error)

@@ -1,5 +1,7 @@
 public import BothyStore
 
+public import struct Foundation.Data
+
 /// The features of one tile in GeoJSON, in the format of a tile server for pedestrians.
 ///
 /// Besides the members of RFC 7946, each feature has `feature_type`, `feature_value` and `osm_ids`.
@@ -14,7 +16,16 @@ public struct GeoJSONTile: Sendable, Hashable {
   ///
   /// Runs on the caller's thread in linear time, at about 40 MB a second on one core of a small server. Throws
   /// `BothyError` `.notATile` for bytes that aren't JSON or aren't a collection of features.
-  public init(
+  public init(decoding payload: Data, categories: CategoryTable = .common) throws(BothyError) {
+    self = try Self.read(payload, categories)
+  }
+
+  private static func read(
+    _ payload: some ContiguousBytesSource, _ categories: CategoryTable
+  ) throws(BothyError) -> GeoJSONTile { try GeoJSONTile(decoding: payload, categories: categories) }
+
+  /// Like `init(decoding:categories:)` of `Data`, but for any bytes.
+  package init(
     decoding payload: some ContiguousBytesSource, categories: CategoryTable = .common
   ) throws(BothyError) {
     let classifier = Classifier(categories: categories)

@@ -1,5 +1,5 @@
 public import BothyStore
-import Foundation
+public import Foundation
 
 /// The area of a region.
 public enum RegionArea: Sendable, Hashable {
@@ -20,7 +20,7 @@ public enum RegionArea: Sendable, Hashable {
   /// points and lines.
   ///
   /// Throws `BothyError` `.invalidRegion` for other documents, or if the document has no polygons.
-  public init(geoJSON source: some ContiguousBytesSource) throws(BothyError) {
+  public init(geoJSON source: Data) throws(BothyError) {
     let polygons: [GeoPolygon]
     do { polygons = try Self.areas(JSONValue(parsing: source)) } catch {
       let reason = (error as? BrokenFeature).map { "\($0.reason)." } ?? "\(error)"

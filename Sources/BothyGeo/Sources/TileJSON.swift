@@ -15,7 +15,7 @@ public struct TileJSON: Sendable, Hashable {
   public var bounds: GeoBox
 
   /// Reads a document. Throws `BothyError` `.invalidSource`, which names the invalid member.
-  public init(json source: some ContiguousBytesSource) throws(BothyError) {
+  package init(json source: some ContiguousBytesSource) throws(BothyError) {
     let json: JSONValue
     do { json = try JSONValue(parsing: source) } catch {
       throw BothyError(.invalidSource, "The TileJSON document is not JSON. \(error)", underlying: error)

@@ -92,7 +92,7 @@ struct MapState {
       var total = 0
       for type in types {
         guard let field = type.fields.first(where: { $0.kind == .coordinate })?.name else { continue }
-        let condition: Condition =
+        let condition: ConditionTree =
           box.map { .inside(field: field, $0) } ?? .compare(field: field, .notEqual, .null)
         total += try transaction.count(AnyQuery(type.name, where: condition))
         guard dots.count < dotLimit / 2 else { continue }

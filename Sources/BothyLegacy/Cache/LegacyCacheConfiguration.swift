@@ -25,7 +25,7 @@ public struct LegacyCacheConfiguration: Sendable, Hashable {
 
   /// Reads the configuration of a property list file.
   ///
-  /// - Throws: the error from reading the file, or `BothyError.invalidConfiguration` if it isn't a dictionary.
+  /// - Throws: the error from reading the file, or `BothyError` `invalidConfiguration` if it isn't a dictionary.
   public init(contentsOf file: URL) throws {
     let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
     guard let dictionary = list as? [String: Any] else {

@@ -7,7 +7,7 @@ extension SyncOptions {
   /// changes stay pending. A sync that is requested while one runs does nothing. `SyncCallbacks` reports a sync in that
   /// SDK's form.
   ///
-  /// In that SDK the cache is off by default; here `cache` is `.enabled`.
+  /// In that SDK the cache is off by default; here `storesRecords` is true.
   public static var stackMob: SyncOptions {
     var configuration = SyncOptions()
     configuration.readPolicy = .remote

@@ -52,10 +52,21 @@ public struct SyncedObject: Sendable, Hashable {
   /// The record by type and id.
   public var objectID: RecordID
   /// One of the first four actions.
-  public var actionTaken: SyncReport.Record.Action
+  public var actionTaken: Action
 
-  /// Makes an entry, for `SyncReport.syncedObjects`.
-  public init(objectID: RecordID, actionTaken: SyncReport.Record.Action) {
+  /// A change of a record by a sync. The raw values are those of the older SDK.
+  public enum Action: Int, Sendable, Hashable, CaseIterable {
+    /// The server has the record since this sync.
+    case insertedOnServer = 0
+    /// The server has the changes.
+    case updatedOnServer = 1
+    /// The server has deleted the record.
+    case deletedFromServer = 2
+    /// The local record became the server's, or was deleted because the server has none.
+    case updatedCache = 3
+  }
+
+  package init(objectID: RecordID, actionTaken: Action) {
     self.objectID = objectID
     self.actionTaken = actionTaken
   }
@@ -66,19 +77,22 @@ extension SyncReport {
   /// an update of the cache. A record that both sides had deleted is left out.
   public var syncedObjects: [SyncedObject] {
     synced.compactMap { record in
+      let action: SyncedObject.Action
       switch record.action {
-      case .alreadyDeleted: nil
-      case .removedFromCache: SyncedObject(objectID: record.record, actionTaken: .updatedCache)
-      case .insertedOnServer, .updatedOnServer, .deletedFromServer, .updatedCache:
-        SyncedObject(objectID: record.record, actionTaken: record.action)
+      case .alreadyDeleted: return nil
+      case .insertedOnServer: action = .insertedOnServer
+      case .updatedOnServer: action = .updatedOnServer
+      case .deletedFromServer: action = .deletedFromServer
+      case .updatedCache, .removedFromCache: action = .updatedCache
       }
+      return SyncedObject(objectID: record.record, actionTaken: action)
     }
   }
 }
 
 extension SyncedStore {
   /// Syncs and calls the callbacks. A sync without a network calls the completion. While another sync runs, this one
-  /// joins it, or does nothing and calls no closure, as `configuration.ifRunning` says.
+  /// joins it, or does nothing and calls no closure, as `SyncOptions.ignoresRepeatedSyncs` says.
   @discardableResult
   public func sync(_ scope: SyncDirection? = nil, telling callbacks: SyncCallbacks) async -> SyncReport {
     let report = await sync(scope)

@@ -40,8 +40,8 @@ public struct PackBuilder: Sendable {
   /// Runs on the calling thread. Needs twice the pack's size on disk beside the folder, and the memory of a few pages.
   /// Forces the files to the disk.
   ///
-  /// - Throws: `BothyError` `.invalidInput` for rows and shard fields that don't fit, or `.cannotWrite`. Throws
-  ///   `BothyError` `.invalidSchema`, `.unknownField` or `.invalidValue`, and the errors of `body`. The folder is then
+  /// - Throws: `BothyError` `invalidInput` for rows and shard fields that don't fit, or `.cannotWrite`. Throws
+  ///   `BothyError` `invalidSchema`, `unknownField` or `.invalidValue`, and the errors of `body`. The folder is then
   ///   unchanged.
   @discardableResult
   public func build(

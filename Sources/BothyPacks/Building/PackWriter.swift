@@ -18,8 +18,8 @@ public final class PackWriter {
 
   /// Adds a record. Missing fields get the schema's defaults.
   ///
-  /// Throws `BothyError` `.invalidInput` if the type has a record with its id. Throws `BothyError` `.unknownType`,
-  /// `.unknownField` or `.invalidValue`.
+  /// Throws `BothyError` `invalidInput` if the type has a record with its id. Throws `BothyError` `unknownType`,
+  /// `unknownField` or `.invalidValue`.
   public func add(_ record: BothyStore.AnyRecord) throws {
     let table = try catalog.table(record.type)
     try insert(record.id, try table.checkedValues(record), table)

@@ -70,9 +70,9 @@ package struct SchemaInference: Sendable {
     return TypeSchema(name, fields: fields, synced: false)
   }
 
-  private static func kind(_ column: Column) -> FieldKind {
+  private static func kind(_ column: Column) -> ValueKind {
     guard column.hasValue else { return .text }
-    let order: [(Guess, FieldKind)] = [
+    let order: [(Guess, ValueKind)] = [
       (.bool, .bool), (.int, .int), (.double, .double), (.date, .date), (.coordinate, .coordinate),
       (.text, .text),
     ]

@@ -170,7 +170,7 @@ extension PackManifest.File {
   }
 }
 
-extension FieldKind {
+extension ValueKind {
   /// True if a type can be split by the values of such a field.
   var canShard: Bool {
     switch self {

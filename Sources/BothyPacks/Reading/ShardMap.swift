@@ -25,12 +25,12 @@ struct ShardMap: Sendable {
   /// Returns the shards that may have records matching the condition, as indexes into `files`.
   ///
   /// The condition's values have the kinds of their fields. `locate` returns the shard of an id.
-  func shards(for filter: Condition, locate: (String) throws -> Int?) rethrows -> [Int] {
+  func shards(for filter: ConditionTree, locate: (String) throws -> Int?) rethrows -> [Int] {
     try needed(filter, locate).map { $0.sorted() } ?? Array(files.indices)
   }
 
   /// Returns `nil` if all shards may have matching records.
-  private func needed(_ filter: Condition, _ locate: (String) throws -> Int?) rethrows -> Set<Int>? {
+  private func needed(_ filter: ConditionTree, _ locate: (String) throws -> Int?) rethrows -> Set<Int>? {
     switch filter {
     case .none: return []
     case .and(let parts):

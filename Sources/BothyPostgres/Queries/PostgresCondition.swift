@@ -2,7 +2,7 @@ import BothyStore
 
 import struct Foundation.Data
 
-/// Compiles a checked condition to SQL over a record's fields as `jsonb`, true exactly if `Condition.evaluate` is.
+/// Compiles a checked condition to SQL over a record's fields as `jsonb`, true exactly if `ConditionTree.evaluate` is.
 ///
 /// A field with JSON of another type than its kind counts as null. Every condition is true or false, never null, so
 /// that `NOT` is exact. Texts compare by their bytes, also in `lower` and `strpos` under `COLLATE "C"`.
@@ -17,7 +17,7 @@ struct PostgresCondition {
   }
 
   /// Returns true if PostgreSQL can decide the condition. It doesn't fold diacritics or store texts with a zero byte.
-  static func isExact(_ predicate: Condition) -> Bool {
+  static func isExact(_ predicate: ConditionTree) -> Bool {
     switch predicate {
     case .matches: false
     case .and(let parts), .or(let parts): parts.allSatisfy(isExact)
@@ -34,7 +34,7 @@ struct PostgresCondition {
     if case .text(let text) = value { !text.utf8.contains(0) } else { true }
   }
 
-  mutating func sql(_ predicate: Condition) throws(BothyError) -> String {
+  mutating func sql(_ predicate: ConditionTree) throws(BothyError) -> String {
     switch predicate {
     case .all: return "TRUE"
     case .none: return "FALSE"
@@ -62,7 +62,7 @@ struct PostgresCondition {
   }
 
   private mutating func joined(
-    _ parts: [Condition], _ word: String, empty: String
+    _ parts: [ConditionTree], _ word: String, empty: String
   ) throws(BothyError) -> String {
     var all: [String] = []
     for part in parts { all.append(try sql(part)) }
@@ -70,7 +70,7 @@ struct PostgresCondition {
   }
 
   private mutating func compare(
-    _ name: String, _ comparison: Condition.Comparison, _ value: FieldValue
+    _ name: String, _ comparison: ConditionTree.Comparison, _ value: FieldValue
   ) throws(BothyError) -> String {
     if case .coordinate(let place) = value { return try equal(name, comparison, place) }
     let column = try expression(name)
@@ -89,7 +89,7 @@ struct PostgresCondition {
   }
 
   private mutating func equal(
-    _ name: String, _ comparison: Condition.Comparison, _ place: Coordinate
+    _ name: String, _ comparison: ConditionTree.Comparison, _ place: Coordinate
   ) throws(BothyError) -> String {
     let (latitude, longitude) = try position(name)
     let same =

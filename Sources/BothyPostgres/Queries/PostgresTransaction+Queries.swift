@@ -52,7 +52,7 @@ extension PostgresTransaction {
 
   /// Returns the SQL of the query, whose second parameter is the type. Each row's document is parsed once.
   private static func select(
-    _ columns: String, _ query: AnyQuery, _ filter: Condition, _ condition: inout PostgresCondition
+    _ columns: String, _ query: AnyQuery, _ filter: ConditionTree, _ condition: inout PostgresCondition
   ) throws -> String {
     var sql = """
       SELECT \(columns) FROM (
@@ -126,8 +126,8 @@ private struct QueryPlan {
   }
 
   /// The conditions that every record of the answer meets.
-  var exactParts: [Condition] {
-    let parts: [Condition] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
+  var exactParts: [ConditionTree] {
+    let parts: [ConditionTree] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
     return parts.filter(PostgresCondition.isExact)
   }
 }

@@ -20,7 +20,7 @@ public struct BlobPart: Sendable, Hashable {
   /// - Parameters:
   ///   - size: the number of bytes of the whole blob.
   ///   - offset: the number of bytes before these.
-  public init(sha256: String, size: Int64, offset: Int64, bytes: [UInt8]) {
+  package init(sha256: String, size: Int64, offset: Int64, bytes: [UInt8]) {
     self.sha256 = sha256
     self.size = size
     self.offset = offset

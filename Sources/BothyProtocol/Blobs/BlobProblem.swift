@@ -1,7 +1,7 @@
 /// The reason why a server refuses a request for a blob.
-public struct BlobProblem: Error, Sendable, Hashable, CustomStringConvertible {
+package struct BlobProblem: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of problem. The raw value is the code of the answer.
-  public enum Code: String, Sendable, Hashable {
+  package enum Code: String, Sendable, Hashable {
     /// The name is not a SHA-256 in lower-case hexadecimal, or the part does not fit the size.
     case invalid = "invalidBlob"
     /// The space doesn't have the blob, or not all of it yet.
@@ -17,15 +17,15 @@ public struct BlobProblem: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The code that callers branch on. Over HTTP it decides the status of the answer.
-  public var code: Code
+  package var code: Code
   /// A message for people, with what was wrong and what to do. It is sent with the answer.
-  public var message: String
+  package var message: String
 
   /// - Parameter message: a sentence that the sender of the request may read.
-  public init(_ code: Code, _ message: String) {
+  package init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
   }
 
-  public var description: String { message }
+  package var description: String { message }
 }

@@ -1,18 +1,18 @@
-public import BothyStore
+import BothyStore
 import Crypto
 
 /// Adds up the hashes of records, in any order, for a `ScopeDigest`, and optionally those of each part.
-public struct DigestSum: Sendable {
+package struct DigestSum: Sendable {
   /// The number of added records.
-  public private(set) var count = 0
+  package private(set) var count = 0
   private var sum: UInt64 = 0
   private var parts: [(count: Int, sum: UInt64)]
 
   /// - Parameter parts: the number of parts that records are divided into; 0 adds up the whole alone.
-  public init(parts: Int = 0) { self.parts = Array(repeating: (0, 0), count: parts) }
+  package init(parts: Int = 0) { self.parts = Array(repeating: (0, 0), count: parts) }
 
   /// Adds a live record. `fields` are the bytes of its canonical document.
-  public mutating func add(_ id: RecordID, fields: [UInt8]) {
+  package mutating func add(_ id: RecordID, fields: [UInt8]) {
     let hash = Self.hash(id, fields: fields)
     sum &+= hash
     count += 1
@@ -34,7 +34,7 @@ public struct DigestSum: Sendable {
   }
 
   /// Returns the sum so far. `scope` and `position` are passed on, as the caller chose the records.
-  public func digest(of scope: SyncScope, position: Int64? = nil) -> ScopeDigest {
+  package func digest(of scope: SyncScope, position: Int64? = nil) -> ScopeDigest {
     ScopeDigest(
       scope: scope, count: count, digest: sum.hexadecimal, position: position,
       parts: parts.map { ScopeDigest.Part(count: $0.count, digest: $0.sum.hexadecimal) })

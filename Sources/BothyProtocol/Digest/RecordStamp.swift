@@ -3,11 +3,11 @@ public import BothyStore
 /// The data to compare two copies of a record, without its fields.
 public struct RecordStamp: Sendable, Hashable {
   /// The record by type and id.
-  public var id: RecordID
+  package var id: RecordID
   /// The server's version of the record.
-  public var version: String
+  package var version: String
   /// The first eight bytes of the record's hash, as in `ScopeDigest`.
-  public var hash: UInt64
+  package var hash: UInt64
 
   /// Makes a stamp, for servers' answers. `hash` is computed as for a `ScopeDigest`.
   public init(id: RecordID, version: String, hash: UInt64) {
@@ -64,7 +64,7 @@ extension RecordStamp {
   }
 
   /// Parses the answer `{"records":[…]}`, and skips unknown members. Throws `JSONError`.
-  public static func list(decoding bytes: some ContiguousBytesSource) throws -> [RecordStamp] {
+  package static func list(decoding bytes: some ContiguousBytesSource) throws -> [RecordStamp] {
     var found: [RecordStamp]?
     try JSONReader.read(bytes) { reader in
       try reader.object { name, reader in

@@ -8,7 +8,7 @@ public struct Audience: Sendable, Hashable {
   public var lists: Set<String>
 
   /// Makes an audience, empty by default.
-  public init(users: Set<String> = [], lists: Set<String> = []) {
+  package init(users: Set<String> = [], lists: Set<String> = []) {
     self.users = users
     self.lists = lists
   }
@@ -23,18 +23,18 @@ public struct Audience: Sendable, Hashable {
   public static func lists(_ ids: String...) -> Audience { Audience(lists: Set(ids)) }
 
   /// True if the audience is empty.
-  public var isEmpty: Bool { users.isEmpty && lists.isEmpty }
+  package var isEmpty: Bool { users.isEmpty && lists.isEmpty }
 
   /// The number of names and lists. A list counts once, for any number of members.
-  public var count: Int { users.count + lists.count }
+  package var count: Int { users.count + lists.count }
 
   /// Returns the users and lists that are in at least one of both.
-  public func union(_ other: Audience) -> Audience {
+  package func union(_ other: Audience) -> Audience {
     Audience(users: users.union(other.users), lists: lists.union(other.lists))
   }
 
   /// Returns the users and lists that are not in `other`. The members of lists aren't considered.
-  public func subtracting(_ other: Audience) -> Audience {
+  package func subtracting(_ other: Audience) -> Audience {
     Audience(users: users.subtracting(other.users), lists: lists.subtracting(other.lists))
   }
 }
@@ -48,21 +48,21 @@ public struct SharingChange: Sendable, Hashable {
   public private(set) var remove: Audience
 
   /// Makes a change. A name that is in both parameters is added.
-  public init(add: Audience = .nobody, remove: Audience = .nobody) {
+  package init(add: Audience = .nobody, remove: Audience = .nobody) {
     self.add = add
     self.remove = remove.subtracting(add)
   }
 
   /// Makes the change from `old` to `new`.
-  public init(from old: Audience, to new: Audience) {
+  package init(from old: Audience, to new: Audience) {
     self.init(add: new.subtracting(old), remove: old.subtracting(new))
   }
 
   /// True if it changes nothing.
-  public var isEmpty: Bool { add.isEmpty && remove.isEmpty }
+  package var isEmpty: Bool { add.isEmpty && remove.isEmpty }
 
   /// Returns this change and a later one as one change.
-  public func then(_ later: SharingChange) -> SharingChange {
+  package func then(_ later: SharingChange) -> SharingChange {
     SharingChange(
       add: add.subtracting(later.remove).union(later.add),
       remove: remove.subtracting(later.add).union(later.remove))

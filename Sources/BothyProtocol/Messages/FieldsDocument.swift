@@ -12,7 +12,7 @@ public struct FieldsDocument: Sendable, Hashable {
   public static let empty = FieldsDocument(canonical: Array("{}".utf8))
 
   /// Takes bytes that are canonical already, from a server's storage or a trusted peer.
-  public init(canonical bytes: [UInt8]) { self.bytes = bytes }
+  package init(canonical bytes: [UInt8]) { self.bytes = bytes }
 
   /// Makes a document from members in any order, without nulls.
   public init(_ members: [String: JSONValue]) {
@@ -21,7 +21,7 @@ public struct FieldsDocument: Sendable, Hashable {
     bytes = writer.bytes
   }
 
-  /// Parses the members. Throws `JSONError` if the bytes aren't a JSON object.
+  /// Parses the members. Throws an error if the bytes aren't a JSON object.
   public func members() throws -> [String: JSONValue] {
     var members: [String: JSONValue] = [:]
     try JSONReader.read(bytes) { reader in

@@ -3,21 +3,21 @@ public import BothyStore
 /// One change of one record as the server remembers it, with its user, time and fields.
 public struct HistoryEntry: Sendable, Hashable {
   /// The position of the change in the space's history.
-  public var position: Int64
+  package var position: Int64
   /// The kind of change: an insert, an update or a deletion.
-  public var kind: ChangeKind
+  package var kind: ChangeKind
   /// The record that was changed. It may have been deleted since.
-  public var record: RecordID
+  package var record: RecordID
   /// The container of the record after the change.
-  public var container: String
+  package var container: String
   /// The container before the change, if the record was moved.
-  public var movedFrom: String?
+  package var movedFrom: String?
   /// The user who made the change; `nil` for a request without a token.
-  public var principal: String?
+  package var principal: String?
   /// The time when the server made the change, by its clock, in milliseconds since 1970.
-  public var time: Int64
+  package var time: Int64
   /// The names of the fields that were set or cleared.
-  public var fields: [String]
+  package var fields: [String]
 
   /// Makes an entry, for the server and its storage.
   public init(
@@ -38,9 +38,9 @@ public struct HistoryEntry: Sendable, Hashable {
 /// A page of changes, newest first.
 public struct ChangeHistory: Sendable, Hashable {
   /// The changes that the user may see. There may be none although `next` has a position.
-  public var entries: [HistoryEntry]
+  package var entries: [HistoryEntry]
   /// The position that the next page ends before; `nil` if this is the last page.
-  public var next: Int64?
+  package var next: Int64?
 
   /// Makes a page. Without `next` it is the last one.
   public init(entries: [HistoryEntry] = [], next: Int64? = nil) {
@@ -61,8 +61,9 @@ public struct HistoryQuery: Sendable, Hashable {
   public var limit: Int
 
   /// Makes a query, by default for the last hundred changes of the whole space.
-  public init(scope: SyncScope = .everything, record: RecordID? = nil, before: Int64? = nil, limit: Int = 100)
-  {
+  package init(
+    scope: SyncScope = .everything, record: RecordID? = nil, before: Int64? = nil, limit: Int = 100
+  ) {
     self.scope = scope
     self.record = record
     self.before = before
@@ -141,7 +142,7 @@ extension ChangeHistory {
   }
 
   /// Parses an object with those members. Throws `JSONError`.
-  public init(decoding bytes: some ContiguousBytesSource) throws {
+  package init(decoding bytes: some ContiguousBytesSource) throws {
     var history = ChangeHistory()
     var isWhole = false
     try JSONReader.read(bytes) { reader in

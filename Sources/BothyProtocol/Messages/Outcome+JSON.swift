@@ -138,7 +138,7 @@ extension Rejection {
   }
 
   /// The canonical JSON object.
-  public var json: String {
+  package var json: String {
     var writer = JSONWriter()
     writer.beginObject()
     writeMembers(to: &writer)
@@ -147,7 +147,7 @@ extension Rejection {
   }
 
   /// Reads the text of `json`. Throws `JSONError`.
-  public init(json: String) throws {
+  package init(json: String) throws {
     self.init(code: "rejected", message: "")
     var copy = self
     try JSONReader.read(json) { reader in try reader.object { try copy.read($0, &$1) } }

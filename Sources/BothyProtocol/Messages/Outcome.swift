@@ -3,9 +3,9 @@ public import BothyStore
 /// The outcome of one operation on the server.
 public struct Outcome: Sendable, Hashable {
   /// The id that the operation was sent with.
-  public var operation: String
+  package var operation: String
   /// The server's verdict on the change.
-  public var verdict: Verdict
+  package var verdict: Verdict
 
   /// Makes the answer to an operation, for servers.
   public init(operation: String, _ verdict: Verdict) {

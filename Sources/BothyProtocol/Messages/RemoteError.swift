@@ -26,11 +26,11 @@ public struct RemoteError: Error, Sendable, Hashable {
   /// A message for people.
   public var message: String
   /// The HTTP status, if the error has one.
-  public var status: Int?
+  package var status: Int?
   /// The time the server asked to wait, in seconds, an hour at most.
-  public var retryAfter: Double?
+  package var retryAfter: Double?
   /// The server's own code of the problem.
-  public var code: String?
+  package var code: String?
 
   /// The longest time a server may ask its clients to wait, in seconds: an hour. Intermediaries may ask for years.
   package static let longestWait = 3600.0
@@ -71,7 +71,7 @@ public struct RemoteError: Error, Sendable, Hashable {
   }
 
   /// True if trying again later, without a change, can help.
-  public var isTransient: Bool {
+  package var isTransient: Bool {
     switch errorClass {
     case .unreachable, .throttled, .serverError: true
     case .unauthenticated, .forbidden, .notFound, .conflict, .rejected: false

@@ -4,10 +4,10 @@ public struct Secrets: Sendable, Hashable {
   public var values: [String: String]
 
   /// Makes secrets, empty by default.
-  public init(_ values: [String: String] = [:]) { self.values = values }
+  package init(_ values: [String: String] = [:]) { self.values = values }
 
   /// True if it has no values.
-  public var isEmpty: Bool { values.isEmpty }
+  package var isEmpty: Bool { values.isEmpty }
 }
 
 extension Secrets: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -6,13 +6,13 @@ import BothyStore
 /// answer.
 public struct ServerHistory: Sendable, Hashable, Codable {
   /// The identity of the server's database, created with it and equal in every copy of it.
-  public var server: String
+  package var server: String
   /// The name of the space.
-  public var space: String
+  package var space: String
   /// The mark of the history. A restore changes it, and a space without writes has an empty one.
-  public var epoch: String
+  package var epoch: String
   /// The highest known position of the history. On a server it is that of the last change.
-  public var position: Int64
+  package var position: Int64
 
   /// Makes a history: the own one of a server, or the known one of a device.
   public init(server: String, space: String, epoch: String, position: Int64 = 0) {

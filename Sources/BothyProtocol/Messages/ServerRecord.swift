@@ -5,23 +5,23 @@ public struct ServerRecord: Sendable, Hashable {
   /// The record's type and its id within that.
   public var id: RecordID
   /// The path of its container.
-  public var container: String
+  package var container: String
   /// The opaque version of the last change. Bothy's own server uses the change's position in decimal digits.
-  public var version: String
+  package var version: String
   /// The time when the record was last edited, in milliseconds since 1970. It is the editor's server-corrected time,
   /// never later than the server's own at that moment.
-  public var modified: Int64
+  package var modified: Int64
   /// The time when the record was created, in milliseconds since 1970: its first editor's server-corrected time. `nil`
   /// if the server doesn't send it.
-  public var created: Int64?
+  package var created: Int64?
   /// The user who created the record, if the server knows one.
-  public var owner: String?
+  package var owner: String?
   /// True for a tombstone: the record was deleted at `version`, and `fields` is empty.
   public var isDeleted: Bool
   /// Its fields without nulls and without sensitive fields.
   public var fields: FieldsDocument
   /// The record's audience. A tombstone keeps it, so that users who saw the record receive its deletion.
-  public var sharing: Audience
+  package var sharing: Audience
 
   /// - Parameters:
   ///   - container: `nil` means the type's own.

@@ -39,7 +39,7 @@ public struct SyncOperation: Sendable, Hashable {
     public var size: Int
 
     /// - Parameter size: the number of operations, this one included.
-    public init(id: String, size: Int) {
+    package init(id: String, size: Int) {
       self.id = id
       self.size = size
     }
@@ -47,7 +47,7 @@ public struct SyncOperation: Sendable, Hashable {
 
   /// - Parameter base: `nil` for an insert, unless it restores a record that the server lost. An update or a deletion
   ///   without it is a conflict.
-  public init(
+  package init(
     id: String, kind: ChangeKind, record: RecordID, container: String? = nil, base: String? = nil,
     fields: [String: JSONValue] = [:], modified: Int64? = nil, sharing: SharingChange? = nil,
     group: Group? = nil

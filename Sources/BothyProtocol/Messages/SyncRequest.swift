@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 
 /// The content of one exchange to the server: operations, and the scopes to pull from.
 ///
@@ -31,14 +31,14 @@ public struct SyncRequest: Sendable, Hashable {
     public var cursor: String?
 
     /// - Parameter cursor: `nil` pulls all records, from the start.
-    public init(_ scope: SyncScope, cursor: String? = nil) {
+    package init(_ scope: SyncScope, cursor: String? = nil) {
       self.scope = scope
       self.cursor = cursor
     }
   }
 
   /// Makes a request, empty by default and for a thousand changes at most.
-  public init(
+  package init(
     device: String, schemaVersion: Int = 1, operations: [SyncOperation] = [], pulls: [Pull] = [],
     limit: Int = 1000, oldestOpen: String? = nil, principal: String? = nil, history: ServerHistory? = nil
   ) {
@@ -61,7 +61,7 @@ public struct SyncScope: Sendable, Hashable, Codable {
   public var includesChildren: Bool
 
   /// Makes a scope, by default of the container alone.
-  public init(container: String, includesChildren: Bool = false) {
+  package init(container: String, includesChildren: Bool = false) {
     self.container = container
     self.includesChildren = includesChildren
   }
@@ -82,12 +82,12 @@ public struct SyncScope: Sendable, Hashable, Codable {
   }
 
   /// Returns true if every container of `other` belongs to this scope.
-  public func contains(_ other: SyncScope) -> Bool {
+  package func contains(_ other: SyncScope) -> Bool {
     self == other || (includesChildren && contains(other.container))
   }
 
   /// Returns true if a container may belong to both scopes.
-  public func overlaps(_ other: SyncScope) -> Bool {
+  package func overlaps(_ other: SyncScope) -> Bool {
     contains(other.container) || other.contains(container)
   }
 }
@@ -135,8 +135,14 @@ extension SyncRequest {
     return writer.bytes
   }
 
+  /// Parses a request from its JSON in UTF-8. Throws an error whose text names the member that is missing,
+  /// unknown or of the wrong type. Costs one pass over the bytes.
+  public init(decoding bytes: [UInt8]) throws {
+    self = try bytes.withUnsafeBytes { try Self(decoding: $0) }
+  }
+
   /// Parses a request. Throws `JSONError`, with the member that is missing, unknown or of the wrong type.
-  public init(decoding bytes: some ContiguousBytesSource) throws {
+  package init(decoding bytes: some ContiguousBytesSource) throws {
     var request = SyncRequest(device: "")
     try JSONReader.read(bytes) { reader in
       try reader.object { name, reader in

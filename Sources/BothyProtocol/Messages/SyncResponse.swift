@@ -3,11 +3,11 @@ public import BothyStore
 /// The content of one exchange from the server: an outcome for each operation, and a page of changes for each pull.
 public struct SyncResponse: Sendable, Hashable {
   /// One outcome for each operation, in the order of the request.
-  public var outcomes: [Outcome]
+  package var outcomes: [Outcome]
   /// One page for each pull, in the order of the request.
-  public var pages: [Page]
+  package var pages: [Page]
   /// The server's clock, in milliseconds since 1970.
-  public var serverTime: Int64
+  package var serverTime: Int64
   /// The history of the answer; `nil` from a server without an identity.
   public var history: ServerHistory?
   /// The server's name for the sender; `nil` if the server doesn't identify users.
@@ -18,26 +18,26 @@ public struct SyncResponse: Sendable, Hashable {
   /// The changes of one scope, in the order of their positions.
   public struct Page: Sendable, Hashable {
     /// The requested scope, which identifies the page.
-    public var scope: SyncScope
+    package var scope: SyncScope
     /// Inserted or updated records in their present state, and tombstones.
-    public var changes: [ServerRecord]
+    package var changes: [ServerRecord]
     /// Records that left the scope or that the user may no longer see, without deletions.
-    public var outOfScope: [RecordID]
+    package var outOfScope: [RecordID]
     /// The cursor of the next pull.
-    public var cursor: String
+    package var cursor: String
     /// True if more changes are available now.
-    public var more: Bool
+    package var more: Bool
     /// True if this page starts a complete snapshot of the scope. The server could not use the cursor, because of
     /// another epoch, the tombstone floor or other rights.
-    public var reset: Bool
+    package var reset: Bool
     /// Records of the page that can't be read. Servers don't send this; the reader of the page notes them.
-    public var unreadable: [UnreadableRecord] = []
+    package var unreadable: [UnreadableRecord] = []
     /// True if the cursor belongs to another history, or is ahead of this one. The server was replaced, restored or
     /// emptied. It is set with `reset`.
-    public var isOtherHistory = false
+    package var isOtherHistory = false
     /// The types of which the sender sees other records than at the time of the cursor. A device that declares one must
     /// request its records again.
-    public var types: [String] = []
+    package var types: [String] = []
 
     /// - Parameter cursor: a token that the server alone can read.
     public init(
@@ -94,9 +94,15 @@ extension SyncResponse {
     return writer.bytes
   }
 
+  /// Parses a response from its JSON in UTF-8, without unknown members. Throws an error whose text names the member that
+  /// is missing or of the wrong type. Costs one pass over the bytes.
+  public init(decoding bytes: [UInt8]) throws {
+    self = try bytes.withUnsafeBytes { try Self(decoding: $0) }
+  }
+
   /// Parses a response. Skips unknown members, so that a newer server can send more. Throws `JSONError`, also for a
   /// document that lacks a required member.
-  public init(decoding bytes: some ContiguousBytesSource) throws {
+  package init(decoding bytes: some ContiguousBytesSource) throws {
     var response = SyncResponse(serverTime: 0)
     var needed: Set = ["serverTime", "outcomes", "pages"]
     try JSONReader.read(bytes) { reader in

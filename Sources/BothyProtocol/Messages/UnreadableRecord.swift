@@ -7,14 +7,14 @@ public struct UnreadableRecord: Sendable, Hashable, Codable {
   /// Its type and id. A part that could not be read is empty.
   public var record: RecordID
   /// The server's version, which for Bothy's own server is the position. Empty if it is unknown.
-  public var version: String
+  package var version: String
   /// Its container, empty if it is unknown.
-  public var container: String
+  package var container: String
   /// The problem with the record, in a sentence.
   public var reason: String
 
   /// Makes a note of a record, for pulls, tests and previews.
-  public init(record: RecordID, version: String = "", container: String = "", reason: String) {
+  package init(record: RecordID, version: String = "", container: String = "", reason: String) {
     self.record = record
     self.version = version
     self.container = container

@@ -12,7 +12,7 @@ public struct UserList: Sendable, Hashable, Identifiable {
   /// The names of the users, in the owner's order.
   public var members: [String]
   /// The server's version of the list; `nil` for a list that the server has not received.
-  public var version: String?
+  package var version: String?
 
   /// Makes a list, without a request. `SyncedStore.create` sends it to the server, which accepts ten thousand members
   /// at most.
@@ -26,7 +26,7 @@ public struct UserList: Sendable, Hashable, Identifiable {
 
 extension UserList {
   /// The name of the type. Apps can't declare a type with this prefix.
-  public static let typeName = "bothy_list"
+  package static let typeName = "bothy_list"
 
   /// The schema by which servers check such records.
   package static let schema = TypeSchema(
@@ -38,17 +38,17 @@ extension UserList {
   package static let memberLimit = 10_000
 
   /// The list as a record of the type `typeName`.
-  public var recordID: RecordID { RecordID(type: Self.typeName, id: id) }
+  package var recordID: RecordID { RecordID(type: Self.typeName, id: id) }
 
   package static func recordID(_ id: String) -> RecordID { RecordID(type: typeName, id: id) }
 
   /// The fields of the list's record.
-  public var fields: [String: JSONValue] {
+  package var fields: [String: JSONValue] {
     ["name": .string(name), "members": .array(members.map { .string($0) })]
   }
 
   /// Reads the list in a live record. Throws `JSONError` for a record of another shape.
-  public init(_ record: ServerRecord) throws {
+  package init(_ record: ServerRecord) throws {
     let fields = try record.fields.members()
     guard record.id.type == Self.typeName, !record.isDeleted, let name = fields["name"]?.stringValue else {
       throw JSONError(reason: "\(record.id) is not a list of principals", offset: 0)

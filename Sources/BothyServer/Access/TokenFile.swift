@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 import BothySyncService
 import Crypto
 
@@ -36,7 +36,7 @@ public struct TokenFile: Sendable {
   }
 
   /// Parses a file. Throws `JSONError` for text of another shape, and `BothyError` for an invalid entry.
-  public init(json: some ContiguousBytesSource) throws {
+  package init(json: some ContiguousBytesSource) throws {
     entries = try JSONReader.read(json) { reader in
       var entries: [Entry] = []
       try reader.array { entries.append(try Entry(from: &$0)) }

@@ -1,6 +1,8 @@
-public import BothyStore
+import BothyStore
 import BothySyncService
 import Crypto
+
+public import struct Foundation.Data
 
 /// The known tokens, with their users and the spaces they open.
 ///
@@ -14,9 +16,12 @@ public struct TokenTable: Sendable {
   /// The number of entries that hold their tokens in clear text.
   public let plainTokens: Int
 
-  /// Parses a tokens file (see `TokenFile`). Throws `JSONError` for text of another shape, and `BothyError` for an
+  /// Parses a tokens file (see `TokenFile`). Throws an error for text of another shape, and `BothyError` for an
   /// invalid entry or a repeated token.
-  public init(json: some ContiguousBytesSource) throws { try self.init(TokenFile(json: json)) }
+  public init(json: Data) throws { try self.init(TokenFile(json: json)) }
+
+  /// Like `init(json:)` of `Data`, but for any bytes.
+  package init(json: some ContiguousBytesSource) throws { try self.init(TokenFile(json: json)) }
 
   init(_ file: TokenFile) throws {
     plainTokens = file.entries.count { $0.isPlain }

@@ -103,8 +103,8 @@ extension ServerLimit {
   static let answerLimits = [
     answerMegabytes, changes, queryTime, scanTime,
     fixed("conditions", .answers, FixedLimits.conditions, "Conditions of a query."),
-    fixed("condition-depth", .answers, Condition.maximumDepth, "Levels of nested conditions."),
-    fixed("condition-values", .answers, Condition.maximumTerms, "Values of a list in a condition."),
+    fixed("condition-depth", .answers, ConditionTree.maximumDepth, "Levels of nested conditions."),
+    fixed("condition-values", .answers, ConditionTree.maximumTerms, "Values of a list in a condition."),
     fixed("sort-keys", .answers, FixedLimits.sortKeys, "Sort keys of a query."),
     fixed("digest-parts", .answers, SyncService.partLimit, "Parts of a digest."),
     fixed("history-page", .answers, SyncService.historyPageLimit, "Changes on one page of the history."),

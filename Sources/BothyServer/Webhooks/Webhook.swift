@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 
 /// One receiver of changes: its address, its secrets, and the changes that it receives.
 public struct Webhook: Sendable, Hashable {
@@ -22,6 +22,15 @@ public struct Webhook: Sendable, Hashable {
   ///   - spaces: names of spaces, where `*` means any text; empty for all.
   ///   - allowsHTTP: true accepts an address without TLS on another machine.
   public init(
+    name: String = "webhook", url: String, secret: String, types: [String] = [], spaces: [String] = [],
+    allowsHTTP: Bool = false
+  ) throws {
+    try self.init(
+      name: name, url: url, secret: Array(secret.utf8), types: types, spaces: spaces, allowsHTTP: allowsHTTP)
+  }
+
+  /// Like the initialiser with a secret's text, but with the bytes of its file.
+  package init(
     name: String = "webhook", url: String, secret: some ContiguousBytesSource, types: [String] = [],
     spaces: [String] = [], allowsHTTP: Bool = false
   ) throws {

@@ -1,4 +1,5 @@
-public import BothyStore
+import BothyStore
+public import struct Foundation.Data
 
 /// A file of webhooks.
 ///
@@ -10,11 +11,16 @@ public struct WebhookFile: Sendable {
   /// The webhooks, with different names.
   public let webhooks: [Webhook]
 
-  /// Parses a file. Throws `JSONError` for text of another shape, `BothyError` for an invalid or repeated entry, and the
+  /// Parses a file. Throws an error for text of another shape, `BothyError` for an invalid or repeated entry, and the
   /// errors of `read`.
   ///
   /// - Parameter read: returns the bytes of a secret's file.
-  public init(json: some ContiguousBytesSource, read: (String) throws -> [UInt8]) throws {
+  public init(json: Data, read: (String) throws -> [UInt8]) throws {
+    try self.init(json: Array(json), read: read)
+  }
+
+  /// Like `init(json:read:)` of `Data`, but for any bytes.
+  package init(json: some ContiguousBytesSource, read: (String) throws -> [UInt8]) throws {
     var found: [Webhook] = []
     try JSONReader.read(json) { reader in
       try reader.array { found.append(try Self.webhook(&$0, read)) }

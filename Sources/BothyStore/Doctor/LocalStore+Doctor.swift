@@ -8,7 +8,7 @@ extension LocalStore {
   ///
   /// Reads the whole file, some seconds a gigabyte, on the calling thread, and holds the writer meanwhile. Damage is a
   /// finding, not an error. Throws only if the store is closed.
-  public func diagnose() throws -> StoreDiagnosis { try diagnose(with: []) }
+  package func diagnose() throws -> StoreDiagnosis { try diagnose(with: []) }
 
   /// Like `diagnose()`, but also runs the checks of other modules.
   package func diagnose(with checks: [any StoreCheck]) throws -> StoreDiagnosis {
@@ -42,7 +42,7 @@ extension LocalStore {
 
   /// Checks a file that may be too damaged to open as a store. Read-only. The text index isn't compared with the rows.
   /// Throws `.cannotOpen` or `.notADatabase` if the file can't be checked at all.
-  public static func diagnose(fileAt path: String) throws -> StoreDiagnosis {
+  package static func diagnose(fileAt path: String) throws -> StoreDiagnosis {
     guard FileManager.default.fileExists(atPath: path) else {
       throw BothyError(.cannotOpen, "No database exists at \(path).")
     }
@@ -74,7 +74,7 @@ extension LocalStore {
   /// places, the index of list references. Never changes records. Runs in one transaction and returns the findings of a
   /// new diagnosis.
   @discardableResult
-  public func repair(_ diagnosis: StoreDiagnosis) throws -> StoreDiagnosis {
+  package func repair(_ diagnosis: StoreDiagnosis) throws -> StoreDiagnosis {
     do {
       try connections.writer.write { database in
         for repair in Set(diagnosis.findings.compactMap(\.repair)) { try apply(repair, database) }

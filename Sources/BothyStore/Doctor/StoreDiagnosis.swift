@@ -1,19 +1,19 @@
 /// The findings of a check of a store. A sound store has none.
-public struct StoreDiagnosis: Sendable, Hashable {
+package struct StoreDiagnosis: Sendable, Hashable {
   /// The findings of the file, then of the tables, rows, indexes and references of each type. Those of other modules
   /// follow.
-  public var findings: [Finding]
+  package var findings: [Finding]
 
   /// True if no finding needs attention.
-  public var isHealthy: Bool { findings.allSatisfy { $0.severity == .note } }
+  package var isHealthy: Bool { findings.allSatisfy { $0.severity == .note } }
 
   /// True if `LocalStore.repair` can change something.
-  public var isRepairable: Bool { findings.contains { $0.repair != nil } }
+  package var isRepairable: Bool { findings.contains { $0.repair != nil } }
 
   /// A deviation that a check found.
-  public struct Finding: Sendable, Hashable, CustomStringConvertible {
+  package struct Finding: Sendable, Hashable, CustomStringConvertible {
     /// The seriousness of a finding. A store with only notes is healthy.
-    public enum Severity: String, Sendable, Hashable, CaseIterable {
+    package enum Severity: String, Sendable, Hashable, CaseIterable {
       /// Information that needs no action.
       case note
       /// Results may be slow or incomplete. No data is lost.
@@ -23,7 +23,7 @@ public struct StoreDiagnosis: Sendable, Hashable {
     }
 
     /// A part that can be recreated from the records.
-    public enum Repair: Sendable, Hashable {
+    package enum Repair: Sendable, Hashable {
       /// The B-tree, full-text and place indexes of a type.
       case indexes(type: String)
       /// The entries of one field in the index of list references.
@@ -35,15 +35,15 @@ public struct StoreDiagnosis: Sendable, Hashable {
     }
 
     /// The seriousness of the finding.
-    public var severity: Severity
+    package var severity: Severity
     /// The check that reported it: `file`, `tables`, `rows`, `text`, `places`, `links`, or a module's own.
-    public var check: String
+    package var check: String
     /// One or two sentences about the problem that name the table, record or index.
-    public var message: String
+    package var message: String
     /// A sentence about the remedy.
-    public var remedy: String
+    package var remedy: String
     /// The repair, or nil if the store can't repair it.
-    public var repair: Repair?
+    package var repair: Repair?
 
     /// Creates a finding. Without `repair`, `LocalStore.repair` ignores it.
     package init(
@@ -56,7 +56,7 @@ public struct StoreDiagnosis: Sendable, Hashable {
       self.repair = repair
     }
 
-    public var description: String { "\(severity.rawValue) (\(check)): \(message) \(remedy)" }
+    package var description: String { "\(severity.rawValue) (\(check)): \(message) \(remedy)" }
   }
 }
 

@@ -165,7 +165,7 @@ struct StoreVerifier {
   private func count(_ sql: String) throws -> Int { try Int.fetchOne(database, sql: sql) ?? 0 }
 }
 
-extension FieldKind {
+extension ValueKind {
   fileprivate var isJSONText: Bool { self == .json || self == .blob || isReferenceList }
 
   fileprivate var isReferenceList: Bool {

@@ -4,9 +4,9 @@
 /// opening run in one transaction: they all succeed, or the file is unchanged.
 public struct Migration: Sendable {
   /// The schema version that this step produces.
-  public var version: Int
+  package var version: Int
   /// The change itself.
-  public var step: Step
+  package var step: Step
 
   /// A change that two schemas alone don't show. Pending changes are converted with the rows.
   public enum Step: Sendable {

@@ -87,9 +87,9 @@ struct SchemaChange {
   }
 }
 
-extension FieldKind {
+extension ValueKind {
   /// True if every stored value of this kind is also a value of the other kind, unchanged.
-  fileprivate func isReadable(as other: FieldKind) -> Bool {
+  fileprivate func isReadable(as other: ValueKind) -> Bool {
     switch (name, other.name) {
     case (let old, let new) where old == new: true
     case ("uuid", "string"), ("reference", "string"), ("string", "reference"), ("uuid", "reference"),

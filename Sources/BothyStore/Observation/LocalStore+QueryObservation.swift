@@ -26,7 +26,7 @@ extension AnyQuery: ReadRequest {
   }
 
   /// Counts the records. Reads no fields but those of the condition.
-  public func count() -> AggregateQuery<Int> {
+  package func count() -> AggregateQuery<Int> {
     AggregateQuery(
       plan: ReadPlan(.types(type), ReadIdentity(self, words: ["count"])) { transaction, fingerprint in
         let count = try transaction.count(self)

@@ -30,7 +30,7 @@ public struct RecordChange: Sendable, Hashable {
   public var source: Source
 
   /// Creates an event like those of `LocalStore.events`, for tests of an app's own listeners.
-  public init(_ record: RecordID, _ kind: Kind, by source: Source) {
+  package init(_ record: RecordID, _ kind: Kind, by source: Source) {
     self.record = record
     self.kind = kind
     self.source = source

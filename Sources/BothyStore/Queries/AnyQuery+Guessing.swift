@@ -20,7 +20,7 @@ extension AnyQuery {
 
 /// The fields that a query names, with the kinds that its values suggest. For a server without a schema.
 private struct GuessedFields {
-  private var kinds: [String: FieldKind] = [:]
+  private var kinds: [String: ValueKind] = [:]
 
   /// Returns the guessed type. Throws `BothyError` `.unknownField` for a name that no field can have, because names
   /// become part of the SQL.
@@ -47,8 +47,8 @@ private struct GuessedFields {
   }
 
   /// Collects the fields of a condition. Ignores parts nested too deep, which the check refuses.
-  private mutating func visit(_ predicate: Condition, depth: Int) {
-    guard depth <= Condition.maximumDepth else { return }
+  private mutating func visit(_ predicate: ConditionTree, depth: Int) {
+    guard depth <= ConditionTree.maximumDepth else { return }
     switch predicate {
     case .all, .none, .matches: break
     case .compare(let field, _, let value): note(field, value)
@@ -68,7 +68,7 @@ private struct GuessedFields {
   private mutating func note(_ field: String, _ value: FieldValue?) {
     // An app's field may have the name of a metadata field, which a query then names with a leading `_`.
     if let pseudo = QueryField.pseudo(field), !pseudo.isMetadata || field.hasPrefix("_") { return }
-    let kind: FieldKind? =
+    let kind: ValueKind? =
       switch value {
       case nil, .null: nil
       case .bool: .bool

@@ -11,7 +11,7 @@ extension AnyQuery {
     let document = try QueryDocument(
       json, "The query", ["type", "where", "order", "limit", "offset", "container", "children", "include"])
     self.init(try document.string("type"))
-    if let condition = document["where"] { filter = try Condition(json: condition) }
+    if let condition = document["where"] { filter = try ConditionTree(json: condition) }
     if let keys = document["order"] {
       guard let keys = keys.arrayValue else { throw .invalidQuery("'order' is a list of sort keys.") }
       for key in keys { order.append(try SortKey(json: key)) }

@@ -6,27 +6,36 @@ public struct AnyQuery: Sendable, Hashable {
   /// The name of the type in the schema.
   public var type: String
   /// The condition on the records; `.all` without one.
-  public var filter: Condition
+  package var filter: ConditionTree
   /// The sort keys. Empty sorts by id.
-  public var order: [SortKey]
+  package var order: [SortKey]
   /// True if the records may come in any order when `order` is empty, the cheapest way to read a whole type. A hint to
   /// the local store; it isn't sent.
-  public var isUnordered = false
+  package var isUnordered = false
   /// The greatest number of records, or nil for all. A negative limit throws `BothyError` `.invalidQuery`.
-  public var limit: Int?
+  package var limit: Int?
   /// The number of records to skip at the front, 0 or more. They are read all the same, so use pages for long lists.
-  public var offset: Int
+  package var offset: Int
   /// The container of the records, or nil for every container.
-  public var container: String?
+  package var container: String?
   /// True if the containers below `container` count too.
-  public var includesChildren: Bool
+  package var includesChildren: Bool
   /// Reference fields whose targets a network read also downloads, so that `resolve` finds them here. A read that
   /// doesn't send a request to the server ignores it.
-  public var include: [String]
+  package var include: [String]
 
   /// Creates a query. By default it describes all records of a type, by id. The query is checked only when it runs.
   public init(
-    _ type: String, where filter: Condition = .all, order: [SortKey] = [], limit: Int? = nil,
+    _ type: String, where filter: Condition = Condition(true), order: [SortKey] = [], limit: Int? = nil,
+    offset: Int = 0, container: String? = nil, includesChildren: Bool = false
+  ) {
+    self.init(
+      type, where: filter.tree, order: order, limit: limit, offset: offset, container: container,
+      includesChildren: includesChildren)
+  }
+
+  package init(
+    _ type: String, where filter: ConditionTree, order: [SortKey] = [], limit: Int? = nil,
     offset: Int = 0, container: String? = nil, includesChildren: Bool = false,
     include: [String] = []
   ) {

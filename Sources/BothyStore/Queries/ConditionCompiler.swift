@@ -1,4 +1,4 @@
-/// Compiles a checked condition to SQL that is true exactly if `Condition.evaluate` is.
+/// Compiles a checked condition to SQL that is true exactly if `ConditionTree.evaluate` is.
 ///
 /// SQL's third truth value appears only where the condition is false. A negated leaf is compiled as
 /// `(leaf) IS NOT TRUE`, which turns both into true. Values are always arguments, never text.
@@ -15,7 +15,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     self.columns = columns
   }
 
-  mutating func append(_ predicate: Condition, negated: Bool = false) throws(BothyError) {
+  mutating func append(_ predicate: ConditionTree, negated: Bool = false) throws(BothyError) {
     switch predicate {
     case .all: result += negated ? "FALSE" : "TRUE"
     case .none: result += negated ? "TRUE" : "FALSE"
@@ -46,8 +46,8 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
   /// Joins parts, with negation moved inward by De Morgan's laws. Parts of one operator are joined in one list. Long
   /// lists become a balanced tree, because SQLite limits the depth of an expression. The part that needs most of its
   /// parser's stack (100 symbols) is written first, while the stack is empty.
-  private mutating func join(_ parts: [Condition], isAnd: Bool, negated: Bool) throws(BothyError) {
-    var flat: [(Condition, Bool)] = []
+  private mutating func join(_ parts: [ConditionTree], isAnd: Bool, negated: Bool) throws(BothyError) {
+    var flat: [(ConditionTree, Bool)] = []
     Self.flatten(parts, isAnd: isAnd, negated: negated, into: &flat)
     guard !flat.isEmpty else { return result += isAnd ? "TRUE" : "FALSE" }
     if flat.count > 1, flat.contains(where: { $0.0.parserNeed > 0 }) {
@@ -56,7 +56,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     try join(flat[...], isAnd ? " AND " : " OR ")
   }
 
-  private mutating func join(_ parts: ArraySlice<(Condition, Bool)>, _ word: String) throws(BothyError) {
+  private mutating func join(_ parts: ArraySlice<(ConditionTree, Bool)>, _ word: String) throws(BothyError) {
     if parts.count == 1, let (part, negated) = parts.first { return try append(part, negated: negated) }
     result += "("
     if parts.count > 64 {
@@ -74,7 +74,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
   }
 
   private static func flatten(
-    _ parts: [Condition], isAnd: Bool, negated: Bool, into flat: inout [(Condition, Bool)]
+    _ parts: [ConditionTree], isAnd: Bool, negated: Bool, into flat: inout [(ConditionTree, Bool)]
   ) {
     for part in parts {
       switch part {
@@ -106,7 +106,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     }
   }
 
-  private mutating func appendLeaf(_ predicate: Condition, negated: Bool) throws(BothyError) {
+  private mutating func appendLeaf(_ predicate: ConditionTree, negated: Bool) throws(BothyError) {
     switch predicate {
     case .compare(let name, let comparison, let value):
       if value.isNull { return result += "FALSE" }
@@ -140,7 +140,7 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
   private mutating func appendList(_ name: String, _ values: [FieldValue]) throws(BothyError) {
     let isCoordinate = try type.queryField(name).kind == .coordinate
     if isCoordinate || values.contains(.null) {
-      var parts: [Condition] = values.filter { isCoordinate || $0.isNull }
+      var parts: [ConditionTree] = values.filter { isCoordinate || $0.isNull }
         .map { .compare(field: name, .equal, $0) }
       if !isCoordinate { parts.append(.oneOf(field: name, values.filter { !$0.isNull })) }
       return try append(.or(parts))
@@ -225,7 +225,7 @@ extension ColumnExpressions {
   }
 }
 
-extension Condition {
+extension ConditionTree {
   /// The stack that a left-to-right parser needs for the condition with its largest parts first. Sethi and Ullman's
   /// numbering (1970): a parenthesis is one symbol, an operand that waits for the next one two.
   fileprivate var parserNeed: Int {

@@ -44,5 +44,5 @@ extension RecordQuery {
   }
 
   /// Keeps the records whose `@FullText` fields contain the words, the last one as a prefix.
-  public func matching(_ words: String) -> RecordQuery { self.where(.matches(words)) }
+  public func matching(_ words: String) -> RecordQuery { self.where(ConditionTree.matches(words)) }
 }

@@ -20,9 +20,6 @@ extension Condition {
   public static func || (left: Field<Bool>, right: Condition) -> Condition { left.isTrue || right }
   /// The condition holds, or the field is true.
   public static func || (left: Condition, right: Field<Bool>) -> Condition { left || right.isTrue }
-
-  /// A condition with the same value for every record: `Condition(showsDone) || !$0.done`.
-  public init(_ value: Bool) { self = value ? .all : .none }
 }
 
 extension Field {

@@ -12,34 +12,34 @@ extension LocalStore {
   }
 
   /// Returns the records of any type that the query describes.
-  public func fetch(_ query: AnyQuery) throws -> [AnyRecord] { try read { try $0.fetch(query) } }
+  package func fetch(_ query: AnyQuery) throws -> [AnyRecord] { try read { try $0.fetch(query) } }
 
   /// Returns the records of any type that the query describes.
-  public func fetch(_ query: AnyQuery) async throws -> [AnyRecord] { try await read { try $0.fetch(query) } }
+  package func fetch(_ query: AnyQuery) async throws -> [AnyRecord] { try await read { try $0.fetch(query) } }
 
   /// Returns the records with the ids, in the order of the ids, all from one moment. Leaves out absent records.
   @inlinable
-  public func fetch<E: Entity>(_ type: E.Type, ids: some Sequence<String>) throws -> [E] {
+  package func fetch<E: Entity>(_ type: E.Type, ids: some Sequence<String>) throws -> [E] {
     try read { try $0.fetch(type, ids: ids) }
   }
 
   /// Returns the records with the ids, in the order of the ids, all from one moment. Leaves out absent records.
   @inlinable
-  public func fetch<E: Entity>(_ type: E.Type, ids: some Sequence<String> & Sendable) async throws -> [E] {
+  package func fetch<E: Entity>(_ type: E.Type, ids: some Sequence<String> & Sendable) async throws -> [E] {
     try await read { try $0.fetch(type, ids: ids) }
   }
 
   /// Returns the number of records that `fetch` returns.
-  public func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int { try count(query.recordQuery) }
+  package func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int { try count(query.recordQuery) }
 
   /// Returns the number of records that `fetch` returns.
-  public func count<E: Entity>(_ query: RecordQuery<E>) async throws -> Int {
+  package func count<E: Entity>(_ query: RecordQuery<E>) async throws -> Int {
     try await count(query.recordQuery)
   }
 
   /// Returns the number of records that `fetch` returns.
-  public func count(_ query: AnyQuery) throws -> Int { try read { try $0.count(query) } }
+  package func count(_ query: AnyQuery) throws -> Int { try read { try $0.count(query) } }
 
   /// Returns the number of records that `fetch` returns.
-  public func count(_ query: AnyQuery) async throws -> Int { try await read { try $0.count(query) } }
+  package func count(_ query: AnyQuery) async throws -> Int { try await read { try $0.count(query) } }
 }

@@ -40,7 +40,7 @@ struct NearestSearch {
 
   /// True if a place condition that all records must meet leaves few of them.
   private func isBounded() throws -> Bool {
-    let conditions: [Condition] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
+    let conditions: [ConditionTree] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
     for condition in conditions {
       let bounds: (field: String, box: GeoBox)? =
         switch condition {

@@ -9,7 +9,7 @@ package enum QueryField: Sendable {
   case modified
   case owner
 
-  package var kind: FieldKind {
+  package var kind: ValueKind {
     switch self {
     case .field(let field): field.kind
     case .created, .modified: .date
@@ -50,7 +50,7 @@ extension TypeSchema {
   }
 }
 
-extension FieldKind {
+extension ValueKind {
   /// True if values of the kind have an order that is equal on every server.
   var isOrdered: Bool {
     switch self {

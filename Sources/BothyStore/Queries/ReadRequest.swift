@@ -45,7 +45,7 @@ package struct ReadIdentity: Sendable, Hashable {
 }
 
 extension ReadTransaction {
-  /// Fetches what a request describes. Throws `BothyError` `.unknownField` or `.invalidQuery` for one that does not fit
+  /// Fetches what a request describes. Throws `BothyError` `unknownField` or `invalidQuery` for one that does not fit
   /// the schema.
   public final func fetch<R: ReadRequest>(_ request: R) throws -> R.Value {
     var fingerprint: RowFingerprint?
@@ -83,7 +83,6 @@ extension RecordQuery: ReadRequest {
 
 /// The first record of a query, or `nil`: `Todo.where { $0.done }.first()`.
 public struct FirstQuery<Element: Entity>: ReadRequest, Hashable {
-  public typealias Value = Element?
   private let query: RecordQuery<Element>
 
   init(_ query: RecordQuery<Element>) { self.query = query }

@@ -2,7 +2,7 @@ extension ReadTransaction {
   /// Returns the records that the query describes, in its order.
   ///
   /// Costs the rows that SQLite visits. With an index on the first sort key or an equality these are the requested
-  /// rows, else every row of the type. Throws `BothyError` `.unknownField` or `.invalidQuery`, or the error of `E` for
+  /// rows, else every row of the type. Throws `BothyError` `unknownField` or `invalidQuery`, or the error of `E` for
   /// a row that it can't read.
   @inlinable
   public final func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] {
@@ -14,7 +14,7 @@ extension ReadTransaction {
   }
 
   /// Returns the records of any type that the query describes, in its order.
-  public final func fetch(_ query: AnyQuery) throws -> [AnyRecord] {
+  package final func fetch(_ query: AnyQuery) throws -> [AnyRecord] {
     var rows = try RowCursor(query, in: self, isKept: false, isWhole: true)
     defer { rows.close() }
     var records: [AnyRecord] = []
@@ -23,7 +23,7 @@ extension ReadTransaction {
   }
 
   /// Returns the first record that the query describes, or nil.
-  public final func first<E: Entity>(_ query: RecordQuery<E>) throws -> E? {
+  package final func first<E: Entity>(_ query: RecordQuery<E>) throws -> E? {
     try fetch(query.limit(min(1, query.recordQuery.limit ?? 1), offset: query.recordQuery.offset)).first
   }
 
@@ -42,7 +42,7 @@ extension ReadTransaction {
   public final func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int { try count(query.recordQuery) }
 
   /// Returns the number of records that `fetch` returns.
-  public final func count(_ query: AnyQuery) throws -> Int {
+  package final func count(_ query: AnyQuery) throws -> Int {
     try checkIsOpen()
     let table = try catalog.table(query.type)
     let compiler = QueryCompiler(table.schema, TableColumns(table.schema))
@@ -67,7 +67,7 @@ extension ReadTransaction {
   }
 
   /// Runs `body` with one record of any type after another, with only one in memory.
-  public final func forEach(_ query: AnyQuery, _ body: (AnyRecord) throws -> Void) throws {
+  package final func forEach(_ query: AnyQuery, _ body: (AnyRecord) throws -> Void) throws {
     var rows = try RowCursor(query, in: self, isKept: false, isWhole: true)
     defer { rows.close() }
     while try rows.next() { try body(try rows.record()) }

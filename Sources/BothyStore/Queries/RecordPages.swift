@@ -4,8 +4,8 @@
 /// the store's log. Each page continues after the last record of the page before (by its sort keys), so insertions and
 /// deletions of other records don't cause gaps or repetitions. A record whose own sort keys change between two pages
 /// may be seen twice or not at all. For the result of one moment use `fetch` or `read`.
-public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
-  public typealias Failure = any Error
+package struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
+  package typealias Failure = any Error
 
   typealias Load = @Sendable (AnyQuery, ReadTransaction) throws -> (elements: [Element], last: AnyRecord?)
 
@@ -14,9 +14,9 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   let pageSize: Int
   let load: Load
 
-  public func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
+  package func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
 
-  public struct Iterator: AsyncIteratorProtocol {
+  package struct Iterator: AsyncIteratorProtocol {
     private let pages: RecordPages
     private var isDone = false
     /// The last record of the page before.
@@ -30,7 +30,7 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// Returns the next element. Uses one transaction a page. Throws `CancellationError` if the task is cancelled.
-    public mutating func next() async throws -> Element? {
+    package mutating func next() async throws -> Element? {
       if page.isEmpty { try await turn() }
       return page.popFirst()
     }
@@ -72,9 +72,9 @@ public struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
 
 extension AnyQuery {
   /// Returns a condition that is true of the records after `record` in the query's order.
-  package func condition(after record: AnyRecord, _ type: TypeSchema) -> Condition {
-    var alternatives: [Condition] = []
-    var equal: [Condition] = []
+  package func condition(after record: AnyRecord, _ type: TypeSchema) -> ConditionTree {
+    var alternatives: [ConditionTree] = []
+    var equal: [ConditionTree] = []
     for key in totalOrder {
       if let origin = key.origin {
         let circles = Circles(key.field, origin, metres: record.distance(of: key.field, from: origin))
@@ -83,7 +83,7 @@ extension AnyQuery {
         continue
       }
       let value = record.queried(key.field, type)
-      let beyond: Condition =
+      let beyond: ConditionTree =
         switch (key.ascending, value.isNull) {
         case (true, true): .compare(field: key.field, .notEqual, .null)
         case (true, false): .compare(field: key.field, .greater, value)
@@ -100,7 +100,7 @@ extension AnyQuery {
 
   /// Returns the conditions of the records after `record` in the query's order, in consecutive parts. Each part can
   /// start at its position in an index of the first key.
-  package func continuations(after record: AnyRecord, _ type: TypeSchema) -> [Condition] {
+  package func continuations(after record: AnyRecord, _ type: TypeSchema) -> [ConditionTree] {
     let rest = condition(after: record, type)
     guard let first = totalOrder.first, first.origin == nil else { return [rest] }
     let start = record.queried(first.field, type)
@@ -115,9 +115,9 @@ extension AnyQuery {
 
 /// Conditions for places nearer than a distance, as far, and farther. Records without a coordinate are infinitely far.
 private struct Circles {
-  let inside: Condition
-  let edge: Condition
-  let outside: Condition
+  let inside: ConditionTree
+  let edge: ConditionTree
+  let outside: ConditionTree
 
   init(_ field: String, _ centre: Coordinate, metres: Double) {
     guard metres.isFinite else {
@@ -126,7 +126,7 @@ private struct Circles {
       outside = .none
       return
     }
-    let disc = Condition.near(field: field, centre: centre, metres: metres)
+    let disc = ConditionTree.near(field: field, centre: centre, metres: metres)
     inside = metres > 0 ? .near(field: field, centre: centre, metres: metres.nextDown) : .none
     edge = disc && !inside
     outside = !disc
@@ -135,7 +135,7 @@ private struct Circles {
 
 extension LocalStore {
   /// Returns the result of the query, read page by page during the iteration (see `RecordPages`).
-  public func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
+  package func records<E: Entity>(_ query: RecordQuery<E>, pageSize: Int = 500) -> RecordPages<E> {
     RecordPages(store: self, query: query.recordQuery, pageSize: max(1, pageSize)) { query, transaction in
       var rows = try RowCursor(query, in: transaction, isKept: false, isWhole: true)
       defer { rows.close() }
@@ -150,7 +150,7 @@ extension LocalStore {
   }
 
   /// Returns the result of the query over records of any type, read page by page during the iteration.
-  public func records(_ query: AnyQuery, pageSize: Int = 500) -> RecordPages<AnyRecord> {
+  package func records(_ query: AnyQuery, pageSize: Int = 500) -> RecordPages<AnyRecord> {
     RecordPages(store: self, query: query, pageSize: max(1, pageSize)) { query, transaction in
       let records = try transaction.fetch(query)
       return (records, records.last)

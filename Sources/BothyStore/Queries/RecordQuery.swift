@@ -7,13 +7,13 @@
 /// One value can be fetched, counted, observed and sent to the server. Creating one reads nothing.
 public struct RecordQuery<E: Entity>: Sendable, Hashable {
   /// The query without the Swift type.
-  public var recordQuery: AnyQuery
+  @usableFromInline package var recordQuery: AnyQuery
 
   /// Creates a query of every record of the type, by id.
   public init() { recordQuery = AnyQuery(E.typeName) }
 
   /// Creates a query from `query`, with the type of `E`.
-  public init(_ query: AnyQuery) {
+  package init(_ query: AnyQuery) {
     recordQuery = query
     recordQuery.type = E.typeName
   }
@@ -22,7 +22,9 @@ public struct RecordQuery<E: Entity>: Sendable, Hashable {
   public func `where`(_ condition: (E.Fields) -> Condition) -> RecordQuery { self.where(condition(E.fields)) }
 
   /// Adds a condition that the records must meet too.
-  public func `where`(_ condition: Condition) -> RecordQuery {
+  public func `where`(_ condition: Condition) -> RecordQuery { self.where(condition.tree) }
+
+  package func `where`(_ condition: ConditionTree) -> RecordQuery {
     changed { $0.filter = $0.filter && condition }
   }
 
@@ -36,8 +38,8 @@ public struct RecordQuery<E: Entity>: Sendable, Hashable {
   ///
   /// With further conditions and an index, the query reads as many of the nearest records as it needs to find those
   /// requested. Without a limit or an index it measures all records.
-  public func nearest<Place: CoordinateExpression>(
-    to place: Coordinate, by field: (E.Fields) -> Place
+  public func nearest<Place: CoordinateFieldValue>(
+    to place: Coordinate, by field: (E.Fields) -> Field<Place>
   ) -> RecordQuery {
     let field = field(E.fields)
     return self.where(field.isNotNull).order(field.nearest(to: place))
@@ -60,12 +62,6 @@ public struct RecordQuery<E: Entity>: Sendable, Hashable {
       $0.container = container
       $0.includesChildren = includingChildren
     }
-  }
-
-  /// Requests also the records that a reference field names.
-  public func including(_ field: (E.Fields) -> any FieldExpression) -> RecordQuery {
-    let name = field(E.fields).name
-    return changed { $0.include.append(name) }
   }
 
   private func changed(_ change: (inout AnyQuery) -> Void) -> RecordQuery {

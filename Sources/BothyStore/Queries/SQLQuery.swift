@@ -9,10 +9,9 @@ internal import GRDBSQLite
 /// for row in rows { let title: String? = row["title"] }
 /// ```
 ///
-/// Dates are milliseconds since 1970. Throws `BothyError` `.invalidQuery` for SQL that SQLite can't read, that writes,
+/// Dates are milliseconds since 1970. Throws `BothyError` `invalidQuery` for SQL that SQLite can't read, that writes,
 /// or that is more than one statement.
 public struct SQLQuery: ReadRequest {
-  public typealias Value = [SQLRow]
   private let text: SQLText
   private let types: [String]
 
@@ -100,7 +99,7 @@ public struct SQLRow: Sendable, Hashable {
     }
 
     /// The value as a field of the kind has it; null where it can't be one.
-    func value(_ kind: FieldKind) -> FieldValue {
+    func value(_ kind: ValueKind) -> FieldValue {
       switch (self, kind) {
       case (.int(let number), .bool): .bool(number != 0)
       case (.int(let number), .int): .int(number)
@@ -122,7 +121,7 @@ public struct SQLRow: Sendable, Hashable {
   /// column has the name. Of columns with the same name the first counts.
   public subscript<Value: FieldConvertible>(column: String) -> Value? {
     guard let position = columns[column] else { return nil }
-    var decoder = FieldDecoder(values: [values[position].value(Value.fieldKind)], type: "SQL")
+    var decoder = FieldDecoder(values: [values[position].value(Value.fieldKind.value)], type: "SQL")
     return try? Value(fromField: &decoder)
   }
 }

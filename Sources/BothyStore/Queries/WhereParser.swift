@@ -16,7 +16,7 @@ package struct WhereParser {
   private var depth = 0
 
   /// Returns the condition of `text`. Empty text is true of every record. Throws `WhereSyntaxError`.
-  package static func parse(_ text: String) throws(WhereSyntaxError) -> Condition {
+  package static func parse(_ text: String) throws(WhereSyntaxError) -> ConditionTree {
     var parser = try WhereParser(text)
     if parser.token.kind == .end { return .all }
     let predicate = try parser.disjunction()
@@ -32,23 +32,23 @@ package struct WhereParser {
     ahead = try lexer.next()
   }
 
-  private mutating func disjunction() throws(WhereSyntaxError) -> Condition {
+  private mutating func disjunction() throws(WhereSyntaxError) -> ConditionTree {
     var parts = [try conjunction()]
     while try takeWord("OR") { parts.append(try conjunction()) }
     return parts.count == 1 ? parts[0] : .or(parts)
   }
 
-  private mutating func conjunction() throws(WhereSyntaxError) -> Condition {
+  private mutating func conjunction() throws(WhereSyntaxError) -> ConditionTree {
     var parts = [try term()]
     while try takeWord("AND") { parts.append(try term()) }
     return parts.count == 1 ? parts[0] : .and(parts)
   }
 
-  private mutating func term() throws(WhereSyntaxError) -> Condition {
+  private mutating func term() throws(WhereSyntaxError) -> ConditionTree {
     depth += 1
     defer { depth -= 1 }
-    guard depth <= Condition.maximumDepth else {
-      throw error("Conditions are nested deeper than \(Condition.maximumDepth) levels. Split the query.")
+    guard depth <= ConditionTree.maximumDepth else {
+      throw error("Conditions are nested deeper than \(ConditionTree.maximumDepth) levels. Split the query.")
     }
     if !aheadContinuesField, try takeWord("NOT") { return .not(try term()) }
     if try takeSign("(") {
@@ -68,8 +68,8 @@ package struct WhereParser {
     return try condition(on: field)
   }
 
-  private mutating func condition(on field: String) throws(WhereSyntaxError) -> Condition {
-    if case .sign(let sign) = token.kind, let comparison = Condition.Comparison(rawValue: sign) {
+  private mutating func condition(on field: String) throws(WhereSyntaxError) -> ConditionTree {
+    if case .sign(let sign) = token.kind, let comparison = ConditionTree.Comparison(rawValue: sign) {
       try advance()
       return .compare(field: field, comparison, try value())
     }
@@ -99,7 +99,7 @@ package struct WhereParser {
         + "or INSIDE.")
   }
 
-  private mutating func circle(_ field: String) throws(WhereSyntaxError) -> Condition {
+  private mutating func circle(_ field: String) throws(WhereSyntaxError) -> ConditionTree {
     var metres = try number("a radius in metres")
     if try takeWord("KM") { metres *= 1000 } else { _ = try takeWord("M") }
     guard try takeWord("OF") else { throw error("After the radius comes OF and a place: OF 59.91,10.75.") }
@@ -109,7 +109,7 @@ package struct WhereParser {
     return .near(field: field, centre: centre, metres: metres)
   }
 
-  private mutating func box(_ field: String) throws(WhereSyntaxError) -> Condition {
+  private mutating func box(_ field: String) throws(WhereSyntaxError) -> ConditionTree {
     var edges: [Double] = []
     for name in ["west", "south", "east", "north"] {
       if !edges.isEmpty { try requireSign(",", "A box is west,south,east,north: 10.6,59.8,10.9,60.0.") }
@@ -171,7 +171,7 @@ package struct WhereParser {
 
   /// True if the current word is a field although it looks like a keyword, because a comparison follows.
   private var aheadContinuesField: Bool {
-    if case .sign(let sign) = ahead.kind { Condition.Comparison(rawValue: sign) != nil } else { false }
+    if case .sign(let sign) = ahead.kind { ConditionTree.Comparison(rawValue: sign) != nil } else { false }
   }
 
   private mutating func takeWord(_ keyword: String) throws(WhereSyntaxError) -> Bool {

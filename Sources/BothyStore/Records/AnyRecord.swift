@@ -4,14 +4,14 @@ public struct AnyRecord: Sendable, Hashable, Identifiable {
   public var type: String
   public var id: String
   /// The fields with a value. An absent name is null.
-  public var fields: [String: FieldValue]
+  package var fields: [String: FieldValue]
   /// The container of the record.
   public var container: String
   /// The server's stamp of the last change, or nil until the server has acknowledged the record.
-  public var version: String?
+  package var version: String?
   /// Fields that the server sent and this schema lacks, as one canonical JSON object. They survive edits and are sent
   /// back unchanged.
-  public var unknownFields: String?
+  package var unknownFields: String?
   /// The state with which a save compares the record, and the data beside the fields.
   package var origin: Origin
 
@@ -42,10 +42,10 @@ public struct AnyRecord: Sendable, Hashable, Identifiable {
   }
 
   /// The times of creation and of the last edit, and the owner, as they were read. Ignored when records are compared.
-  public var metadata: RecordMetadata { origin.metadata }
+  package var metadata: RecordMetadata { origin.metadata }
 
   /// The type and the id, which together name the record.
-  public var recordID: RecordID { RecordID(type: type, id: id) }
+  package var recordID: RecordID { RecordID(type: type, id: id) }
 
   /// The value of a field, or `.null` if it has none. Setting `.null` removes it from `fields`.
   public subscript(_ field: String) -> FieldValue {
@@ -76,5 +76,5 @@ extension AnyRecord {
   }
 
   /// Returns the values in the order of `schema.fields`.
-  public func values(for schema: TypeSchema) -> [FieldValue] { schema.fields.map { self[$0.name] } }
+  package func values(for schema: TypeSchema) -> [FieldValue] { schema.fields.map { self[$0.name] } }
 }

@@ -69,14 +69,15 @@ extension FieldSchema {
     onDelete: FieldKind.DeleteRule = .nullify, sensitive: Bool = false, wire: String? = nil,
     aliases: [String] = []
   ) -> FieldSchema {
-    var kind = Value.fieldKind
+    var kind = Value.fieldKind.value
     switch kind {
     case .reference(let target, _): kind = .reference(to: target, onDelete: onDelete)
     case .references(let target, _): kind = .references(to: target, onDelete: onDelete)
     default: break
     }
     return FieldSchema(
-      name, kind, optional: Value.isOptionalField, default: defaultValue?.fieldValue, indexed: indexed,
+      name, kind, optional: Value.self is any OptionalField.Type, default: defaultValue?.fieldValue,
+      indexed: indexed,
       unique: unique, fullText: fullText, merge: merge, sensitive: sensitive, wire: wire, aliases: aliases)
   }
 }

@@ -1,11 +1,22 @@
 public import Foundation
 
 /// A Swift type that can be a field of an entity.
+///
+/// Enums with a raw value need the conformance alone, and `Codable` structs conform to `JSONField`. Another type is
+/// stored as one that is a field already, by passing on its calls:
+///
+/// ```swift
+/// struct Slug: FieldConvertible {
+///   let text: String
+///
+///   static var fieldKind: FieldKind { String.fieldKind }
+///   func encodeField(to fields: inout FieldEncoder) { text.encodeField(to: &fields) }
+///   init(fromField fields: inout FieldDecoder) throws(BothyError) { text = try String(fromField: &fields) }
+/// }
+/// ```
 public protocol FieldConvertible: Sendable {
   /// The kind of a field of this type, which determines its columns and its JSON. Read when the schema is declared.
   static var fieldKind: FieldKind { get }
-  /// True if the field may be null, as for optionals.
-  static var isOptionalField: Bool { get }
   /// Writes the value as the next field of the record: one column, or two of a coordinate.
   func encodeField(to fields: inout FieldEncoder)
   /// Reads the value from the next field. Throws `BothyError` `.invalidValue` if it is null or doesn't fit this type.
@@ -13,9 +24,6 @@ public protocol FieldConvertible: Sendable {
 }
 
 extension FieldConvertible {
-  /// False, except for `Optional`.
-  public static var isOptionalField: Bool { false }
-
   /// The value without its Swift type.
   public var fieldValue: FieldValue {
     var encoder = FieldEncoder(gathering: 1)
@@ -26,12 +34,11 @@ extension FieldConvertible {
 
 extension Optional: FieldConvertible where Wrapped: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { Wrapped.fieldKind }
-  @inlinable public static var isOptionalField: Bool { true }
 
   @inlinable public func encodeField(to fields: inout FieldEncoder) {
     if let self {
       self.encodeField(to: &fields)
-    } else if case .coordinate = Wrapped.fieldKind {
+    } else if Wrapped.fieldKind.isCoordinate {
       fields.encodeNullCoordinate()
     } else {
       fields.encodeNull()
@@ -40,7 +47,7 @@ extension Optional: FieldConvertible where Wrapped: FieldConvertible {
 
   @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     if fields.nextIsNull() {
-      if case .coordinate = Wrapped.fieldKind { fields.skip(columns: 2) } else { fields.skip() }
+      if Wrapped.fieldKind.isCoordinate { fields.skip(columns: 2) } else { fields.skip() }
       self = nil
     } else {
       self = try Wrapped(fromField: &fields)
@@ -48,14 +55,19 @@ extension Optional: FieldConvertible where Wrapped: FieldConvertible {
   }
 }
 
+/// The optionals among the types of fields. Their fields may be null.
+package protocol OptionalField {}
+
+extension Optional: OptionalField where Wrapped: FieldConvertible {}
+
 extension Bool: FieldConvertible {
-  @inlinable public static var fieldKind: FieldKind { .bool }
+  @inlinable public static var fieldKind: FieldKind { FieldKind(.bool) }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
   @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) { self = try fields.bool() }
 }
 
 extension Int: FieldConvertible {
-  @inlinable public static var fieldKind: FieldKind { .int }
+  @inlinable public static var fieldKind: FieldKind { FieldKind(.int) }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(Int64(self)) }
   @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     let wide = try fields.int()
@@ -67,14 +79,14 @@ extension Int: FieldConvertible {
 }
 
 extension Int64: FieldConvertible {
-  @inlinable public static var fieldKind: FieldKind { .int }
+  @inlinable public static var fieldKind: FieldKind { FieldKind(.int) }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
   @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) { self = try fields.int() }
 }
 
 /// JSON can't represent NaN and the infinities, so a write of one throws `BothyError` `.invalidValue`.
 extension Double: FieldConvertible {
-  @inlinable public static var fieldKind: FieldKind { .double }
+  @inlinable public static var fieldKind: FieldKind { FieldKind(.double) }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
   @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     self = try fields.double()
@@ -82,7 +94,7 @@ extension Double: FieldConvertible {
 }
 
 extension String: FieldConvertible {
-  @inlinable public static var fieldKind: FieldKind { .text }
+  @inlinable public static var fieldKind: FieldKind { FieldKind(.text) }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
   @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) { self = try fields.text() }
 }
@@ -90,7 +102,7 @@ extension String: FieldConvertible {
 /// Stored in whole milliseconds. A write of a date that isn't a number, is infinite, or exceeds 64 bits of milliseconds
 /// throws `BothyError` `.invalidValue`.
 extension Date: FieldConvertible {
-  @inlinable public static var fieldKind: FieldKind { .date }
+  @inlinable public static var fieldKind: FieldKind { FieldKind(.date) }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
   @inlinable public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     self = try fields.time().date
@@ -99,7 +111,7 @@ extension Date: FieldConvertible {
 
 /// Stored as lower-case text.
 extension UUID: FieldConvertible {
-  public static var fieldKind: FieldKind { .uuid }
+  public static var fieldKind: FieldKind { FieldKind(.uuid) }
   public func encodeField(to fields: inout FieldEncoder) { fields.encode(uuidString.lowercased()) }
   public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     let text = try fields.text()
@@ -111,26 +123,28 @@ extension UUID: FieldConvertible {
 }
 
 extension Data: FieldConvertible {
-  public static var fieldKind: FieldKind { .data }
+  public static var fieldKind: FieldKind { FieldKind(.data) }
   public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
   public init(fromField fields: inout FieldDecoder) throws(BothyError) { self = try fields.data() }
 }
 
 extension Coordinate: FieldConvertible {
-  public static var fieldKind: FieldKind { .coordinate }
+  public static var fieldKind: FieldKind { FieldKind(.coordinate) }
   public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }
   public init(fromField fields: inout FieldDecoder) throws(BothyError) { self = try fields.coordinate() }
 }
 
 extension Reference: FieldConvertible {
-  public static var fieldKind: FieldKind { .reference(to: Target.typeName, onDelete: .nullify) }
+  public static var fieldKind: FieldKind { FieldKind(.reference(to: Target.typeName, onDelete: .nullify)) }
   public func encodeField(to fields: inout FieldEncoder) { fields.encode(id) }
   public init(fromField fields: inout FieldDecoder) throws(BothyError) { id = try fields.text() }
 }
 
 /// An ordered list of references. Other arrays are `JSONField` values.
 extension Array: FieldConvertible where Element: AnyReference {
-  public static var fieldKind: FieldKind { .references(to: Element.targetName, onDelete: .nullify) }
+  public static var fieldKind: FieldKind {
+    FieldKind(.references(to: Element.fieldKind.value.target?.type ?? "", onDelete: .nullify))
+  }
   public func encodeField(to fields: inout FieldEncoder) { fields.encode(list: map(\.id)) }
   public init(fromField fields: inout FieldDecoder) throws(BothyError) {
     self = try fields.list().map { Element(id: $0) }
@@ -138,9 +152,7 @@ extension Array: FieldConvertible where Element: AnyReference {
 }
 
 /// The interface of `Reference` for lists of references.
-public protocol AnyReference: Sendable {
-  /// The name of the target's type.
-  static var targetName: String { get }
+public protocol AnyReference: FieldConvertible {
   /// The id of the target, which may be absent from this device.
   var id: String { get }
   /// Creates a reference to the record `id` without a check. A reference may name a record that isn't on this device
@@ -148,9 +160,7 @@ public protocol AnyReference: Sendable {
   init(id: String)
 }
 
-extension Reference: AnyReference {
-  public static var targetName: String { Target.typeName }
-}
+extension Reference: AnyReference {}
 
 /// Enums with a raw value become fields by declaring the conformance: `enum Priority: Int, FieldConvertible`.
 extension RawRepresentable where Self: FieldConvertible, RawValue: FieldConvertible {

@@ -60,16 +60,18 @@ public struct FieldDecoder {
   mutating func rewind(to column: Int32) { self.column = column }
 
   /// True if the next field is null. Doesn't move on.
-  public func nextIsNull() -> Bool {
+  @usableFromInline package func nextIsNull() -> Bool {
     if let statement { return sqlite3_column_type(statement, column) == SQLITE_NULL }
     return Int(column) < values.count ? values[Int(column)].isNull : true
   }
 
   /// Skips a field of `columns` columns (two for a coordinate).
-  public mutating func skip(columns: Int32 = 1) { column += statement == nil ? 1 : columns }
+  @usableFromInline package mutating func skip(columns: Int32 = 1) {
+    column += statement == nil ? 1 : columns
+  }
 
   /// Reads a field of the kind `bool`. Throws `BothyError` `.invalidValue` if it is null; call `nextIsNull` first.
-  public mutating func bool() throws(BothyError) -> Bool {
+  @usableFromInline package mutating func bool() throws(BothyError) -> Bool {
     guard let statement else {
       guard case .bool(let flag) = next() else { throw mismatch(.bool) }
       return flag
@@ -81,7 +83,7 @@ public struct FieldDecoder {
   }
 
   /// Reads a field of the kind `int`. Throws `BothyError` `.invalidValue` if it is null.
-  public mutating func int() throws(BothyError) -> Int64 {
+  @usableFromInline package mutating func int() throws(BothyError) -> Int64 {
     guard let statement else {
       guard case .int(let number) = next() else { throw mismatch(.int) }
       return number
@@ -93,7 +95,7 @@ public struct FieldDecoder {
   }
 
   /// Reads a field of the kind `double`; a whole number is valid too. Throws `.invalidValue` if it is null.
-  public mutating func double() throws(BothyError) -> Double {
+  @usableFromInline package mutating func double() throws(BothyError) -> Double {
     guard let statement else {
       switch next() {
       case .double(let number): return number
@@ -108,7 +110,7 @@ public struct FieldDecoder {
   }
 
   /// Reads a field of the kinds `text`, `uuid` and `reference`. Throws `BothyError` `.invalidValue` if it is null.
-  public mutating func text() throws(BothyError) -> String {
+  @usableFromInline package mutating func text() throws(BothyError) -> String {
     guard let statement else {
       guard case .text(let text) = next() else { throw mismatch(.text) }
       return text
@@ -119,7 +121,7 @@ public struct FieldDecoder {
   }
 
   /// Reads a field of the kind `date`, in milliseconds. Throws `BothyError` `.invalidValue` if it is null.
-  public mutating func time() throws(BothyError) -> Timestamp {
+  @usableFromInline package mutating func time() throws(BothyError) -> Timestamp {
     guard let statement else {
       guard case .date(let milliseconds) = next() else { throw mismatch(.date) }
       return Timestamp(milliseconds: milliseconds)
@@ -131,7 +133,7 @@ public struct FieldDecoder {
   }
 
   /// Reads a field of the kind `data`, with one copy. Throws `BothyError` `.invalidValue` if it is null.
-  public mutating func data() throws(BothyError) -> Data {
+  @usableFromInline package mutating func data() throws(BothyError) -> Data {
     guard let statement else {
       guard case .data(let data) = next() else { throw mismatch(.data) }
       return data
@@ -142,7 +144,7 @@ public struct FieldDecoder {
   }
 
   /// Reads a field of the kind `coordinate`: two columns. Throws `BothyError` `.invalidValue` if it is null.
-  public mutating func coordinate() throws(BothyError) -> Coordinate {
+  @usableFromInline package mutating func coordinate() throws(BothyError) -> Coordinate {
     guard let statement else {
       guard case .coordinate(let coordinate) = next() else { throw mismatch(.coordinate) }
       return coordinate
@@ -155,7 +157,7 @@ public struct FieldDecoder {
   }
 
   /// Reads the text of a field of the kinds `json` and `blob`. Throws `BothyError` `.invalidValue` if it is null.
-  public mutating func json() throws(BothyError) -> String {
+  @usableFromInline package mutating func json() throws(BothyError) -> String {
     guard statement == nil else { return try text() }
     guard case .json(let text) = next() else { throw mismatch(.json) }
     return text
@@ -163,14 +165,14 @@ public struct FieldDecoder {
 
   /// Reads the ids of a field of the kind `references`. Throws `BothyError` `.invalidValue` if it is null, and
   /// `.corrupt` if the column holds anything but a JSON array of strings.
-  public mutating func list() throws(BothyError) -> [String] {
+  @usableFromInline package mutating func list() throws(BothyError) -> [String] {
     guard statement == nil else { return try decodedList(text()) }
     guard case .list(let ids) = next() else { throw mismatch(.json) }
     return ids
   }
 
   /// Reads one field of `kind` as a value. Returns null if the column is null.
-  package mutating func value(_ kind: FieldKind) throws(BothyError) -> FieldValue {
+  package mutating func value(_ kind: ValueKind) throws(BothyError) -> FieldValue {
     if nextIsNull() {
       skip(columns: kind == .coordinate ? 2 : 1)
       return .null
@@ -204,11 +206,11 @@ public struct FieldDecoder {
   }
 
   /// Throws if the column is null. SQLite reads null as zero, so other values need no check.
-  private func requireValue(_ statement: OpaquePointer, _ kind: FieldKind) throws(BothyError) {
+  private func requireValue(_ statement: OpaquePointer, _ kind: ValueKind) throws(BothyError) {
     if sqlite3_column_type(statement, column) == SQLITE_NULL { throw mismatch(kind) }
   }
 
-  private func mismatch(_ kind: FieldKind) -> BothyError {
+  private func mismatch(_ kind: ValueKind) -> BothyError {
     let place = statement.flatMap { sqlite3_column_name($0, column) }.map { String(cString: $0) }
     return BothyError(
       .invalidValue,

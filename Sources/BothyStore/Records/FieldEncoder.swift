@@ -36,7 +36,7 @@ public struct FieldEncoder {
 
   /// Writes a value of any kind unchanged. `.null` fills one column, so a missing coordinate requires
   /// `encodeNullCoordinate`.
-  public mutating func encode(_ value: FieldValue) {
+  @usableFromInline package mutating func encode(_ value: FieldValue) {
     switch value {
     case .null: encodeNull()
     case .bool(let flag): encode(flag)
@@ -52,19 +52,19 @@ public struct FieldEncoder {
   }
 
   /// Writes null to a field of one column.
-  public mutating func encodeNull() {
+  @usableFromInline package mutating func encodeNull() {
     if let statement { check(sqlite3_bind_null(statement, parameter)) } else { values.append(.null) }
   }
 
   /// Writes null to a coordinate, which has two columns.
-  public mutating func encodeNullCoordinate() {
+  @usableFromInline package mutating func encodeNullCoordinate() {
     guard let statement else { return values.append(.null) }
     check(sqlite3_bind_null(statement, parameter))
     check(sqlite3_bind_null(statement, parameter))
   }
 
   /// Writes a field of the kind `bool`, as 0 or 1.
-  public mutating func encode(_ flag: Bool) {
+  @usableFromInline package mutating func encode(_ flag: Bool) {
     if let statement {
       check(sqlite3_bind_int64(statement, parameter, flag ? 1 : 0))
     } else {
@@ -73,7 +73,7 @@ public struct FieldEncoder {
   }
 
   /// Writes a field of the kind `int`.
-  public mutating func encode(_ number: Int64) {
+  @usableFromInline package mutating func encode(_ number: Int64) {
     if let statement {
       check(sqlite3_bind_int64(statement, parameter, number))
     } else {
@@ -83,7 +83,7 @@ public struct FieldEncoder {
 
   /// Writes a field of the kind `double`. A number that isn't finite makes the write that follows throw `BothyError`
   /// `.invalidValue`.
-  public mutating func encode(_ number: Double) {
+  @usableFromInline package mutating func encode(_ number: Double) {
     if let statement {
       if !number.isFinite { refused = (.double(number), parameter) }
       check(sqlite3_bind_double(statement, parameter, number))
@@ -93,12 +93,12 @@ public struct FieldEncoder {
   }
 
   /// Writes a field of the kinds `text`, `uuid` or `reference`, with one copy.
-  public mutating func encode(_ text: String) {
+  @usableFromInline package mutating func encode(_ text: String) {
     if let statement { check(statement.bind(text, at: parameter)) } else { values.append(.text(text)) }
   }
 
   /// Writes a field of the kind `date`, as whole milliseconds.
-  public mutating func encode(_ time: Timestamp) {
+  @usableFromInline package mutating func encode(_ time: Timestamp) {
     if let statement {
       check(sqlite3_bind_int64(statement, parameter, time.milliseconds))
     } else {
@@ -108,7 +108,7 @@ public struct FieldEncoder {
 
   /// Writes a field of the kind `date`, as the nearest millisecond. A date beyond 64 bits makes the write that follows
   /// throw `BothyError` `.invalidValue`.
-  public mutating func encode(_ date: Date) {
+  @usableFromInline package mutating func encode(_ date: Date) {
     let seconds = date.timeIntervalSince1970
     guard Int64(exactly: (seconds * 1000).rounded()) == nil else { return encode(Timestamp(date)) }
     if statement == nil { return values.append(.double(seconds)) }
@@ -117,13 +117,13 @@ public struct FieldEncoder {
   }
 
   /// Writes a field of the kind `data`, with one copy.
-  public mutating func encode(_ data: Data) {
+  @usableFromInline package mutating func encode(_ data: Data) {
     if let statement { check(statement.bind(data, at: parameter)) } else { values.append(.data(data)) }
   }
 
   /// Writes both columns of a field of the kind `coordinate`. A place that isn't on earth makes the write that follows
   /// throw `BothyError` `.invalidValue`.
-  public mutating func encode(_ coordinate: Coordinate) {
+  @usableFromInline package mutating func encode(_ coordinate: Coordinate) {
     guard let statement else { return values.append(.coordinate(coordinate)) }
     if !coordinate.isOnEarth { refused = (.coordinate(coordinate), parameter) }
     check(sqlite3_bind_double(statement, parameter, coordinate.latitude))
@@ -132,14 +132,14 @@ public struct FieldEncoder {
 
   /// Writes a field of the kinds `json` or `blob`, from text that is already one canonical JSON value. Checks only its
   /// depth: nesting deeper than 32 makes the write that follows throw `BothyError` `.invalidValue`.
-  public mutating func encode(json text: String) {
+  @usableFromInline package mutating func encode(json text: String) {
     guard let statement else { return values.append(.json(text)) }
     if text.utf8.nests(deeperThan: JSONReader.maximumValueDepth) { refused = (.json(text), parameter) }
     check(statement.bind(text, at: parameter))
   }
 
   /// Writes a field of the kind `references`, stored as a JSON array of the ids.
-  public mutating func encode(list ids: [String]) {
+  @usableFromInline package mutating func encode(list ids: [String]) {
     guard let statement else { return values.append(.list(ids)) }
     var writer = JSONWriter()
     FieldValue.list(ids).write(to: &writer)
@@ -147,7 +147,7 @@ public struct FieldEncoder {
   }
 
   /// Binds a value of `kind`. A null coordinate takes two columns.
-  mutating func encode(_ value: FieldValue, kind: FieldKind) {
+  mutating func encode(_ value: FieldValue, kind: ValueKind) {
     if kind == .coordinate && value.isNull && statement != nil { return encodeNullCoordinate() }
     if kind == .double, case .int(let number) = value { return encode(Double(number)) }
     encode(value)

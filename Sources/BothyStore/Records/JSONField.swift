@@ -8,7 +8,7 @@ public protocol JSONField: FieldConvertible, Codable {}
 
 extension JSONField {
   /// The kind `json`: one column with text.
-  public static var fieldKind: FieldKind { .json }
+  public static var fieldKind: FieldKind { FieldKind(.json) }
 
   public func encodeField(to fields: inout FieldEncoder) {
     // A value that `Codable` can't encode (NaN, for example) is stored as JSON null.
@@ -25,7 +25,7 @@ extension JSONField {
 }
 
 extension Blob: JSONField {
-  public static var fieldKind: FieldKind { .blob }
+  public static var fieldKind: FieldKind { FieldKind(.blob) }
 }
 
 enum JSONFieldCoding {

@@ -42,7 +42,7 @@ public struct RecordMetadata: Sendable, Hashable {
 /// A field of the type with that name hides it.
 public enum RecordField {
   /// The record's id.
-  public static let id = Field<String>("id")
+  package static let id = Field<String>("id")
   /// The time at which the record was created.
   public static let created = Field<Date?>("created")
   /// The time at which the record was last edited or moved.

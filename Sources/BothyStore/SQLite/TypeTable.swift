@@ -132,7 +132,7 @@ extension String {
   package var quotedIdentifier: String { "\"" + replacing("\"", with: "\"\"") + "\"" }
 }
 
-extension FieldKind {
+extension ValueKind {
   /// The SQLite column type of a STRICT table.
   var columnType: String {
     switch self {

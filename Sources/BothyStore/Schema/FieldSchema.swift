@@ -1,36 +1,36 @@
 /// One declared field of a type.
 public struct FieldSchema: Sendable, Hashable {
   /// The name: a letter, then letters, digits or `_`, at most 64 bytes. Not `id`, and not beginning with `bothy`.
-  public var name: String
+  package var name: String
   /// The kind of the field.
-  public var kind: FieldKind
+  package var kind: ValueKind
   /// True if the field may be null. A required field needs a value at insert, or a default.
-  public var isOptional: Bool
+  package var isOptional: Bool
   /// The value of a record without one: at insert, and for old rows when the field is added.
-  public var defaultValue: FieldValue?
+  package var defaultValue: FieldValue?
   /// True if the field has an index: an R-tree for a coordinate, a B-tree for other kinds.
-  public var isIndexed: Bool
+  package var isIndexed: Bool
   /// True if no two records may have the same value; nulls don't count. For a synced type only the app's own writes are
   /// checked, one look-up each, so that a pull never fails because of another device's change.
-  public var isUnique: Bool
+  package var isUnique: Bool
   /// True if the field is part of the type's full-text index (kind `text` only).
-  public var isFullText: Bool
+  package var isFullText: Bool
   /// True if the value is stored outside the row, in the secret store, until the server has it. Reads return null.
   /// Requires an optional string without an index.
-  public var isSensitive: Bool
+  package var isSensitive: Bool
   /// The merge rule for concurrent edits of this field under `MergePolicy.fieldByField`.
-  public var merge: FieldMergeRule
+  package var merge: FieldMergeRule
   /// The field's declared name on the wire and on the server, or nil for the name it was first declared by. Apps that
   /// know the field by other names read and write one field.
-  public var wire: String?
+  package var wire: String?
   /// Other names that records on the server may have for the field. They are read if the wire name has no value. A
   /// write of the field replaces them by the wire name.
-  public var aliases: [String]
+  package var aliases: [String]
 
   /// Creates a field, by default required and without an index. `StoreSchema.validate` checks it. For Swift types
   /// `FieldSchema.field` is shorter.
-  public init(
-    _ name: String, _ kind: FieldKind, optional: Bool = false, default defaultValue: FieldValue? = nil,
+  package init(
+    _ name: String, _ kind: ValueKind, optional: Bool = false, default defaultValue: FieldValue? = nil,
     indexed: Bool = false, unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,
     sensitive: Bool = false, wire: String? = nil, aliases: [String] = []
   ) {
@@ -48,10 +48,10 @@ public struct FieldSchema: Sendable, Hashable {
   }
 
   /// The field's name on the wire.
-  public var wireName: String { wire ?? name }
+  package var wireName: String { wire ?? name }
 
   /// The columns that hold the field: one, or two for a coordinate.
-  public var columns: [String] {
+  package var columns: [String] {
     kind == .coordinate ? [name + "_lat", name + "_lon"] : [name]
   }
 }

@@ -4,7 +4,7 @@ extension StoreSchema {
   /// "writeMode", "permissions", "wire"}]}`. Unknown members are errors, so that a misspelt option isn't ignored.
   ///
   /// Throws `BothyError` with code `.invalidSchema`. The message names the type, the field and the remedy.
-  public init(json text: some ContiguousBytesSource) throws(BothyError) {
+  package init(json text: some ContiguousBytesSource) throws(BothyError) {
     let document: JSONValue
     do { document = try JSONValue(parsing: text) } catch {
       throw .invalidSchema("The schema is not JSON. \(error)")
@@ -88,9 +88,9 @@ extension StoreSchema {
     return field
   }
 
-  private static func kind(_ members: [String: JSONValue], _ place: String) throws(BothyError) -> FieldKind {
+  private static func kind(_ members: [String: JSONValue], _ place: String) throws(BothyError) -> ValueKind {
     guard let name = members["type"]?.stringValue else { throw .invalidSchema("\(place) needs a 'type'.") }
-    let plain: [FieldKind] = [
+    let plain: [ValueKind] = [
       .bool, .int, .double, .text, .date, .uuid, .data, .coordinate, .json, .blob,
     ]
     if let kind = plain.first(where: { $0.name == name }) { return kind }
@@ -177,7 +177,7 @@ extension Permissions {
 
 extension TypeSchema {
   /// The type's part of the schema document, with options at their defaults left out.
-  public var json: JSONValue {
+  package var json: JSONValue {
     var members: [String: JSONValue] = ["name": .string(name), "fields": .array(fields.map(\.json))]
     if !isSynced { members["synced"] = false }
     if writeMode != .offlineCapable { members["writeMode"] = .string(writeMode.rawValue) }

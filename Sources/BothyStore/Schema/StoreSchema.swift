@@ -1,9 +1,9 @@
 /// All declared types of a store, with the app's version number.
 public struct StoreSchema: Sendable, Hashable {
   /// The version. Increase it when the types change. A file of a higher version is refused.
-  public var version: Int
+  package var version: Int
   /// The types in the order of declaration.
-  public var types: [TypeSchema]
+  package var types: [TypeSchema]
 
   /// Creates a schema of types declared by hand. Opening a store validates it.
   public init(version: Int = 1, types: [TypeSchema]) {
@@ -17,11 +17,11 @@ public struct StoreSchema: Sendable, Hashable {
   }
 
   /// The type called `name`, or nil. Linear in the number of types.
-  public subscript(_ name: String) -> TypeSchema? { types.first { $0.name == name } }
+  package subscript(_ name: String) -> TypeSchema? { types.first { $0.name == name } }
 
   /// Checks the rules that a database needs: names, duplicates, targets of references, kinds of options. Throws
   /// `BothyError` `.invalidSchema` with the type and field.
-  public func validate() throws(BothyError) {
+  package func validate() throws(BothyError) {
     var names: Set<String> = []
     for type in types {
       try Self.check(name: type.name, of: "type")
@@ -111,7 +111,7 @@ extension StoreSchema: ExpressibleByArrayLiteral {
 
 extension FieldValue {
   /// True if the value fits `field`: one of its kind, or null if it is optional.
-  public func fits(_ field: FieldSchema) -> Bool {
+  package func fits(_ field: FieldSchema) -> Bool {
     switch (self, field.kind) {
     case (.null, _): field.isOptional
     case (.double(let number), .double): number.isFinite

@@ -2,19 +2,19 @@
 public struct TypeSchema: Sendable, Hashable {
   /// The name: a letter, then letters, digits or `_`, at most 64 bytes, not beginning with `bothy`. Names differ by
   /// more than case.
-  public var name: String
+  package var name: String
   /// The fields in the order in which `Entity.encode` and `init` visit them.
-  public var fields: [FieldSchema]
+  package var fields: [FieldSchema]
   /// True if records of the type are synced with the server, false if they stay on this device.
-  public var isSynced: Bool
+  package var isSynced: Bool
   /// The use of the network by writes. Matters to synced types.
-  public var writeMode: WriteMode
+  package var writeMode: WriteMode
   /// True if conflicts are merged field by field, whatever the store's merge policy.
   package var mergesByField = false
   /// The rights of users on the server. If nil, every authenticated user may do everything.
-  public var permissions: Permissions?
+  package var permissions: Permissions?
   /// The type's declared name on the wire and on the server, or nil for the name it was first declared by.
-  public var wire: String?
+  package var wire: String?
 
   /// The use of the network by a write.
   public enum WriteMode: String, Sendable, Hashable, CaseIterable {
@@ -24,8 +24,8 @@ public struct TypeSchema: Sendable, Hashable {
     case remoteOnly
   }
 
-  /// Creates a type, by default synced, written locally first and without permissions. `StoreSchema.validate` checks
-  /// it.
+  /// Creates a type, by default synced, written locally first and without permissions. A store checks it
+  /// when it is opened.
   public init(
     _ name: String, fields: [FieldSchema], synced: Bool = true, writeMode: WriteMode = .offlineCapable,
     permissions: Permissions? = nil, wire: String? = nil
@@ -39,16 +39,16 @@ public struct TypeSchema: Sendable, Hashable {
   }
 
   /// The type's name on the wire, and that of its records' own container.
-  public var wireName: String { wire ?? name }
+  package var wireName: String { wire ?? name }
 
   /// Returns the position of the field called `name` in `fields`. Linear in the number of fields.
-  public func index(of name: String) -> Int? { fields.firstIndex { $0.name == name } }
+  package func index(of name: String) -> Int? { fields.firstIndex { $0.name == name } }
 
   /// The field called `name`, or nil. Linear in the number of fields.
-  public subscript(_ name: String) -> FieldSchema? { fields.first { $0.name == name } }
+  package subscript(_ name: String) -> FieldSchema? { fields.first { $0.name == name } }
 
   /// True if any field is part of the full-text index.
-  public var hasFullText: Bool { fields.contains(where: \.isFullText) }
+  package var hasFullText: Bool { fields.contains(where: \.isFullText) }
 }
 
 /// The rights of users to the records of a type, on the server.
@@ -68,15 +68,15 @@ public struct Permissions: Sendable, Hashable {
   }
 
   /// The users that may create records.
-  public var create: Access
+  package var create: Access
   /// The users that may see records. Other users receive none of them.
-  public var read: Access
+  package var read: Access
   /// The users that may change fields.
-  public var update: Access
+  package var update: Access
   /// The users that may delete records.
-  public var delete: Access
+  package var delete: Access
   /// The users that may change a record's audience.
-  public var share: Access
+  package var share: Access
 
   /// True if changes of fields or deletions are reserved to a record's owner.
   package var knowsOwners: Bool {

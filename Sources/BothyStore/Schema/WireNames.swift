@@ -186,8 +186,8 @@ extension TypeSchema {
   }
 }
 
-extension FieldKind {
-  func referring(_ rename: (String) -> String) -> FieldKind {
+extension ValueKind {
+  func referring(_ rename: (String) -> String) -> ValueKind {
     switch self {
     case .reference(let type, let rule): .reference(to: rename(type), onDelete: rule)
     case .references(let type, let rule): .references(to: rename(type), onDelete: rule)

@@ -2,21 +2,21 @@ import Foundation
 
 /// Secrets as files in a folder, one each, that only their owner can read (mode 0600, the folder 0700). For systems
 /// without a keychain.
-public struct FileSecretStore: SecretStore {
+package struct FileSecretStore: SecretStore {
   private let folder: String
 
   /// Creates a store in `folder`.
   ///
   /// - Parameter folder: The folder, created with the first secret.
-  public init(folder: String) { self.folder = folder }
+  package init(folder: String) { self.folder = folder }
 
-  public func secret(_ key: SecretKey) throws -> String? {
+  package func secret(_ key: SecretKey) throws -> String? {
     let path = path(of: key)
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     return try document(at: path)["secret"]?.stringValue
   }
 
-  public func set(_ secret: String, for key: SecretKey) throws {
+  package func set(_ secret: String, for key: SecretKey) throws {
     let manager = FileManager.default
     try manager.createDirectory(
       atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -38,12 +38,12 @@ public struct FileSecretStore: SecretStore {
     }
   }
 
-  public func remove(_ key: SecretKey) throws {
+  package func remove(_ key: SecretKey) throws {
     let path = path(of: key)
     if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
   }
 
-  public func keys() throws -> [SecretKey] {
+  package func keys() throws -> [SecretKey] {
     guard FileManager.default.fileExists(atPath: folder) else { return [] }
     return try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { name in
       guard name.hasSuffix(".secret") else { return nil }

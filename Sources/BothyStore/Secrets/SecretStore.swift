@@ -28,14 +28,14 @@ public struct SecretKey: Sendable, Hashable {
 }
 
 /// Secrets in memory, deleted with the process.
-public final class MemorySecretStore: SecretStore {
+package final class MemorySecretStore: SecretStore {
   private let secrets = Mutex<[SecretKey: String]>([:])
 
   /// Creates an empty store.
-  public init() {}
+  package init() {}
 
-  public func secret(_ key: SecretKey) -> String? { secrets.withLock { $0[key] } }
-  public func set(_ secret: String, for key: SecretKey) { secrets.withLock { $0[key] = secret } }
-  public func remove(_ key: SecretKey) { secrets.withLock { $0[key] = nil } }
-  public func keys() -> [SecretKey] { secrets.withLock { Array($0.keys) } }
+  package func secret(_ key: SecretKey) -> String? { secrets.withLock { $0[key] } }
+  package func set(_ secret: String, for key: SecretKey) { secrets.withLock { $0[key] = secret } }
+  package func remove(_ key: SecretKey) { secrets.withLock { $0[key] = nil } }
+  package func keys() -> [SecretKey] { secrets.withLock { Array($0.keys) } }
 }

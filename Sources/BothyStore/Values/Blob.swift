@@ -9,7 +9,7 @@ public struct Blob: Sendable, Hashable, Codable {
   public var contentType: String?
 
   /// Describes bytes that are stored elsewhere. Reads nothing, and doesn't check the digest.
-  public init(sha256: String, size: Int, contentType: String? = nil) {
+  package init(sha256: String, size: Int, contentType: String? = nil) {
     self.sha256 = sha256
     self.size = size
     self.contentType = contentType
@@ -37,14 +37,14 @@ extension Blob {
 
 extension FieldValue {
   /// Creates a field value from a blob, for records without a Swift type.
-  public init(_ blob: Blob) {
+  package init(_ blob: Blob) {
     var members: [String: JSONValue] = ["sha256": .string(blob.sha256), "size": .int(Int64(blob.size))]
     members["contentType"] = blob.contentType.map { .string($0) }
     self = .json(JSONValue.object(members).canonicalText)
   }
 
   /// The blob that the value names, or nil.
-  public var blob: Blob? {
+  package var blob: Blob? {
     // Text that isn't JSON names no blob.
     guard case .json(let text) = self, let json = try? JSONValue(parsing: text) else { return nil }
     return Blob(json)

@@ -18,7 +18,7 @@ public struct Coordinate: Sendable, Hashable {
   package var isOnEarth: Bool { (-90...90).contains(latitude) && (-180...180).contains(longitude) }
 
   /// Reads `{"lat":…,"lon":…}`. Throws `FieldValueError` if a member is missing or out of range.
-  public init(json: JSONValue) throws {
+  package init(json: JSONValue) throws {
     guard let latitude = json["lat"]?.doubleValue, let longitude = json["lon"]?.doubleValue,
       Coordinate(latitude: latitude, longitude: longitude).isOnEarth
     else { throw FieldValueError(expected: .coordinate, found: json.canonicalText) }

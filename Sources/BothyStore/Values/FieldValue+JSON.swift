@@ -6,7 +6,7 @@ extension FieldValue {
   /// Dates are accepted as integer milliseconds or RFC 3339 text. `null` is accepted for any kind, because the schema
   /// decides if a field may be null. Throws `FieldValueError` if the JSON is of another type, and `JSONError` if it is
   /// malformed.
-  package init(from reader: inout JSONReader, kind: FieldKind) throws {
+  package init(from reader: inout JSONReader, kind: ValueKind) throws {
     let found = try reader.peek()
     if found == .null {
       _ = try reader.nextIsNull()
@@ -41,7 +41,7 @@ extension FieldValue {
   }
 
   /// Converts a parsed JSON value to a value of `kind`. Throws `FieldValueError`.
-  package init(json: JSONValue, kind: FieldKind) throws {
+  package init(json: JSONValue, kind: ValueKind) throws {
     var writer = JSONWriter()
     json.write(to: &writer)
     self = try JSONReader.read(writer.bytes) { try FieldValue(from: &$0, kind: kind) }
@@ -60,7 +60,7 @@ extension FieldValue {
     }
   }
 
-  private static func whole(_ reader: inout JSONReader, _ kind: FieldKind) throws -> Int64 {
+  private static func whole(_ reader: inout JSONReader, _ kind: ValueKind) throws -> Int64 {
     switch try reader.number() {
     case .int(let number): return number
     case .double(let number):
@@ -96,11 +96,11 @@ extension FieldValue {
 /// The error of a value that doesn't fit the kind of its field.
 package struct FieldValueError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of the field.
-  package var expected: FieldKind
+  package var expected: ValueKind
   /// The text that was found instead, or the kind of JSON.
   package var found: String
 
-  init(expected: FieldKind, found: String) {
+  init(expected: ValueKind, found: String) {
     self.expected = expected
     self.found = found
   }

@@ -28,7 +28,7 @@ public enum FieldValue: Sendable, Hashable {
   case list([String])
 
   /// True if the value is null.
-  public var isNull: Bool {
+  package var isNull: Bool {
     if case .null = self { true } else { false }
   }
 

@@ -12,7 +12,7 @@ public struct GeoBox: Sendable, Hashable {
   public var north: Double
 
   /// Creates a box, in the order of RFC 7946 section 5. Checks nothing. A query by a box that isn't on earth throws
-  /// `BothyError` `.invalidQuery`.
+  /// `BothyError` `invalidQuery`.
   public init(west: Double, south: Double, east: Double, north: Double) {
     self.west = west
     self.south = south
@@ -21,7 +21,7 @@ public struct GeoBox: Sendable, Hashable {
   }
 
   /// True if the box contains the place, edges included. The meridians 180 and -180 are one.
-  public func contains(_ place: Coordinate) -> Bool {
+  package func contains(_ place: Coordinate) -> Bool {
     guard south <= place.latitude && place.latitude <= north else { return false }
     return holds(place.longitude) || (abs(place.longitude) == 180 && holds(-place.longitude))
   }
@@ -41,7 +41,7 @@ public struct GeoBox: Sendable, Hashable {
   ///
   /// The nearest point has the place's own longitude if the box contains it. Otherwise it is on the nearer of the two
   /// meridians, because at one latitude the distance grows with the difference of longitude.
-  public func distance(to place: Coordinate) -> Double {
+  package func distance(to place: Coordinate) -> Double {
     if contains(place) { return 0 }
     let latitude = min(max(place.latitude, south), north)
     if holds(place.longitude) || (abs(place.longitude) == 180 && holds(-place.longitude)) {

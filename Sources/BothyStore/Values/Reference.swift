@@ -10,5 +10,5 @@ public struct Reference<Target: Entity>: Sendable, Hashable {
   public init(_ target: Target) { id = target.id }
 
   /// The target, for calls without a Swift type.
-  public var recordID: RecordID { RecordID(Target.self, id: id) }
+  package var recordID: RecordID { RecordID(Target.self, id: id) }
 }

@@ -11,7 +11,7 @@ public struct ImportProgress: Sendable, Hashable {
   }
 
   /// The number of records written so far, inserted and updated.
-  public var total: Int { inserted + updated }
+  package var total: Int { inserted + updated }
 }
 
 extension LocalStore {
@@ -37,7 +37,7 @@ extension LocalStore {
 
   /// Like the import of a sequence, but for records that arrive over time.
   @discardableResult
-  public func importRecords<Records: AsyncSequence>(
+  package func importRecords<Records: AsyncSequence>(
     from records: Records, batch size: Int = 1000, progress: @Sendable (ImportProgress) -> Void = { _ in }
   ) async throws -> ImportProgress where Records.Element == AnyRecord {
     var done = ImportProgress()

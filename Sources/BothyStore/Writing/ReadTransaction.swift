@@ -91,24 +91,13 @@ public class ReadTransaction {
   final func endFind() { found?.reset() }
 
   /// Returns the record of any type, or nil. Reads one row by primary key.
-  public final func record(_ id: RecordID) throws -> AnyRecord? {
+  package final func record(_ id: RecordID) throws -> AnyRecord? {
     let table = try catalog.table(id.type)
     return try row(table, id: id.id).map { AnyRecord(id: id.id, $0, table, reading: reading) }
   }
 
-  /// Returns the record that a reference names, or nil if it isn't on this device. Reads one row by primary key.
-  public final func resolve<Target: Entity>(_ reference: Reference<Target>) throws -> Target? {
-    try fetch(Target.self, id: reference.id)
-  }
-
-  /// Returns the records that a list of references names, in its order. Leaves out those that aren't on this device.
-  /// Reads one row by primary key each.
-  public final func resolve<Target: Entity>(_ references: [Reference<Target>]) throws -> [Target] {
-    try fetch(Target.self, ids: references.map(\.id))
-  }
-
   /// True if a record exists. Costs one look-up in the primary key.
-  public final func exists(_ id: RecordID) throws -> Bool {
+  package final func exists(_ id: RecordID) throws -> Bool {
     try exists(catalog.table(id.type), id: id.id)
   }
 
@@ -121,7 +110,7 @@ public class ReadTransaction {
 
   /// Returns the metadata of a record of a synced type, or nil if it isn't on this device. Reads one row by primary
   /// key.
-  public final func metadata(of id: RecordID) throws -> RecordMetadata? {
+  package final func metadata(of id: RecordID) throws -> RecordMetadata? {
     try row(catalog.table(id.type), id: id.id)?.metadata
   }
 

@@ -108,7 +108,7 @@ public final class WriteTransaction: ReadTransaction {
 
   /// Like `save(_:in:)` of an entity, but for a record of any type. A record that was read changes the fields edited
   /// since, including cleared ones. A record that was created changes the fields that it has.
-  public func save(_ record: AnyRecord, in container: String? = nil) throws {
+  package func save(_ record: AnyRecord, in container: String? = nil) throws {
     let table = try catalog.table(record.type)
     if let row = try row(table, id: record.id) {
       var values = row.values
@@ -154,7 +154,7 @@ public final class WriteTransaction: ReadTransaction {
 
   /// Deletes a record of any type. Returns false if it doesn't exist.
   @discardableResult
-  public func delete(_ id: RecordID) throws -> Bool { try delete(id.id, catalog.table(id.type)) }
+  package func delete(_ id: RecordID) throws -> Bool { try delete(id.id, catalog.table(id.type)) }
 
   private func delete(_ id: String, _ table: TypeTable) throws -> Bool {
     if catalog.incoming[table.index].isEmpty { return try remove(id, table) }
@@ -168,7 +168,7 @@ public final class WriteTransaction: ReadTransaction {
 
   /// Inserts a record of any type. Fills in defaults, then checks every field against the schema. Throws
   /// `.unknownField`, `.invalidValue` or `.alreadyExists`.
-  public func insert(_ record: AnyRecord) throws {
+  package func insert(_ record: AnyRecord) throws {
     let table = try catalog.table(record.type)
     let values = try table.checkedValues(record)
     try insert(table, id: record.id, container: record.container, values: values)
@@ -178,7 +178,7 @@ public final class WriteTransaction: ReadTransaction {
   /// Changes the named fields of a record of any type; null clears one. Throws `.notFound`, `.unknownField` or
   /// `.invalidValue`.
   @discardableResult
-  public func update(_ id: RecordID, fields: [String: FieldValue]) throws -> AnyRecord {
+  package func update(_ id: RecordID, fields: [String: FieldValue]) throws -> AnyRecord {
     let table = try catalog.table(id.type)
     guard var row = try row(table, id: id.id) else { throw Self.notFound(id) }
     for (name, value) in fields {

@@ -4,13 +4,13 @@ extension StoreSubscriptions {
     /// The container, with or without those below it.
     public var scope: SyncScope
     /// The position of the next pull, opaque; nil before the first complete one, and after a reset.
-    public var cursor: String?
+    package var cursor: String?
     /// True if a pull was completed before.
     public var isComplete: Bool
     /// True if pages of a pull are waiting for the last one.
-    public var isFilling: Bool
+    package var isFilling: Bool
     /// The time of the last completed pull, in milliseconds since 1970, or `nil` if none was completed.
-    public var pulledAt: Int64?
+    package var pulledAt: Int64?
   }
 }
 

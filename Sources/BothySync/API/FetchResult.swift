@@ -25,7 +25,7 @@ public struct FetchResult<Element: Sendable>: RandomAccessCollection, Sendable {
   public var age: Duration?
   /// Ids among the values that are known to be out of date: a save of them reached the server and its answer was
   /// not kept.
-  public var stale: Set<String> = []
+  package var stale: Set<String> = []
 
   public var startIndex: Int { records.startIndex }
   public var endIndex: Int { records.endIndex }

@@ -26,16 +26,11 @@ public struct Outbox: Sendable {
   }
 
   /// Returns the pending changes of a container and those below it, in the order of sending. Reads the whole outbox.
-  public func pending(in container: String, includingQuarantined: Bool = false) async throws -> [Entry] {
+  package func pending(in container: String, includingQuarantined: Bool = false) async throws -> [Entry] {
     let scope = SyncScope(container: container, includesChildren: true)
     return try await synced.store.read {
       try OutboxQueue.entries(in: scope, includingQuarantined: includingQuarantined, in: $0)
     }
-  }
-
-  /// Returns the pending change of one record, or `nil` if it has none. One look-up.
-  public func entry(for record: RecordID) async throws -> Entry? {
-    try await synced.store.read { try OutboxQueue.entry(record, in: $0) }
   }
 
   /// Returns the changes that the server rejected, with the reasons, and those written together with them, which wait.
@@ -76,15 +71,6 @@ public struct Outbox: Sendable {
       try synced.resolve(entry.record, decision, revision: entry.revision)
     }
     return isDone ? [entry.record] : []
-  }
-
-  /// Decides about the pending changes of a record, and about those written together with them. One transaction.
-  ///
-  /// Returns false, with nothing changed, if the record was edited since `revision`; `nil` decides in any case. Throws
-  /// `BothyError` `.notPending` if the record has no pending change.
-  @discardableResult
-  public func resolve(_ record: RecordID, _ decision: Decision, revision: Int64? = nil) async throws -> Bool {
-    try await FileWork.run { try synced.resolve(record, decision, revision: revision) }
   }
 
   /// Decides about the rejections of a report, also after a relaunch. One transaction.

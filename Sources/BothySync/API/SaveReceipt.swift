@@ -17,7 +17,7 @@ public struct SaveReceipt<Value: Sendable>: Sendable {
   /// The state of the record when the receipt was made.
   public let state: RecordState
   /// True if the local file has the write; false if it failed and the server alone took the write.
-  public let isStoredHere: Bool
+  package let isStoredHere: Bool
   /// What was known of the write when the receipt was made.
   package let known: SaveOutcome
   let store: SyncedStore

@@ -7,7 +7,10 @@ extension SharingControl {
   ///
   /// Scans the local lists, after one round trip under a policy that uses the server. Throws `BothyError` `.unreachable`
   /// if the policy needs the server.
-  public func lists(options: RequestOptions = RequestOptions()) async throws -> [UserList] {
+  public func lists() async throws -> [UserList] { try await lists(options: RequestOptions()) }
+
+  /// Like `lists()`, but with options of the call.
+  package func lists(options: RequestOptions) async throws -> [UserList] {
     switch options.readPolicy ?? synced.readPolicy {
     case .local: return try synced.storedLists()
     case .localElseRemote:

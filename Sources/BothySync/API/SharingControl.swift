@@ -14,39 +14,45 @@ public struct SharingControl: Sendable {
   /// policy. The type's permissions say what the audience may do.
   ///
   /// Costs as much as `save`. Throws `BothyError` `.notFound` if the record isn't on this device, and `BothyError`
-  /// `.notSynced` for a type that isn't synced. Under the policies that send first, also throws the server's rejection.
+  /// `notSynced` for a type that isn't synced. Under the policies that send first, also throws the server's rejection.
   @discardableResult
-  public func share(_ id: RecordID, with sharing: Audience, options: RequestOptions = RequestOptions())
-    async throws -> SaveReceipt<AnyRecord>
-  {
+  public func share(_ id: RecordID, with sharing: Audience) async throws -> SaveReceipt<AnyRecord> {
+    try await share(id, with: sharing, options: RequestOptions())
+  }
+
+  /// Like `share(_:with:)`, but with options of the call.
+  @discardableResult
+  package func share(
+    _ id: RecordID, with sharing: Audience, options: RequestOptions
+  ) async throws -> SaveReceipt<AnyRecord> {
     try await synced.change(sharing: SharingChange(add: sharing), of: id, options: options)
   }
 
   /// Adds users and lists to the audience of a value's record. Saves none of the value's fields.
   @discardableResult
-  public func share<E: Entity>(
-    _ entity: E, with sharing: Audience, options: RequestOptions = RequestOptions()
-  )
-    async throws -> SaveReceipt<E>
-  {
-    try await share(RecordID(entity), with: sharing, options: options).typed(E.self)
+  public func share<E: Entity>(_ entity: E, with sharing: Audience) async throws -> SaveReceipt<E> {
+    try await share(RecordID(entity), with: sharing).typed(E.self)
   }
 
   /// Removes users and lists from the audience of a record. Their devices delete their copies at their next sync. Costs
   /// and throws like `share`.
   @discardableResult
-  public func unshare(_ id: RecordID, from sharing: Audience, options: RequestOptions = RequestOptions())
-    async throws -> SaveReceipt<AnyRecord>
-  {
+  public func unshare(_ id: RecordID, from sharing: Audience) async throws -> SaveReceipt<AnyRecord> {
+    try await unshare(id, from: sharing, options: RequestOptions())
+  }
+
+  /// Like `unshare(_:from:)`, but with options of the call.
+  @discardableResult
+  package func unshare(
+    _ id: RecordID, from sharing: Audience, options: RequestOptions
+  ) async throws -> SaveReceipt<AnyRecord> {
     try await synced.change(sharing: SharingChange(remove: sharing), of: id, options: options)
   }
 
   /// Removes users and lists from the audience of a value's record. Costs and throws like `share`.
   @discardableResult
-  public func unshare<E: Entity>(
-    _ entity: E, from sharing: Audience, options: RequestOptions = RequestOptions()
-  ) async throws -> SaveReceipt<E> {
-    try await unshare(RecordID(entity), from: sharing, options: options).typed(E.self)
+  public func unshare<E: Entity>(_ entity: E, from sharing: Audience) async throws -> SaveReceipt<E> {
+    try await unshare(RecordID(entity), from: sharing).typed(E.self)
   }
 
   /// Returns the audience of a record: the server's, with the pending changes. `.nobody` for a record that isn't on this

@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 
 /// The server's history of changes.
 extension StoreMaintenance {
@@ -8,14 +8,14 @@ extension StoreMaintenance {
   /// - Parameters:
   ///   - scope: the whole space by default.
   ///   - before: `ChangeHistory.next` of the previous page.
-  public func history(
+  package func history(
     of scope: SyncScope = .everything, before: Int64? = nil, limit: Int = 100
   ) async throws -> ChangeHistory {
     try await history(HistoryQuery(scope: scope, before: before, limit: limit))
   }
 
   /// Returns the changes of one record, like `history(of:before:limit:)` with a scope.
-  public func history(
+  package func history(
     of record: RecordID, before: Int64? = nil, limit: Int = 100
   ) async throws -> ChangeHistory {
     try await history(HistoryQuery(record: record, before: before, limit: limit))

@@ -2,11 +2,6 @@ import BothyStore
 
 /// Decisions after a sync that ended with `SyncObstacle.otherServer`.
 extension StoreMaintenance {
-  /// The server, space and history that the file was synced with; nil before the first sync, and with servers that have
-  /// no identity. One read.
-  public func serverHistory() async throws -> ServerHistory? {
-    try await synced.store.read { try ServerBinding.load(in: $0).history }
-  }
 
   /// Gives up the server or history that the file was synced with, and takes what the present one has. Records that
   /// came from the first one and that this one lacks are evicted, and are in `SyncReport.lost`. Pending changes stay,
@@ -58,7 +53,7 @@ extension StoreMaintenance {
   }
 
   /// Whether `keepApart` was called, and the first server has not answered since. One read.
-  public func isKeptApart() async throws -> Bool {
+  package func isKeptApart() async throws -> Bool {
     try await synced.store.read { try ServerBinding.load(in: $0).isApart }
   }
 }

@@ -16,28 +16,13 @@ public struct StoreMaintenance: Sendable {
   }
 
   /// Returns the digest of the local records, pending changes included. Reads every record of the scope.
-  public func digest(_ scope: SyncScope = .everything) async throws -> ScopeDigest {
+  package func digest(_ scope: SyncScope = .everything) async throws -> ScopeDigest {
     try await FileWork.run { try synced.digest(scope) }
   }
 
   /// Returns the server's digest of a scope, which the server reads whole. One round trip. Throws `BothyError`.
-  public func remoteDigest(_ scope: SyncScope = .everything) async throws -> ScopeDigest {
+  package func remoteDigest(_ scope: SyncScope = .everything) async throws -> ScopeDigest {
     do { return try await synced.remote.digest(scope) } catch { throw BothyError(error) }
-  }
-
-  /// Checks the file, tables, rows, indexes, the outbox and the checksums of blobs. Changes nothing.
-  ///
-  /// Reads the whole file and all blobs, and holds the writer while it reads the file. Throws if the store is closed.
-  public func diagnose() async throws -> StoreDiagnosis { try await FileWork.run { try synced.diagnose() } }
-
-  /// Recreates the indexes that a diagnosis found to be broken. Never changes records. One transaction. Returns a new
-  /// diagnosis.
-  @discardableResult
-  public func repairFile(_ diagnosis: StoreDiagnosis) async throws -> StoreDiagnosis {
-    try await FileWork.run {
-      _ = try synced.store.repair(diagnosis)
-      return try synced.diagnose()
-    }
   }
 
   /// The quarantined files of this store, the oldest first. They may contain changes that were never sent, which
@@ -72,23 +57,6 @@ public struct StoreMaintenance: Sendable {
   @discardableResult
   public func remove(type: String, includingPending: Bool = false) async throws -> Removal {
     try await FileWork.run { try synced.purge(type: type, includingPending: includingPending) }
-  }
-
-  /// Evicts the records of a container and those below it, like `remove(_:includingPending:)`. The next sync pulls that
-  /// container as a whole.
-  @discardableResult
-  public func remove(container: String, includingPending: Bool = false) async throws
-    -> Removal
-  {
-    try await FileWork.run { try synced.purge(container: container, includingPending: includingPending) }
-  }
-
-  /// Evicts every synced record, like `remove(_:includingPending:)`. The next sync downloads everything.
-  ///
-  /// - Parameter includingPending: true to give up all pending changes, the sync history and the journal.
-  @discardableResult
-  public func removeAll(includingPending: Bool = false) async throws -> Removal {
-    try await FileWork.run { try synced.purge(includingPending: includingPending) }
   }
 
   /// Evicts every local record, and deletes the sync history and the journal. Waits for a running sync.

@@ -46,13 +46,9 @@ public struct StoreSubscriptions: Sendable {
   /// Returns the containers with pending changes, by name. Looks at each pending change, and makes no request.
   ///
   /// - Parameter age: adds the subscribed containers that were not pulled for this long.
-  public func containersNeedingSync(notPulledFor age: Duration? = nil) async throws -> [String] {
+  package func containersNeedingSync(notPulledFor age: Duration? = nil) async throws -> [String] {
     try await FileWork.run { try synced.containersNeedingSync(notPulledFor: age) }
   }
-
-  /// Returns whether a container is being synced: the present value, then each later one. It turns false before the
-  /// sync's report is delivered.
-  public func isSyncing(_ container: String) -> AsyncStream<Bool> { synced.isSyncing(container) }
 }
 
 extension SyncedStore {

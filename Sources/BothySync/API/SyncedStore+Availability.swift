@@ -1,14 +1,14 @@
-public import BothyStore
+package import BothyStore
 
 /// What of the server is believed to be within reach, and questions that only it can answer.
 extension SyncedStore {
   /// Whether the server is believed to be reachable. No call is made.
-  public var reachabilityHint: ReachabilityHint { belief.hint(at: clock.now()) }
+  package var reachabilityHint: ReachabilityHint { belief.hint(at: clock.now()) }
 
   /// Whether records of a type can be written now: the present answer, then each different one. Always true for
   /// types that can be written offline; for those written on the server only, false while the server is believed to
   /// be out of reach. For a screen to disable what can't succeed; a write tries all the same.
-  public func availability(of type: String) -> AsyncStream<Bool> {
+  package func availability(of type: String) -> AsyncStream<Bool> {
     let isRemoteOnly = type == UserList.typeName || store.schema[type]?.writeMode == .remoteOnly
     return AsyncStream { continuation in
       guard isRemoteOnly else {
@@ -29,13 +29,13 @@ extension SyncedStore {
   }
 
   /// Like `availability(of:)` with a type's name, but for an entity type.
-  public func availability<E: Entity>(of type: E.Type) -> AsyncStream<Bool> { availability(of: E.typeName) }
+  package func availability<E: Entity>(of type: E.Type) -> AsyncStream<Bool> { availability(of: E.typeName) }
 
   /// Queries the server alone, and keeps nothing of the answer here unless told to: for what only the server can find,
   /// such as people to befriend. Pending changes show in the answer as everywhere.
   ///
   /// Cost: one round trip for each thousand records. Throws `BothyError` `.requiresNetwork` without an answer.
-  public func search<E: Entity>(_ query: RecordQuery<E>, keepsResults: Bool = false) async throws
+  package func search<E: Entity>(_ query: RecordQuery<E>, keepsResults: Bool = false) async throws
     -> FetchResult<E>
   {
     try await searching {
@@ -45,7 +45,7 @@ extension SyncedStore {
   }
 
   /// Like `search(_:keepsResults:)` with a typed query, but for any type of the schema.
-  public func search(_ query: AnyQuery, keepsResults: Bool = false) async throws -> FetchResult<AnyRecord> {
+  package func search(_ query: AnyQuery, keepsResults: Bool = false) async throws -> FetchResult<AnyRecord> {
     try await searching {
       try await fetchResult(
         query, options: RequestOptions(readPolicy: .remote, cacheResults: keepsResults))

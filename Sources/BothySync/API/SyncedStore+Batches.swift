@@ -1,4 +1,4 @@
-public import BothyStore
+package import BothyStore
 
 /// Saving several records, each for itself.
 extension SyncedStore {
@@ -8,7 +8,7 @@ extension SyncedStore {
   /// the network policies each is sent for itself, inserts before updates before deletions; one that is refused keeps
   /// no other back, and saving the failed ones again sends nothing else.
   @discardableResult
-  public func save(
+  package func save(
     _ records: [AnyRecord], deleting ids: [RecordID] = [], options: RequestOptions = RequestOptions()
   ) async throws -> [BatchResult] {
     let options = begun(options)
@@ -44,12 +44,12 @@ extension SyncedStore {
 }
 
 /// What became of one record of a batch.
-public struct BatchResult: Sendable {
+package struct BatchResult: Sendable {
   /// The record that was to be saved or deleted.
-  public var record: RecordID
+  package var record: RecordID
   /// Its receipt, or what was thrown for it.
-  public var result: Result<SaveReceipt<AnyRecord>, any Error>
+  package var result: Result<SaveReceipt<AnyRecord>, any Error>
 
   /// Why it failed, nil if it did not.
-  public var error: (any Error)? { if case .failure(let error) = result { error } else { nil } }
+  package var error: (any Error)? { if case .failure(let error) = result { error } else { nil } }
 }

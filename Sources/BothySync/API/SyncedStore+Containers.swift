@@ -56,7 +56,7 @@ extension SyncedStore {
 
   /// The validator for the next pull of a container: the token of the last complete pull of the narrowest followed
   /// scope that holds it. Nil before the first. Only pulls change it; what this device sends does not.
-  public func validator(for container: String) throws -> String? {
+  package func validator(for container: String) throws -> String? {
     try store.read { transaction in
       try PullState.all(in: transaction).filter { $0.scope.contains(container) }
         .max { $0.scope.container.utf8.count < $1.scope.container.utf8.count }?.cursor
@@ -65,7 +65,7 @@ extension SyncedStore {
 
   /// The next pull of a container and of those below it, and of each scope that holds any of them, brings everything.
   /// A sync that is running does not bring the old validator back. One transaction.
-  public func resetValidator(of container: String) throws {
+  package func resetValidator(of container: String) throws {
     let scope = SyncScope(container: container, includesChildren: true)
     try store.write(origin: .remote) { transaction in
       for followed in try PullState.scopes(in: transaction) where followed.overlaps(scope) {
@@ -79,7 +79,7 @@ extension SyncedStore {
   /// Runs `body` while the container counts as being written: a sync of it waits, for at most
   /// `SyncOptions.maxWait`. Never waits itself. The count ends with `body`, however that ends, and with the
   /// process. Writes of this store count by themselves; use it around several that belong together.
-  public func withWriteLock<Result>(_ container: String, _ body: () async throws -> Result) async rethrows
+  package func withWriteLock<Result>(_ container: String, _ body: () async throws -> Result) async rethrows
     -> Result
   {
     try await engine.locks.withWrite(container, body)
@@ -91,7 +91,7 @@ extension SyncedStore {
   /// `body` may sync, save and take locks of the container again: what it holds itself never holds it up. Throws
   /// `CancellationError` when cancelled while it waits, `BothyError` `.locked` when another body of such a lock does not end
   /// in time, else what `body` throws.
-  public func withSyncLock<Result>(_ container: String, _ body: () async throws -> Result) async throws
+  package func withSyncLock<Result>(_ container: String, _ body: () async throws -> Result) async throws
     -> Result
   {
     let scopes = [SyncScope(container: container, includesChildren: true)]

@@ -44,7 +44,7 @@ extension SyncedStore {
   package var isSignedOut: Bool { governor.isShut }
 
   /// Whether syncing is paused, here or before the file was opened.
-  public var isPaused: Bool { governor.isPaused }
+  package var isPaused: Bool { governor.isPaused }
 
   /// The fetch policy in force for reads that give none. Each read uses what it was when it began; setting it takes
   /// effect at once.
@@ -54,7 +54,7 @@ extension SyncedStore {
   }
 
   /// The fetch policy in force, then each different one: a screen may want to read again.
-  public var readPolicies: AsyncStream<ReadPolicy> {
+  package var readPolicies: AsyncStream<ReadPolicy> {
     governor.readPolicies.values(startingWith: governor.readPolicy)
   }
 
@@ -75,7 +75,7 @@ extension SyncedStore {
   }
 
   /// The network's status as `run()` is told of it, then each different one. Any number may listen.
-  public var networkStatuses: AsyncStream<NetworkStatus> {
+  package var networkStatuses: AsyncStream<NetworkStatus> {
     governor.networkStatuses.values(startingWith: governor.network.status)
   }
 

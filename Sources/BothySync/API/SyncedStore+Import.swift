@@ -18,14 +18,6 @@ extension SyncedStore {
     try await store.importRecords(records, batch: size, progress: progress)
   }
 
-  /// Imports records that arrive over time, like `importRecords(_:batch:progress:)`.
-  @discardableResult
-  public func importRecords<Records: AsyncSequence>(
-    from records: Records, batch size: Int = 1000, progress: @Sendable (ImportProgress) -> Void = { _ in }
-  ) async throws -> ImportProgress where Records.Element == AnyRecord {
-    try await store.importRecords(from: records, batch: size, progress: progress)
-  }
-
   /// Returns the times of creation and of the last edit and the owner of a record, or `nil` if it isn't on this device.
   /// One look-up.
   public func metadata(of record: RecordID) async throws -> RecordMetadata? {

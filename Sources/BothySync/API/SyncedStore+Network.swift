@@ -27,7 +27,7 @@ extension SyncedStore {
     if !found.isWhole {
       // What else there is of the type here may have changed there since.
       let ids = pending.union(found.records.map(\.id.id))
-      if ids.count <= Condition.maximumTerms {
+      if ids.count <= ConditionTree.maximumTerms {
         shown.filter = .and([query.filter, .oneOf(field: "id", ids.sorted().map { .text($0) })])
       }
     }

@@ -23,7 +23,7 @@ extension SyncedStore {
   /// Opens or creates `name.bothy` in the app's Application Support folder; on Linux in `$XDG_DATA_HOME/bothy`, else in
   /// `~/.local/share/bothy`. The folder is created for its owner alone. Makes no request.
   ///
-  /// Throws `BothyError` as for a file, and `.cannotOpen` for a name that is empty or holds a slash.
+  /// Throws `BothyError` as for a file, and `cannotOpen` for a name that is empty or holds a slash.
   public convenience init(
     named name: String, schema: StoreSchema, remote: any RemoteStorage, migrations: [Migration] = [],
     configuration: SyncOptions = SyncOptions()

@@ -1,4 +1,4 @@
-public import BothyStore
+package import BothyStore
 
 /// Reading by policy.
 extension SyncedStore {
@@ -7,7 +7,7 @@ extension SyncedStore {
   /// Costs one local query. A network policy adds one round trip before it for each thousand records, and one
   /// transaction to merge them. An answer with news of what the file follows costs a pull more, so that no part of a
   /// transaction is shown. Throws `BothyError` `.unreachable` where the policy needs the server.
-  public func fetchResult<E: Entity>(
+  package func fetchResult<E: Entity>(
     _ query: RecordQuery<E>, options: RequestOptions = RequestOptions()
   ) async throws -> FetchResult<E> {
     try await answer(
@@ -20,7 +20,7 @@ extension SyncedStore {
   }
 
   /// Like `fetchResult(_:options:)` with a typed query, but for any type.
-  public func fetchResult(
+  package func fetchResult(
     _ query: AnyQuery, options: RequestOptions = RequestOptions()
   ) async throws -> FetchResult<AnyRecord> {
     try await answer(query, options, { try $0.fetch($1) }, { $0 })
@@ -88,7 +88,7 @@ extension SyncedStore {
   }
 
   /// One record by id, by policy. Nil when it doesn't exist. Costs and throws as a query.
-  public func fetch<E: Entity>(_ type: E.Type, id: String, options: RequestOptions) async throws -> E? {
+  package func fetch<E: Entity>(_ type: E.Type, id: String, options: RequestOptions) async throws -> E? {
     try await fetchResult(RecordQuery<E>().where(.compare(field: "id", .equal, .text(id))), options: options)
       .records
       .first
@@ -96,7 +96,7 @@ extension SyncedStore {
 
   /// The number of records a query selects, by policy. Network answers are the server's own count, one round
   /// trip, unless records of the type are pending here: then the records are fetched. Throws as `fetch`.
-  public func count(_ query: AnyQuery, options: RequestOptions = RequestOptions()) async throws -> Int {
+  package func count(_ query: AnyQuery, options: RequestOptions = RequestOptions()) async throws -> Int {
     let configuration = configuration
     let policy = try self.policy(for: query.type, options, configuration)
     if try reasonForServerOnly(query) != nil {

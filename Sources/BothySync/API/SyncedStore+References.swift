@@ -2,12 +2,18 @@ public import BothyStore
 
 /// Following references, from here and from the server.
 extension SyncedStore {
-  /// The record that a reference names, by the fetch policy of `options`, else the configured one.
+  /// The record that a reference names, by the read policy. One look-up, and one round trip where the policy uses the
+  /// server.
   ///
   /// Throws `BothyError` `.relatedRecordUnavailable`, naming it, when it is not here and could not be had; the record
   /// that refers to it stays readable.
-  public func resolve<Target: Entity>(
-    _ reference: Reference<Target>, options: RequestOptions = RequestOptions()
+  public func resolve<Target: Entity>(_ reference: Reference<Target>) async throws -> Target {
+    try await resolve(reference, options: RequestOptions())
+  }
+
+  /// Like `resolve(_:)` with a reference, but by the read policy of `options`.
+  package func resolve<Target: Entity>(
+    _ reference: Reference<Target>, options: RequestOptions
   ) async throws -> Target {
     guard let target = try await resolve([reference], options: options).first else {
       throw Self.unavailable(reference.recordID, nil)
@@ -17,15 +23,20 @@ extension SyncedStore {
 
   /// The records that a list of references names, in its order. One round trip for each thousand, where the policy
   /// uses the server at all. Throws as for one reference.
-  public func resolve<Target: Entity>(
-    _ references: [Reference<Target>], options: RequestOptions = RequestOptions()
+  public func resolve<Target: Entity>(_ references: [Reference<Target>]) async throws -> [Target] {
+    try await resolve(references, options: RequestOptions())
+  }
+
+  /// Like `resolve(_:)` with references, but by the read policy of `options`.
+  package func resolve<Target: Entity>(
+    _ references: [Reference<Target>], options: RequestOptions
   ) async throws -> [Target] {
     try await resolve(references.map(\.recordID), options: options).map { try $0.entity(Target.self) }
   }
 
   /// The records with these ids, of any types, in the order given. One round trip for each type and thousand. Throws
   /// `BothyError` `.relatedRecordUnavailable` for the first that can't be had.
-  public func resolve(_ ids: [RecordID], options: RequestOptions = RequestOptions()) async throws
+  package func resolve(_ ids: [RecordID], options: RequestOptions = RequestOptions()) async throws
     -> [AnyRecord]
   {
     var cause: BothyError?
@@ -88,7 +99,7 @@ extension SyncedStore {
   // MARK: ahead of need
 
   /// The most steps that a prefetch follows.
-  public static var prefetchDepthLimit: Int { 3 }
+  package static var prefetchDepthLimit: Int { 3 }
 
   /// Downloads the records of a query and the records that they refer to, for use without a network.
   ///
@@ -102,7 +113,7 @@ extension SyncedStore {
   /// - Returns: how much was reached, and what could not be had: under `.local`, all that isn't here.
   /// - Throws: `BothyError` `.invalidQuery` for a path that isn't valid or is too long, `BothyError`.
   @discardableResult
-  public func prefetch(
+  package func prefetch(
     _ query: AnyQuery, including paths: [ReferencePath] = [], depth: Int = SyncedStore.prefetchDepthLimit,
     options: RequestOptions = RequestOptions()
   ) async throws -> Prefetch {
@@ -121,16 +132,6 @@ extension SyncedStore {
       for path in paths { try await follow(first, path.steps.prefix(depth), options, &prefetch) }
     }
     return prefetch
-  }
-
-  /// Downloads records of a known type and the records that they refer to, like `prefetch` with an `AnyQuery`.
-  @discardableResult
-  public func prefetch<E: Entity>(
-    _ query: RecordQuery<E>, including paths: [ReferencePath] = [],
-    depth: Int = SyncedStore.prefetchDepthLimit,
-    options: RequestOptions = RequestOptions()
-  ) async throws -> Prefetch {
-    try await prefetch(query.recordQuery, including: paths, depth: depth, options: options)
   }
 
   private func follow(
@@ -180,7 +181,9 @@ extension SyncedStore {
     }
   }
 
-  private static func refers(_ field: String, of type: TypeSchema?, to ids: ArraySlice<String>) -> Condition {
+  private static func refers(_ field: String, of type: TypeSchema?, to ids: ArraySlice<String>)
+    -> ConditionTree
+  {
     if case .references? = type?[field]?.kind { return .or(ids.map { .includes(field: field, $0) }) }
     return .oneOf(field: field, ids.map { .text($0) })
   }
@@ -214,14 +217,14 @@ extension SyncedStore {
 }
 
 /// What a prefetch reached.
-public struct Prefetch: Sendable, Hashable {
+package struct Prefetch: Sendable, Hashable {
   /// What was reached and is here, the query's own records included.
-  public var records: Set<RecordID>
+  package var records: Set<RecordID>
   /// The records that are referred to and not here.
-  public var missing: Set<RecordID> = []
+  package var missing: Set<RecordID> = []
 
   init(records: Set<RecordID>) { self.records = records }
 
   /// Whether everything on the way is here.
-  public var isComplete: Bool { missing.isEmpty }
+  package var isComplete: Bool { missing.isEmpty }
 }

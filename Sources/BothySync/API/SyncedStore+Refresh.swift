@@ -1,4 +1,4 @@
-public import BothyStore
+import BothyStore
 
 /// Bringing what changed on the server without a sync: by hand since a moment, or live.
 extension SyncedStore {
@@ -12,7 +12,7 @@ extension SyncedStore {
   /// answers bring it no further. The pages that were taken in stay; the next refresh from `token` brings them again.
   ///
   /// - Parameter container: only this container and those below it; nil refreshes the whole space.
-  public func refresh(_ container: String? = nil, since token: ServerToken? = nil) async throws -> Refresh {
+  package func refresh(_ container: String? = nil, since token: ServerToken? = nil) async throws -> Refresh {
     let scope = container.map { SyncScope(container: $0, includesChildren: true) } ?? .everything
     let limit = configuration.pageSize
     var refresh = Refresh(token: token ?? ServerToken(text: ""))
@@ -75,18 +75,20 @@ extension SyncedStore {
 }
 
 /// A moment in the server's order of changes. Opaque; can be kept and used after a relaunch.
-public struct ServerToken: Sendable, Hashable, Codable {
-  let text: String
+package struct ServerToken: Sendable, Hashable, Codable {
+  package let text: String
+
+  package init(text: String) { self.text = text }
 }
 
 /// What a refresh brought.
-public struct Refresh: Sendable, Hashable {
+package struct Refresh: Sendable, Hashable {
   /// What was made or changed on the server, in its order; a record with pending work is named and not touched.
-  public var changed: [RecordID] = []
+  package var changed: [RecordID] = []
   /// What was deleted on the server, left the container, or may no longer be seen.
-  public var removed: [RecordID] = []
+  package var removed: [RecordID] = []
   /// The token of the next refresh.
-  public var token: ServerToken
+  package var token: ServerToken
   /// True if the server could not continue from the token and sent everything again; deletions since are not among it.
-  public var startedOver = false
+  package var startedOver = false
 }

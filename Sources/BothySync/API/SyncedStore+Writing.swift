@@ -14,7 +14,7 @@ extension SyncedStore {
   /// A record with pending work is different under `.remoteThenLocal`: the change is added to that work, durable here,
   /// and all of it is sent at once. A rejection is thrown, and waits in the inbox. A draft stays a draft.
   @discardableResult
-  public func save<E: Entity>(
+  package func save<E: Entity>(
     _ entity: E, in container: String? = nil, options: RequestOptions
   ) async throws -> SaveReceipt<E> {
     try await write(entity, in: container, options, exists: nil) { try $0.save(entity, in: container) }
@@ -57,7 +57,7 @@ extension SyncedStore {
   /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given. Costs and throws
   /// as for an entity.
   @discardableResult
-  public func save(_ record: AnyRecord, options: RequestOptions = RequestOptions()) async throws
+  package func save(_ record: AnyRecord, options: RequestOptions = RequestOptions()) async throws
     -> SaveReceipt<AnyRecord>
   {
     try await perform(.save(record, in: nil), options)
@@ -67,8 +67,14 @@ extension SyncedStore {
   /// loses it with its next pull; so does this one once the server has acknowledged the move, if it follows
   /// containers and not that one. Throws `BothyError` `.notFound`.
   @discardableResult
-  public func move(
-    _ id: RecordID, to container: String, options: RequestOptions = RequestOptions()
+  public func move(_ id: RecordID, to container: String) async throws -> SaveReceipt<AnyRecord> {
+    try await move(id, to: container, options: RequestOptions())
+  }
+
+  /// Like `move(_:to:)`, but with options of the call.
+  @discardableResult
+  package func move(
+    _ id: RecordID, to container: String, options: RequestOptions
   ) async throws -> SaveReceipt<AnyRecord> {
     try await perform(.move(id, to: container), options)
   }
@@ -77,7 +83,7 @@ extension SyncedStore {
   /// throw `BothyError` `.notFound`, unless `options.assumesRemote` has the deletion sent by the next sync. Costs and
   /// throws as `save` beside that.
   @discardableResult
-  public func delete(_ id: RecordID, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt<
+  package func delete(_ id: RecordID, options: RequestOptions = RequestOptions()) async throws -> SaveReceipt<
     AnyRecord
   > {
     try await perform(.delete(id), options)
@@ -85,7 +91,7 @@ extension SyncedStore {
 
   /// Deletes a record by its type and id, like `delete(_:options:)`.
   @discardableResult
-  public func delete<E: Entity>(
+  package func delete<E: Entity>(
     _ type: E.Type, id: String, options: RequestOptions
   ) async throws -> SaveReceipt<E> {
     try await delete(RecordID(E.self, id: id), options: options).typed(E.self)
@@ -289,7 +295,7 @@ extension SyncedStore {
   ///
   /// Does not run on the caller's executor. Under the policies that send first it returns when the server was asked for the
   /// changes, which are durable here before; the outbox has those that were rejected or not answered. Throws what `body`
-  /// throws, and `BothyError`, such as `.tooManyTogether` for more records than `SyncOptions.groupLimit` under
+  /// throws, and `BothyError`, such as `tooManyTogether` for more than a thousand records under
   /// `.atomic`; then nothing is changed.
   @discardableResult
   public func write<Result: Sendable>(

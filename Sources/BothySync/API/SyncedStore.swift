@@ -15,7 +15,7 @@ public final class SyncedStore: Sendable {
   /// The local file. Writes through it are recorded and sent like others, under `run()` a second later.
   package let store: LocalStore
   /// The device's clock, with the known offset of the server's.
-  public let clock: SyncClock
+  package let clock: SyncClock
   let remote: BoundRemote
   let engine: SyncEngine
   let belief = ReachabilityEstimate()
@@ -26,12 +26,12 @@ public final class SyncedStore: Sendable {
   let presence = AppPresence()
   private let opened: SyncOptions
   /// Whose file it is, where that was said when it was opened.
-  public let owner: AccountID?
+  package let owner: AccountID?
   /// The document of what was pending in a file that did not fit the schema and was created again.
   public let setAside: String?
 
   /// Opens or creates the file at `path` (nil: in memory), as `LocalStore` does, with what sync keeps beside it.
-  /// Makes no request. Throws `BothyError`, such as `.wrongAccount` if the file belongs to another user.
+  /// Makes no request. Throws `BothyError`, such as `wrongAccount` if the file belongs to another user.
   ///
   /// - Parameter owner: whose file it is. A file belongs to the first owner it is opened for, and the
   ///   server takes its work from no other user.
@@ -114,7 +114,7 @@ public final class SyncedStore: Sendable {
   }
 
   /// Opens an existing file with the schema it carries. Its subscriptions stay, unless `configuration` names scopes. Throws `BothyError` `.cannotOpen` if the file doesn't exist.
-  public convenience init(
+  package convenience init(
     existing path: String, remote: any RemoteStorage, configuration: SyncOptions = SyncOptions(),
     options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws {
@@ -128,11 +128,11 @@ public final class SyncedStore: Sendable {
   }
 
   /// The id of this installation's file, as the server knows it.
-  public var device: String { engine.pass.device }
+  package var device: String { engine.pass.device }
 
   /// What it was opened with; `pullScopes` are those that are followed now, `writePolicy` and `mergePolicies` those that
   /// are in force now.
-  public var configuration: SyncOptions {
+  package var configuration: SyncOptions {
     var configuration = governor.inForce(opened)
     configuration.pullScopes = followed.current
     return configuration
@@ -147,13 +147,23 @@ public final class SyncedStore: Sendable {
   /// nothing: the report says what did not work.
   ///
   /// - Parameters:
+  ///   - direction: which way; nil as configured.
+  ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
+  @discardableResult
+  public func sync(_ direction: SyncDirection? = nil, container: String? = nil) async -> SyncReport {
+    await sync(direction, container: container, forced: false)
+  }
+
+  /// Like `sync(_:container:)`, but also while something forbids it.
+  ///
+  /// - Parameters:
   ///   - scope: which way; nil as configured.
   ///   - container: only this container is pulled, with those below it; nil pulls the configured scopes.
   ///   - forced: whether it runs though syncing is paused, the sync policy forbids it, or the server asked for a newer
   ///     version of the app. Otherwise the report says `skipped`, and no request is made.
   ///   - ifRunning: what to do when a sync is running already; nil as configured.
   @discardableResult
-  public func sync(
+  package func sync(
     _ scope: SyncDirection? = nil, container: String? = nil, forced: Bool = false,
     ifRunning: SyncOptions.IfRunning? = nil
   ) async -> SyncReport {
@@ -191,7 +201,7 @@ public final class SyncedStore: Sendable {
   /// Syncs by itself until its task is cancelled: after saves, on hints, on a timer, when the network or the app comes
   /// back, as the configuration's triggers say.
   ///
-  /// Failures are tried again with growing, random waits (`SyncOptions.backoff`), and no sooner than the server asked
+  /// Failures are tried again with growing, random waits of a minute at most, and no sooner than the server asked
   /// for. No trigger shortens a wait, and neither does calling this again. A sync or an awaited save of the app itself
   /// is tried at once, and ends the wait when the server answers; so does a network that came back after one that was
   /// gone.

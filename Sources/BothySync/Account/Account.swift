@@ -1,10 +1,10 @@
-public import BothyStore
+package import BothyStore
 import Foundation
 
 /// A user who is signed in to a space on this device, with a file of their own.
 public final class Account: Sendable {
   /// The space and the user that the file belongs to.
-  public let id: AccountID
+  package let id: AccountID
   /// The records of the account. After signing out it throws.
   public let store: SyncedStore
 
@@ -138,7 +138,7 @@ extension BothyError {
 extension SyncedStore {
   /// Makes the changes in a document of `signOut(.export)` pending again in the file at `path`. The file is created if
   /// it doesn't exist, and must not be open. Throws the `BothyError`s of `AccountFolder.open`.
-  public static func restorePending(
+  package static func restorePending(
     from document: String, into path: String, schema: StoreSchema, migrations: [Migration] = [],
     owner: AccountID? = nil, options: StoreOptions = StoreOptions(), clock: SyncClock = SyncClock()
   ) throws {

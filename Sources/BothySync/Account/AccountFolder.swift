@@ -5,7 +5,7 @@ import Foundation
 /// are never sent with another's token, and other users don't see them.
 public struct AccountFolder: Sendable {
   /// The path of the folder, as given. The folder doesn't exist before the first account is opened.
-  public let path: String
+  package let path: String
   private let schema: StoreSchema
   private let migrations: [Migration]
   private let configuration: SyncOptions
@@ -34,7 +34,7 @@ public struct AccountFolder: Sendable {
   /// - Parameters:
   ///   - remote: The server, with the token of this user.
   ///   - document: A document that `signOut(.export)` wrote for this account. Its changes become pending again. Throws
-  ///     `BothyError` `.wrongAccount`, `.badDocument`, or `.pendingChanges` if the file has pending changes of its own
+  ///     `BothyError` `wrongAccount`, `badDocument`, or `.pendingChanges` if the file has pending changes of its own
   ///     to the document's records.
   public func open(
     _ id: AccountID, remote: any RemoteStorage, importing document: String? = nil
@@ -63,5 +63,5 @@ public struct AccountFolder: Sendable {
   }
 
   /// Returns the path of an account's file, also if it doesn't exist.
-  public func file(of id: AccountID) -> String { "\(path)/\(id.fileName)" }
+  package func file(of id: AccountID) -> String { "\(path)/\(id.fileName)" }
 }

@@ -68,7 +68,7 @@ extension Account {
     /// The space and the user that the file belongs to.
     public var id: AccountID
     /// The path of the database file.
-    public var path: String
+    package var path: String
     /// The numbers of pending changes in the file.
     public var pending: Outbox.Counts
   }

@@ -8,11 +8,11 @@ extension StoreMaintenance {
     /// The number of changes that are pending again. The next sync sends them.
     public var pending = 0
     /// The number of restored records that no server has.
-    public var records = 0
+    package var records = 0
     /// The records whose old change was left out, because they have a pending change in the new file.
-    public var skipped: [RecordID] = []
+    package var skipped: [RecordID] = []
     /// The records whose change or fields can no longer be read. The quarantined file is kept.
-    public var lost: [RecordID] = []
+    package var lost: [RecordID] = []
     /// True if every row that may hold such changes was read.
     public var isComplete = true
   }
@@ -25,7 +25,7 @@ extension SyncedStore {
   ///
   /// Afterwards the old file is called `….salvaged-…` and is no longer reported. Call it again if it fails. It doesn't
   /// salvage anything twice. Throws `BothyError` `.pendingChanges` if operations of both files are in doubt (sync
-  /// first), and `.wrongAccount` for a file of another user. Throws `.otherServer` if the files were synced with
+  /// first), and `wrongAccount` for a file of another user. Throws `.otherServer` if the files were synced with
   /// different servers or spaces, and `.signedOut` for a file that was exported or discarded by signing out. Throws
   /// `BothyError` if no part of the file can be read.
   @discardableResult

@@ -210,7 +210,7 @@ extension BlobStorage {
     public var sent: Int64 = 0
 
     /// Makes a backlog, empty by default, for comparing.
-    public init(count: Int = 0, bytes: Int64 = 0, sent: Int64 = 0) {
+    package init(count: Int = 0, bytes: Int64 = 0, sent: Int64 = 0) {
       self.count = count
       self.bytes = bytes
       self.sent = sent
@@ -227,7 +227,7 @@ extension BlobStorage {
     public var bytes: Int64 = 0
 
     /// Makes a result, empty by default, for comparing.
-    public init(removed: Int = 0, bytes: Int64 = 0) {
+    package init(removed: Int = 0, bytes: Int64 = 0) {
       self.removed = removed
       self.bytes = bytes
     }

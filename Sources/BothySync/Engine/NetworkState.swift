@@ -16,11 +16,11 @@ public struct NetworkState: Sendable, Hashable {
   /// The presence of a network.
   public var status: NetworkStatus
   /// True if each byte may cost money, as on a mobile network or a personal hotspot.
-  public var isExpensive: Bool
+  package var isExpensive: Bool
   /// True if the user asked apps to use little data.
-  public var isConstrained: Bool
+  package var isConstrained: Bool
   /// True if the device saves power.
-  public var isLowPower: Bool
+  package var isLowPower: Bool
 
   /// A network that costs nothing and need not be spared, unless the parameters say otherwise.
   public init(
@@ -33,11 +33,11 @@ public struct NetworkState: Sendable, Hashable {
   }
 
   /// An unknown network of unknown cost.
-  public static let unknown = NetworkState(.unknown)
+  package static let unknown = NetworkState(.unknown)
   /// No network.
-  public static let notReachable = NetworkState(.notReachable)
+  package static let notReachable = NetworkState(.notReachable)
   /// A network that costs nothing.
-  public static let reachable = NetworkState(.reachable)
+  package static let reachable = NetworkState(.reachable)
 }
 
 /// A source of network states: `PathMonitor` on Apple's platforms, `NetworkFeed` where the app reports them.
@@ -52,10 +52,10 @@ public final class NetworkFeed: ReachabilityMonitor {
   private let changes = Broadcast<NetworkState>()
 
   /// - Parameter state: the first state that listeners receive, until `send` changes it.
-  public init(_ state: NetworkState = .unknown) { current = Mutex(state) }
+  public init(_ state: NetworkState = NetworkState(.unknown)) { current = Mutex(state) }
 
   /// The state that was sent last, or the initial one.
-  public var state: NetworkState { current.withLock { $0 } }
+  package var state: NetworkState { current.withLock { $0 } }
 
   /// Sends the present state to all listeners. May be called from any thread.
   public func send(_ state: NetworkState) {

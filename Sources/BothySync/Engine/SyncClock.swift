@@ -57,10 +57,10 @@ public final class SyncClock: Sendable {
   }
 
   /// Returns the milliseconds since 1970 by the device's own clock.
-  public func now() -> Int64 { device() }
+  package func now() -> Int64 { device() }
 
   /// Returns the time by the server's clock. Before the first answer it is the device's time.
-  public func correctedNow() -> Int64 { reading().time }
+  package func correctedNow() -> Int64 { reading().time }
 
   /// Returns the time by the server's clock, and if it is reliable.
   package func reading() -> Reading {
@@ -76,7 +76,7 @@ public final class SyncClock: Sendable {
   }
 
   /// The milliseconds to add to the device's clock.
-  public var offset: Int64 { estimate.withLock { $0 }?.offset ?? 0 }
+  package var offset: Int64 { estimate.withLock { $0 }?.offset ?? 0 }
 
   func sleep(for duration: Duration) async throws { try await wait(duration) }
 

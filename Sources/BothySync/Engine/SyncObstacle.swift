@@ -33,7 +33,7 @@ public enum SyncObstacle: String, Sendable, Hashable, Codable, CaseIterable {
   /// Sync with the first server again, adopt this one (`maintenance.adoptServer`), send it the missing records
   /// (`maintenance.uploadMine`), or keep the file apart (`maintenance.keepApart`).
   case otherServer
-  /// Another sync is running, and this one had `SyncOptions.IfRunning.ignore`.
+  /// Another sync is running, and the configuration has this one return at once.
   case alreadyRunning
   /// The task of the sync was cancelled. Completed work stays done.
   case cancelled

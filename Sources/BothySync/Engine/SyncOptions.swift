@@ -9,28 +9,28 @@ public struct SyncOptions: Sendable {
   /// different status. A policy that reads from the server takes effect after the sync that a network's return starts.
   public var readPolicyProvider: (@Sendable (NetworkStatus) -> ReadPolicy)?
   /// The behavior of reads between opening and the first completed sync.
-  public var startup: Startup = .immediate
+  package var startup: Startup = .immediate
   /// The destination that writes reach first. Each call may name another, and `SyncedStore.writePolicy` changes it
   /// later.
   public var writePolicy: WritePolicy = .localThenRemote
   /// The choice between keeping records on this device and keeping none.
-  public var cache: CacheMode = .enabled
+  package var cache: CacheMode = .enabled
   /// The treatment of records that the server had acknowledged and lacks since it was restored or emptied. A server
   /// with another identity is always refused.
-  public var restored: RestorePolicy = .ask
+  package var restored: RestorePolicy = .ask
   /// The treatment of an unsent record when others delete the record that it refers to.
   public var orphans: MissingParentPolicy = .deleteRule
   /// The treatment of a save that the local store cannot take.
-  public var localFailure: LocalFailurePolicy = .throwError
+  package var localFailure: LocalFailurePolicy = .throwError
   /// The behavior of a sync that is requested while one is running. Syncs that are part of a read or a save always
   /// join.
-  public var ifRunning: IfRunning = .join
+  package var ifRunning: IfRunning = .join
   /// The answer of a read that only the server can evaluate, if the server isn't used.
-  public var unevaluable: UnevaluablePolicy = .throwError
+  package var unevaluable: UnevaluablePolicy = .throwError
   /// True if an empty answer that is known to be complete keeps `.localElseRemote` from reading from the server.
-  public var trustsCompleteness = false
+  package var trustsCompleteness = false
   /// The longest time a read under `.syncThenLocal` waits for its sync. With `nil` it waits until the sync ends.
-  public var readTimeout: Duration?
+  package var readTimeout: Duration?
   /// The interval at which a running store polls a server without notifications, while the app is in the foreground.
   /// With `nil`, the default, it never polls.
   public var pollInterval: Duration?
@@ -40,10 +40,10 @@ public struct SyncOptions: Sendable {
   /// The longest time a custom merge policy may take. After it the conflict counts as undecided, and the policy is
   /// called again later.
   public var mergeTimeout: Duration = .seconds(30)
-  /// The treatment of rejected changes of types that `rejectionPolicies` doesn't name.
+  /// The treatment of rejected changes.
   public var rejectionPolicy: RejectionPolicy = .keepPending
   /// The rejection policies by the names of types. They take precedence over `rejectionPolicy`.
-  public var rejectionPolicies: [String: RejectionPolicy] = [:]
+  package var rejectionPolicies: [String: RejectionPolicy] = [:]
   /// The directions of a sync that names none.
   public var scope: SyncDirection = .both
   /// The scopes that a new file is subscribed to; by default the whole space. `store.subscriptions` changes them, and
@@ -51,30 +51,30 @@ public struct SyncOptions: Sendable {
   /// no longer passed, with the records outside of what is left.
   public var pullScopes: [SyncScope] = [.everything]
   /// True if a pushed change in a container without a subscription is stored. Otherwise it is ignored.
-  public var storesUnfollowedChanges = false
+  package var storesUnfollowedChanges = false
   /// The scopes that `SyncedStore.run()` pulls, if they are not all subscribed ones.
-  public var runScopes: [SyncScope]?
+  package var runScopes: [SyncScope]?
   /// The longest time a sync waits for writes in its containers to end.
   public var maxWait: Duration = .seconds(5)
   /// The longest time a sync, or another lock, waits for the body of a `SyncedStore.withSyncLock` to end. After it the
   /// wait ends with the code `locked`.
-  public var lockTimeout: Duration = .seconds(60)
+  package var lockTimeout: Duration = .seconds(60)
   /// The longest time one request may take. A request that takes longer counts as unanswered, so calls don't wait for a
   /// silent server forever. A remote may have a shorter limit of its own: `BothyRemote` has a minute.
-  public var requestTimeout: Duration = .seconds(300)
+  package var requestTimeout: Duration = .seconds(300)
   /// The clock that measures such waits and `SyncedStore.run()`.
-  public var clock: any Clock<Duration> = ContinuousClock()
+  package var clock: any Clock<Duration> = ContinuousClock()
   /// The interval at which the timer checks for pending changes.
-  public var timerInterval: Duration = .seconds(600)
+  package var timerInterval: Duration = .seconds(600)
   /// The most operations in one request.
-  public var batchSize = 500
+  package var batchSize = 500
   /// The most records that can be written in one transaction. They travel in one request, whatever `batchSize` is. A
   /// server takes a thousand operations in a request unless it is configured otherwise.
-  public var groupLimit = 1000
+  package var groupLimit = 1000
   /// The most changes in one answer.
-  public var pageSize = 1000
+  package var pageSize = 1000
   /// True if operations carry the time of the edit.
-  public var sendsLocalTimes = true
+  package var sendsLocalTimes = true
   /// The amount of decisions about local writes that the journal keeps, and for how long.
   public var journal = JournalLimits()
   /// The transport of blobs, and the number of their bytes that stay on this device.
@@ -86,11 +86,11 @@ public struct SyncOptions: Sendable {
   /// The treatment of a file that doesn't fit the schema and has no migration.
   public var schemaMismatch: SchemaMismatch = .throwError
   /// The wait of `run()` after a failed sync, and of a rejected change until it is sent again.
-  public var backoff = Backoff()
+  package var backoff = Backoff()
   /// Makes ids of operations. A test can replace it to repeat a run exactly.
-  public var makeOperationID: @Sendable () -> String = { UUIDv7.make() }
+  package var makeOperationID: @Sendable () -> String = { UUIDv7.make() }
   /// Waits, for the timeouts of calls. A test provides its own.
-  public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   /// The logger of rejected changes (notice), recreated files and saves that only the server has (warning).
   public var logger = Logger(label: "bothy.sync")
 
@@ -115,7 +115,7 @@ extension SyncOptions {
     public var budget: Int64?
 
     /// A part size of one mebibyte and no budget, unless the parameters say otherwise. A part has at least one byte.
-    public init(partSize: Int = 1 << 20, budget: Int64? = nil) {
+    package init(partSize: Int = 1 << 20, budget: Int64? = nil) {
       self.partSize = max(1, partSize)
       self.budget = budget
     }
@@ -124,7 +124,7 @@ extension SyncOptions {
 
 extension SyncOptions {
   /// The behavior of reads when the store was just opened.
-  public enum Startup: Sendable, Hashable {
+  package enum Startup: Sendable, Hashable {
     /// They follow the fetch policy.
     case immediate
     /// They come from the local store until a sync has completed. Then the fetch policy takes effect.

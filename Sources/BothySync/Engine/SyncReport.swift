@@ -3,7 +3,7 @@ public import BothyStore
 /// The results of one sync, record by record.
 public struct SyncReport: Sendable, Hashable, Codable {
   /// The records that agree with the server now because of local changes, in order.
-  public var synced: [Record] = []
+  package var synced: [Record] = []
   /// The changes that the server rejected or that could not be merged. They are still pending unless the rejection
   /// policy discards them.
   public var failures: [Failure] = []
@@ -11,10 +11,10 @@ public struct SyncReport: Sendable, Hashable, Codable {
   public var overwritten: [Overwritten] = []
   /// The changes that were not sent because of another record. They refer to a record that isn't on the server, or were
   /// written in one transaction with a record that cannot be sent now.
-  public var blocked: [Blocked] = []
+  package var blocked: [Blocked] = []
   /// The records that left this device's subscriptions or that the user may no longer see. They stay until their
   /// pending changes are settled.
-  public var leaving: [RecordID] = []
+  package var leaving: [RecordID] = []
   /// The server's records that can't be read here. They were quarantined, and all others were stored.
   /// `StoreMaintenance.unreadableRecords` has them until a version of the app can read them.
   public var unreadable: [UnreadableRecord] = []
@@ -23,15 +23,15 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// The number of changes of others that were applied here.
   public var pulled = 0
   /// The number of blobs that the server has now because of this sync.
-  public var uploadedBlobs = 0
+  package var uploadedBlobs = 0
   /// The number of round trips, those for blobs included.
-  public var requests = 0
+  package var requests = 0
   /// The number of repairs. It counts records restored to the server's version without a reported change, and values
   /// filled in or left out because they didn't fit the schema.
-  public var repaired = 0
+  package var repaired = 0
   /// The scopes that were downloaded again as a whole. The server's history differs from the known one, or doesn't
   /// reach back far enough.
-  public var rebased: [SyncScope] = []
+  package var rebased: [SyncScope] = []
   /// The records that the server had acknowledged and lacks, now that its history was adopted. Pending changes of them
   /// are sent as new records, and the others were deleted here.
   public var lost: [RecordID] = []
@@ -44,7 +44,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// decisions about local writes.
   public var missed = 0
   /// The time the server asked to wait, in seconds.
-  public var retryAfter: Double?
+  package var retryAfter: Double?
 
   /// The reason why the sync did not run, or not to its end; `nil` if it did.
   public var obstacle: SyncObstacle? { stop?.obstacle }
@@ -52,7 +52,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   public var message: String? { stop?.sentence }
 
   /// Makes an empty report. Syncs begin with it, and tests of an app can use it.
-  public init() {}
+  package init() {}
 
   /// Makes the report of a sync that did not run.
   init(stop reason: SyncStop?) { stop = reason }
@@ -64,9 +64,9 @@ public struct SyncReport: Sendable, Hashable, Codable {
 
 extension SyncReport {
   /// A record that a sync made agree with the server, and how.
-  public struct Record: Sendable, Hashable, Codable {
+  package struct Record: Sendable, Hashable, Codable {
     /// The action of a sync on a record. The raw values of the first four match the older SDK that this one replaces.
-    public enum Action: Int, Sendable, Hashable, Codable, CaseIterable {
+    package enum Action: Int, Sendable, Hashable, Codable, CaseIterable {
       /// The server has the record that was inserted here.
       case insertedOnServer = 0
       /// The server has the change that was made here.
@@ -82,12 +82,12 @@ extension SyncReport {
     }
 
     /// The record that agrees with the server now.
-    public var record: RecordID
+    package var record: RecordID
     /// The action on the record.
-    public var action: Action
+    package var action: Action
 
     /// Makes an entry of a report, for syncs and tests.
-    public init(record: RecordID, action: Action) {
+    package init(record: RecordID, action: Action) {
       self.record = record
       self.action = action
     }
@@ -110,12 +110,12 @@ extension SyncReport {
     /// itself.
     public var nextRetry: Int64?
     /// The state of the record that was rejected. A decision on it doesn't affect a newer state.
-    public var revision: Int64
+    package var revision: Int64
     /// The record as it was here; `nil` for a deletion.
     public var local: FieldsDocument?
 
     /// Makes an entry of a report, for syncs and tests.
-    public init(
+    package init(
       record: RecordID, operation: ChangeKind, rejection: Rejection, attempts: Int,
       nextRetry: Int64? = nil,
       revision: Int64, local: FieldsDocument? = nil
@@ -130,7 +130,7 @@ extension SyncReport {
     }
 
     /// The code to branch on.
-    public var code: String { rejection.code }
+    package var code: String { rejection.code }
     /// A message for people.
     public var message: String { rejection.message }
   }
@@ -146,7 +146,7 @@ extension SyncReport {
     public var fields: FieldsDocument?
 
     /// Makes an entry of a report, for syncs and tests.
-    public init(record: RecordID, fields: FieldsDocument?) {
+    package init(record: RecordID, fields: FieldsDocument?) {
       self.record = record
       self.fields = fields
     }
@@ -155,15 +155,15 @@ extension SyncReport {
 
 extension SyncReport {
   /// A change that could not be sent because of another one.
-  public struct Blocked: Sendable, Hashable, Codable {
+  package struct Blocked: Sendable, Hashable, Codable {
     /// The record whose change waits.
-    public var record: RecordID
+    package var record: RecordID
     /// The record that the change waits for. The change refers to it or was written in one transaction with it, and the
     /// server has not accepted it.
-    public var by: RecordID
+    package var by: RecordID
 
     /// Makes an entry of a report, for syncs and tests.
-    public init(record: RecordID, by: RecordID) {
+    package init(record: RecordID, by: RecordID) {
       self.record = record
       self.by = by
     }

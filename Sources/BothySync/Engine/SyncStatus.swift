@@ -35,15 +35,15 @@ public struct SyncStatus: Sendable, Hashable {
   public var message: String? { lastStop?.sentence }
 
   /// Makes a stopped status of which nothing is known. Stores begin with it, and previews can use it.
-  public init() {}
+  package init() {}
 
   /// The presence of a network, as last reported by the monitor; `.unknown` without a monitor.
-  public var reachability: NetworkStatus { network.status }
+  package var reachability: NetworkStatus { network.status }
   /// The scopes that are being synced.
-  public internal(set) var syncing: [SyncScope] = []
+  package internal(set) var syncing: [SyncScope] = []
 
   /// Returns true if a container, or a part of it, is being synced.
-  public func isSyncing(_ container: String) -> Bool {
+  package func isSyncing(_ container: String) -> Bool {
     syncing.contains { $0.overlaps(SyncScope(container: container, includesChildren: true)) }
   }
 

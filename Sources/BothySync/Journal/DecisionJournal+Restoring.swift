@@ -6,7 +6,7 @@ extension DecisionJournal {
   /// made again. Sensitive fields aren't kept, so they stay as they are.
   ///
   /// One transaction. The next sync sends the write, which may be overwritten again. Throws `BothyError` `.expired` if
-  /// the entry is no longer kept, `.alreadyRestored` the second time, and `.notRestorable` if nothing was lost or the
+  /// the entry is no longer kept, `.alreadyRestored` the second time, and `notRestorable` if nothing was lost or the
   /// content no longer fits the schema. Throws `BothyError` as a save does. Nothing is changed then.
   ///
   /// ```swift
@@ -21,7 +21,7 @@ extension DecisionJournal {
 
   /// Like `restore(_:)` with an entry, but with the entry's number.
   @discardableResult
-  public func restore(_ number: Int64) async throws -> SaveReceipt<AnyRecord> {
+  package func restore(_ number: Int64) async throws -> SaveReceipt<AnyRecord> {
     guard let entry = try entry(number) else { throw Self.expired(number) }
     let store = store
     let options = store.begun(RequestOptions())

@@ -18,7 +18,7 @@ extension DecisionJournal {
 
   /// Returns the local record that a decision replaced, as a value, or `nil` if nothing was lost.
   ///
-  /// Sensitive fields are empty. Throws `BothyError` `.notRestorable` if the entry is of another type or its content no
+  /// Sensitive fields are empty. Throws `BothyError` `notRestorable` if the entry is of another type or its content no
   /// longer fits the type.
   public func overwritten<E: Entity>(_ type: E.Type, in entry: JournalEntry) throws -> E? {
     try entry.lost(as: type)

@@ -45,18 +45,20 @@ public struct DecisionJournal: Sendable {
   }
 
   /// Returns the decision with this number, or `nil` if it is no longer kept. One look-up.
-  public func entry(_ number: Int64) throws -> JournalEntry? {
+  package func entry(_ number: Int64) throws -> JournalEntry? {
     try store.store.read { try Journal.entry(number, in: $0) }
   }
 
   /// Returns the number of the newest decision, or 0 before the first. It never falls, whatever is removed.
-  public func lastNumber() throws -> Int64 { try store.store.read { try Journal.end(in: $0) } }
+  package func lastNumber() throws -> Int64 { try store.store.read { try Journal.end(in: $0) } }
 
   /// Returns each decision after `number`, in the order in which they were made, those of other processes too. With
   /// `nil`, begins with the next one. A reader that stores the number of the last one continues after it when
   /// relaunched. Decisions that were removed by then as too old are missing. One read for a hundred decisions, and one
   /// for each commit meanwhile.
-  public func updates(after number: Int64? = nil) -> JournalUpdates {
+  public func updates(
+    after number: Int64? = nil
+  ) -> some AsyncSequence<JournalEntry, BothyError> & Sendable {
     JournalUpdates(store: store, start: number)
   }
 }
@@ -67,14 +69,14 @@ extension SyncedStore {
 }
 
 /// Decisions as they are made, see `DecisionJournal.updates`. Ends when the task is cancelled or the store is closed.
-public struct JournalUpdates: AsyncSequence, Sendable {
-  public typealias Element = JournalEntry
-  public typealias Failure = BothyError
+package struct JournalUpdates: AsyncSequence, Sendable {
+  package typealias Element = JournalEntry
+  package typealias Failure = BothyError
 
   let store: SyncedStore
   let start: Int64?
 
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  package struct AsyncIterator: AsyncIteratorProtocol {
     private let store: SyncedStore
     private var commits: CommitStream.AsyncIterator
     private var last: Result<Int64, BothyError>
@@ -91,7 +93,7 @@ public struct JournalUpdates: AsyncSequence, Sendable {
     }
 
     /// Waits for the next decision. Returns `nil` once the task is cancelled or the store is closed.
-    public mutating func next(
+    package mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws(BothyError) -> JournalEntry? {
       while !Task.isCancelled {
@@ -115,5 +117,5 @@ public struct JournalUpdates: AsyncSequence, Sendable {
   }
 
   /// Returns an iterator. Without a number, decisions count from this call on.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(store, after: start) }
+  package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(store, after: start) }
 }

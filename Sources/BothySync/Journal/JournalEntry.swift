@@ -3,7 +3,7 @@ public import BothyStore
 /// One decision about a local write: its outcome, its cause, and the content that was lost.
 public struct JournalEntry: Sendable, Hashable, Identifiable {
   /// The cause of a write's outcome. The raw values are those of the file.
-  public enum Cause: Int64, Sendable, Hashable, CaseIterable {
+  package enum Cause: Int64, Sendable, Hashable, CaseIterable {
     /// The server accepted it.
     case acknowledged = 0
     /// The server already had this content.
@@ -38,7 +38,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     case typeDropped = 15
 
     /// The word for tools.
-    public var name: String { "\(self)" }
+    package var name: String { "\(self)" }
   }
 
   /// One field whose local value was replaced.
@@ -46,7 +46,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
     /// The field's name.
     public var name: String
     /// Its value before it was changed here. Null also if the server didn't know the record.
-    public var base: JSONValue
+    package var base: JSONValue
     /// The value that it was given here, and lost.
     public var local: JSONValue
     /// The value that replaced it. Null if it was cleared, or if the record no longer exists.
@@ -65,32 +65,35 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   /// The record that was written.
   public var record: RecordID
   /// The kind of the operation for the server: an insert, an update or a deletion.
-  public var change: ChangeKind
+  package var change: ChangeKind
   /// What the server decided, or `nil` if the change was undone here before.
   public var verdict: Verdict? { Verdict(outcome) }
   /// The outcome of the write.
   package var outcome: SaveOutcome
   /// The cause of the outcome.
-  public var cause: Cause
+  package var cause: Cause
+  /// The name of the cause: `acknowledged`, `agreed`, `merge`, `atomic`, `rejectionPolicy`, `refused`, `reverted`,
+  /// `keptLocal`, `evicted`, `orphaned`, `takenBack`, `purged`, `otherHistory`, `unsendable`, `online` or `typeDropped`.
+  public var causeName: String { cause.name }
   /// The name of the merge policy that decided, such as `remoteWins`, or `nil` if none did.
   public var policy: String?
   /// True if nothing more follows. False for a rejection that waits in the inbox, and for a merge that isn't sent yet.
-  public var isFinal: Bool
+  package var isFinal: Bool
   /// The time of the decision, in server-corrected milliseconds.
-  public var decided: Int64
+  package var decided: Int64
   /// The local content that was replaced or undone, without sensitive fields. `nil` if nothing was lost, and for a
   /// deletion that was undone.
-  public var lost: FieldsDocument?
+  package var lost: FieldsDocument?
   /// The fields of that content that were changed here and have another value now, by name.
   public var lostFields: [LostField] = []
   /// The container that the record was put in here, if it is in another one now or no longer exists.
-  public var lostContainer: String?
+  package var lostContainer: String?
   /// True if the record no longer existed when this was decided.
-  public var isGone = false
+  package var isGone = false
   /// The time of the other side's write, in milliseconds since 1970, as far as the server reported it.
-  public var replaced: Int64?
+  package var replaced: Int64?
   /// The time at which this was restored, or `nil`.
-  public var restored: Int64?
+  package var restored: Int64?
   /// The number of rejections so far, if this is one.
   var attempts = 0
   /// The time at which the change is sent again by itself, or `nil`.
@@ -100,7 +103,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
   public var id: Int64 { number }
 
   /// True if a deletion made here was undone.
-  public var isUndoneDeletion: Bool {
+  package var isUndoneDeletion: Bool {
     guard change == .delete, lost == nil else { return false }
     switch outcome {
     case .overwritten: return true
@@ -119,7 +122,7 @@ public struct JournalEntry: Sendable, Hashable, Identifiable {
 
   /// Returns the local record that was replaced, as a value, or `nil` if nothing was lost.
   ///
-  /// Sensitive fields are empty. Throws `BothyError` `.notRestorable` if the entry is of another type or its content no
+  /// Sensitive fields are empty. Throws `BothyError` `notRestorable` if the entry is of another type or its content no
   /// longer fits the type.
   public func lost<E: Entity>(as type: E.Type) throws -> E? {
     guard let lost else { return nil }

@@ -2,13 +2,13 @@ extension SyncOptions {
   /// The limits of the journal in a file. The limit that is reached first applies.
   public struct JournalLimits: Sendable, Hashable {
     /// The number of days for which an entry is kept.
-    public var days: Int
+    package var days: Int
     /// The most entries of writes that were overwritten, merged with a loss, or rejected for good.
-    public var rows: Int
+    package var rows: Int
     /// The most bytes that these take, with their content. The entry that passes the limit is still kept.
-    public var bytes: Int
+    package var bytes: Int
     /// The most entries of writes that lost nothing: accepted ones, and rejections that wait for a decision.
-    public var acceptedRows: Int
+    package var acceptedRows: Int
 
     /// Creates limits, by default thirty days, 10,000 entries with what they lost in 16 MB, and 2,000 that lost nothing.
     public init(days: Int = 30, rows: Int = 10_000, bytes: Int = 16 << 20, acceptedRows: Int = 2000) {

@@ -8,17 +8,17 @@ extension StoreMaintenance {
     /// The end of the sync, or of the last of several.
     public var ended: Int64
     /// The process that ran the sync, or the last of several.
-    public var process: Int32
+    package var process: Int32
     /// The number of operations that the server acknowledged.
     public var pushed: Int
     /// The number of changes of others that were applied here.
     public var pulled: Int
     /// The number of blobs that the server has since.
-    public var uploadedBlobs: Int
+    package var uploadedBlobs: Int
     /// The number of changes that the server rejected or that could not be merged. `inbox` has them and the reasons.
-    public var refused: Int
+    package var refused: Int
     /// The number of round trips, those for blobs included; of the last sync if there are several.
-    public var requests: Int
+    package var requests: Int
     /// The reason why the sync did not run, or not to its end; `nil` if it did. Its text is shortened and has no
     /// credentials.
     package var problem: SyncStop?

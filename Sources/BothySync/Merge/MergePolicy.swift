@@ -61,21 +61,21 @@ public struct MergeContext: Sendable {
   /// The fields that the server last reported before the local change, or `nil` for a record created here.
   public var base: [String: JSONValue]?
   /// The server's present record: a tombstone if it was deleted there, and `nil` if the server never had it.
-  public var server: ServerRecord?
+  package var server: ServerRecord?
   /// The fields of `server`, or `nil` if the record was deleted there or never existed.
   public var serverFields: [String: JSONValue]?
   /// The time of the local change, in server-corrected milliseconds.
   public var edited: Int64
   /// False if the device was restarted before the edit and hadn't received the server's time since.
-  public var isEditTimeReliable = true
+  package var isEditTimeReliable = true
   /// True if the record was changed together with others. Then `.server` applies to all of them.
-  public var isTogether = false
+  package var isTogether = false
   /// The declared type, if this schema knows it.
-  public var schema: TypeSchema?
+  package var schema: TypeSchema?
   /// The table of the type.
   var table: TypeTable?
   /// The local container of the record, or `nil` if it was deleted here.
-  public var container: String?
+  package var container: String?
   /// The container that the server last reported.
   var baseContainer: String
   /// True if the caller of the save waits for the server's verdict, and readers see the record without the change.
@@ -122,18 +122,18 @@ public struct MergePolicies: Sendable {
   /// The policy for records deleted here. With `nil`, `default` applies.
   public var deletes: MergePolicy?
   /// The policies of types, by the types' names. A type's own policies come before all others.
-  public var types: [String: PerType]
+  package var types: [String: PerType]
 
   /// The policies of one type. In place of `nil`, the less specific ones apply.
   public struct PerType: Sendable {
     /// The policy for every operation on the type without one below.
-    public var `default`: MergePolicy?
+    package var `default`: MergePolicy?
     /// The policy for records of the type created here.
-    public var inserts: MergePolicy?
+    package var inserts: MergePolicy?
     /// The policy for records of the type changed here.
-    public var updates: MergePolicy?
+    package var updates: MergePolicy?
     /// The policy for records of the type deleted here.
-    public var deletes: MergePolicy?
+    package var deletes: MergePolicy?
 
     /// - Parameter policy: the type's `default`.
     public init(
@@ -160,7 +160,7 @@ public struct MergePolicies: Sendable {
   }
 
   /// The policy for a conflict of the local operation `kind` on a record of `type`.
-  public func policy(for kind: ChangeKind, type: String) -> MergePolicy {
+  package func policy(for kind: ChangeKind, type: String) -> MergePolicy {
     let own = types[type]
     let specific: MergePolicy?
     let general: MergePolicy?

@@ -16,7 +16,7 @@ public struct Conflict<E: Entity>: Sendable {
   public var change: ChangeKind
 
   /// Creates a conflict, for tests of an app's rules.
-  public init(
+  package init(
     base: E? = nil, local: E? = nil, remote: E? = nil, suggestion: E? = nil,
     change: ChangeKind = .update
   ) {

@@ -9,37 +9,37 @@ extension Outbox {
     public var kind: ChangeKind
     /// The revision, which rises with each local change from a random number on. An acknowledgement deletes the entry
     /// only at the revision that was sent.
-    public var revision: Int64
+    package var revision: Int64
     /// The time of the last local change, in server-corrected milliseconds.
     public var edited: Int64
     /// True if that time is reliable. It isn't after a restart of the device, until the device has received the server's
     /// time.
-    public var isEditTimeReliable = true
+    package var isEditTimeReliable = true
     /// The last version that the server reported, or `nil` if it isn't known to have the record.
-    public var base: Base?
+    package var base: Base?
     /// The state: pending, a draft, or quarantined until a decision.
-    public var state: State
+    package var state: State
     /// The number of times the server rejected it.
     public var attempts: Int
     /// The time before which it isn't sent, in milliseconds since 1970.
-    public var retryAt: Int64
+    package var retryAt: Int64
     /// The reason of the last rejection, or `nil`. The entries with a reason are the inbox.
     public var reason: Rejection?
     /// The id of the operation that was sent and whose outcome is unknown, or `nil`.
-    public var operationID: String?
+    package var operationID: String?
     /// The revision that was sent, or `nil`.
     var sentRevision: Int64?
     /// The server's current version, if a pull has reported one that is newer than the base.
-    public var remoteVersion: ServerRecord?
+    package var remoteVersion: ServerRecord?
     /// The server's container of the record, or `nil` for the type's own and for a record that the server doesn't have.
-    public var container: String?
+    package var container: String?
     /// True if the record has left the scopes that this device pulls. It is evicted once none of its changes is pending.
-    public var isLeaving: Bool
+    package var isLeaving: Bool
     /// The pending change of the audience, or `nil`.
-    public var sharing: SharingChange?
+    package var sharing: SharingChange?
     /// The transaction that the changes belong to. Entries with the same group are sent, accepted and decided about as
     /// one.
-    public var group: String?
+    package var group: String?
     /// Like `group`, but for changes that were sent and are in doubt.
     var sentGroup: String?
     /// The changed record if the entry stores it, or `nil` if the row shows it.
@@ -80,15 +80,15 @@ extension Outbox {
     var isWhole: Bool { awaited?.keeping == .uncached && kind == .insert && base == nil }
 
     /// The record as the server last reported it. Changes with the server's answers, and never with a change made here.
-    public struct Base: Sendable, Hashable {
+    package struct Base: Sendable, Hashable {
       /// The server's version, which the operation is sent against.
-      public var version: String
+      package var version: String
       /// The fields of the base. Fields of the record that differ from these are the changed ones.
-      public var fields: FieldsDocument
+      package var fields: FieldsDocument
       /// The container, or `nil` if it is that of the entry.
-      public var container: String?
+      package var container: String?
       /// The times of creation and of the last edit and the creator, as far as they were reported.
-      public var metadata: RecordMetadata
+      package var metadata: RecordMetadata
 
       init(
         version: String, fields: FieldsDocument, container: String? = nil,
@@ -115,7 +115,7 @@ extension Outbox {
     }
 
     /// The state of an entry, which decides if it is sent. The raw values are those of the file.
-    public enum State: Int, Sendable, Hashable, CaseIterable {
+    package enum State: Int, Sendable, Hashable, CaseIterable {
       /// Sent at the next sync.
       case pending = 0
       /// A draft, which the app holds back.

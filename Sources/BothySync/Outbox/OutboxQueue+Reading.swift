@@ -167,15 +167,15 @@ extension Outbox {
   /// The number of records with pending changes.
   public struct Counts: Sendable, Hashable {
     /// The number of records created here that the server isn't known to have.
-    public var insert = 0
+    package var insert = 0
     /// The number of records changed, moved or shared here.
-    public var update = 0
+    package var update = 0
     /// The number of records deleted here that the server isn't known to have deleted.
-    public var delete = 0
+    package var delete = 0
     /// The number of these records with a draft.
-    public var held = 0
+    package var held = 0
     /// The number of these records that the server has rejected.
-    public var inbox = 0
+    package var inbox = 0
 
     /// The total, drafts and rejected changes included.
     public var total: Int { insert + update + delete }

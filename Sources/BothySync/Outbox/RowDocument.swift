@@ -161,7 +161,7 @@ extension FieldValue {
   }
 }
 
-extension FieldKind {
+extension ValueKind {
   /// The value of a required field for which the server has no usable one.
   fileprivate var zero: FieldValue {
     switch self {

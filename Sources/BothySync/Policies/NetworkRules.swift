@@ -7,11 +7,11 @@ public struct NetworkRules: Sendable, Hashable {
   /// The allowed networks and power state.
   public struct Terms: Sendable, Hashable {
     /// True if networks on which each byte may cost money are allowed.
-    public var allowsExpensive: Bool
+    package var allowsExpensive: Bool
     /// True if networks on which the user asked apps to use little data are allowed.
-    public var allowsConstrained: Bool
+    package var allowsConstrained: Bool
     /// True if syncing is allowed while the device saves power.
-    public var allowsLowPower: Bool
+    package var allowsLowPower: Bool
 
     /// Makes terms that allow everything, unless the parameters say otherwise.
     public init(expensive: Bool = true, constrained: Bool = true, lowPower: Bool = true) {
@@ -35,12 +35,12 @@ public struct NetworkRules: Sendable, Hashable {
   }
 
   /// The terms of a whole sync. If they exclude the network, syncs don't run.
-  public var general: Terms
+  package var general: Terms
   /// Narrower terms for the local changes of some types. On a network that they exclude, changes of those types wait
   /// while others are sent. Changes of others are pulled by container, for all types.
-  public var types: [String: Terms]
+  package var types: [String: Terms]
   /// The types whose local changes wait while they are named here.
-  public var heldTypes: Set<String>
+  package var heldTypes: Set<String>
 
   /// - Parameters:
   ///   - types: terms by the names of types.

@@ -27,7 +27,7 @@ extension SyncOptions {
 
 extension SyncOptions {
   /// The choice between a local copy and none.
-  public enum CacheMode: String, Sendable, Hashable, CaseIterable {
+  package enum CacheMode: String, Sendable, Hashable, CaseIterable {
     /// Records are stored in the file, and policies choose when reads use it. The default.
     case enabled
     /// Every read and every write uses the server, and nothing is stored on the device.
@@ -37,7 +37,7 @@ extension SyncOptions {
 
 extension SyncOptions {
   /// The treatment of a save that the local store cannot take, such as on a full disk or in a locked file.
-  public enum LocalFailurePolicy: String, Sendable, Hashable, CaseIterable {
+  package enum LocalFailurePolicy: String, Sendable, Hashable, CaseIterable {
     /// The save throws. The default.
     case throwError
     /// The save is tried on the server. The receipt states that it isn't stored on the device.
@@ -47,8 +47,8 @@ extension SyncOptions {
 
 extension SyncOptions {
   /// The answer of a read that doesn't use the server, if its condition has fields that only the server knows.
-  public enum UnevaluablePolicy: String, Sendable, Hashable, CaseIterable {
-    /// The read throws `BothyError` `.notLocallyEvaluable`. The default.
+  package enum UnevaluablePolicy: String, Sendable, Hashable, CaseIterable {
+    /// The read throws `BothyError` `notLocallyEvaluable`. The default.
     case throwError
     /// The answer is empty, from the cache and not complete.
     case empty
@@ -67,7 +67,7 @@ public enum SyncDirection: String, Sendable, Hashable, CaseIterable {
 
 extension SyncOptions {
   /// The behavior of a sync that is requested while another runs.
-  public enum IfRunning: String, Sendable, Hashable, CaseIterable {
+  package enum IfRunning: String, Sendable, Hashable, CaseIterable {
     /// Waits for that sync, or for its turn, and reports the results. The default.
     case join
     /// Returns at once, with `.alreadyRunning` in the report.
@@ -76,21 +76,21 @@ extension SyncOptions {
 }
 
 /// The options of one call that differ from the store's configuration. `nil` leaves the configuration's value.
-public struct RequestOptions: Sendable, Hashable {
+package struct RequestOptions: Sendable, Hashable {
   /// The source of a read. Types that are not synced are always read from the local store.
-  public var readPolicy: ReadPolicy?
+  package var readPolicy: ReadPolicy?
   /// The destination that a write reaches first. Changes of server-only types are always sent to the server, and types
   /// that are not synced stay here.
-  public var writePolicy: WritePolicy?
+  package var writePolicy: WritePolicy?
   /// False if results of the network aren't stored in the local store.
-  public var cacheResults: Bool?
+  package var cacheResults: Bool?
   /// True if a deletion of a record that isn't on this device is sent, in case the server has it.
-  public var assumesRemote: Bool
+  package var assumesRemote: Bool
   /// The longest time a read under `.syncThenLocal` waits for its sync. The sync continues after that.
-  public var timeout: Duration?
+  package var timeout: Duration?
 
   /// Makes options that differ from the configuration in the given values.
-  public init(
+  package init(
     readPolicy: ReadPolicy? = nil, writePolicy: WritePolicy? = nil, cacheResults: Bool? = nil,
     assumesRemote: Bool = false, timeout: Duration? = nil
   ) {

@@ -159,15 +159,15 @@ extension StoreMaintenance {
     /// The scope that was compared.
     public var scope: SyncScope
     /// True if the local records, without pending changes, equal the server's.
-    public var isEqual = false
+    package var isEqual = false
     /// Records that were replaced by the server's versions, or removed because the server has none.
     public var repaired: [RecordID] = []
     /// Records that differ and have pending work. They stay, and the next sync settles them.
-    public var kept: [RecordID] = []
+    package var kept: [RecordID] = []
     /// The number of records that were compared one by one.
-    public var compared = 0
+    package var compared = 0
     /// The number of round trips, which is one if all is equal.
-    public var requests = 0
+    package var requests = 0
     /// True if the server changed since the pull.
     var isBehind = false
     /// True if the next pull brings the scope as a whole.

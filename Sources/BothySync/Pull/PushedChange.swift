@@ -1,22 +1,22 @@
 import BothyStore
 
 /// A single change of one record that reached the app outside a sync, by a socket or a push message.
-public struct PushedChange: Sendable, Hashable {
+package struct PushedChange: Sendable, Hashable {
   /// The record as the server has it since, or a tombstone for a deletion.
-  public var record: ServerRecord
+  package var record: ServerRecord
   /// The id of the operation that made the change, or `nil` if the sender doesn't report it. A device recognizes its
   /// own by it.
-  public var operation: String?
+  package var operation: String?
 
   /// - Parameter operation: the id, or `nil` if it isn't known. An echo of own work is then noted beside that work.
-  public init(_ record: ServerRecord, operation: String? = nil) {
+  package init(_ record: ServerRecord, operation: String? = nil) {
     self.record = record
     self.operation = operation
   }
 }
 
 /// The result of applying a live change.
-public enum LiveChangeOutcome: String, Sendable, Hashable, CaseIterable {
+package enum LiveChangeOutcome: String, Sendable, Hashable, CaseIterable {
   /// The store has the change now, or the record is deleted.
   case applied
   /// The record has pending work. The change is noted beside it, and the next sync settles both.
@@ -37,7 +37,7 @@ extension SyncedStore {
   /// Costs one transaction and no request. Validators stay as they are, so the next pull brings the change again, and
   /// those that a stream has lost. Throws `BothyError`, `CancellationError`.
   @discardableResult
-  public func apply(_ change: PushedChange) async throws -> LiveChangeOutcome {
+  package func apply(_ change: PushedChange) async throws -> LiveChangeOutcome {
     let now = clock.now()
     let scopes = followed.current
     let storesAll = configuration.storesUnfollowedChanges

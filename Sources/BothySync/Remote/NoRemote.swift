@@ -14,7 +14,6 @@ public struct NoRemote: RemoteStorage {
   }
 
   public var givesHints: Bool { false }
-  public var blobs: (any BlobRemote)? { nil }
 
   public func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse { throw error }
   public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] { throw error }

@@ -3,14 +3,14 @@ import Synchronization
 
 /// The estimate of the server's reachability, and its age. Advice for screens and background work: an explicit call
 /// ignores it.
-public struct ReachabilityHint: Sendable, Hashable {
+package struct ReachabilityHint: Sendable, Hashable {
   /// The status by the last call or the system's report, or `.unknown` before either.
-  public var belief: NetworkStatus
+  package var belief: NetworkStatus
   /// The time since the last call was answered or failed, or the network changed. `nil` before the first of these.
-  public var age: Duration?
+  package var age: Duration?
 
   /// Creates the hint that `SyncedStore.reachabilityHint` returns.
-  public init(belief: NetworkStatus, age: Duration?) {
+  package init(belief: NetworkStatus, age: Duration?) {
     self.belief = belief
     self.age = age
   }

@@ -165,9 +165,9 @@ extension AnyQuery {
   }
 }
 
-extension Condition {
+extension ConditionTree {
   /// Returns the condition with other names for its fields.
-  fileprivate func renamingFields(_ rename: (String) -> String) -> Condition {
+  fileprivate func renamingFields(_ rename: (String) -> String) -> ConditionTree {
     switch self {
     case .all, .none, .matches: self
     case .compare(let field, let comparison, let value): .compare(field: rename(field), comparison, value)

@@ -164,7 +164,7 @@ extension AuthorityRules {
   }
 }
 
-extension FieldKind {
+extension ValueKind {
   /// True for a kind whose values have more than one JSON form.
   fileprivate var hasManyForms: Bool {
     switch self {

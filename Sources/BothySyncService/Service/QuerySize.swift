@@ -19,7 +19,7 @@ extension AnyQuery {
   }
 }
 
-extension Condition {
+extension ConditionTree {
   /// The number of conditions; a list of values counts as one.
   fileprivate var conditions: Int {
     switch self {

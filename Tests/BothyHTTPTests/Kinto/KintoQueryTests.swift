@@ -72,7 +72,7 @@ struct KintoQueryTests {
   @Test("The server filters by equality, with quotes that keep text as text")
   func filters() async throws {
     let kinto = kinto()
-    let condition = Condition.and([
+    let condition = ConditionTree.and([
       .compare(field: "title", .equal, .text("1")), .compare(field: "done", .equal, .bool(true)),
       .or([.compare(field: "n", .equal, .int(1))]), .compare(field: "min_age", .equal, .int(1)),
     ])

@@ -232,7 +232,7 @@ struct KintoServerTests {
       try a.insert(card)
     }
     try await settle(a)
-    let conditions: [Condition] = [
+    let conditions: [ConditionTree] = [
       .all, .compare(field: "title", .equal, .text("milk")), .compare(field: "title", .equal, .text("1")),
       .compare(field: "title", .equal, .text("true")), .compare(field: "title", .equal, .text("Rice \"x\"")),
       .compare(field: "score", .equal, .int(3)), .compare(field: "score", .greater, .int(3)),

@@ -58,7 +58,7 @@ struct NearestTests {
         AnyRecord("Spot", id: "near", ["at": .coordinate(Coordinate(latitude: 0, longitude: 1))]),
       ])
     let here = Coordinate(latitude: 0, longitude: 0)
-    func ids(_ filter: Condition, _ order: SortKey? = nil, limit: Int? = nil) throws -> [String] {
+    func ids(_ filter: ConditionTree, _ order: SortKey? = nil, limit: Int? = nil) throws -> [String] {
       try store.fetch(AnyQuery("Spot", where: filter, order: order.map { [$0] } ?? [], limit: limit)).map(
         \.id)
     }
@@ -97,7 +97,7 @@ struct NearestTests {
     let places = RandomPlaces(seed: 3)
     let store = try store(places, [])
     let here = Coordinate(latitude: 0, longitude: 179.99)
-    for condition: Condition in [
+    for condition: ConditionTree in [
       .near(field: "at", centre: here, metres: 5000),
       .inside(field: "at", GeoBox(west: 179, south: -1, east: -179, north: 1)),
       .compare(field: "at", .equal, .coordinate(here)),

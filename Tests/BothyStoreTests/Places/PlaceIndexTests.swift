@@ -86,7 +86,7 @@ struct PlaceIndexTests {
   func migrations() throws {
     let folder = try TemporaryFolder()
     let here = Coordinate(latitude: 47, longitude: 179.9)
-    let near = Condition.near(field: "at", centre: here, metres: 10)
+    let near = ConditionTree.near(field: "at", centre: here, metres: 10)
     func open(_ version: Int, _ type: TypeSchema?, _ steps: Migration.Step...) throws -> LocalStore {
       try LocalStore(
         at: folder.database, schema: StoreSchema(version: version, types: type.map { [$0] } ?? []),

@@ -42,7 +42,7 @@ struct RandomPlaces {
     return record
   }
 
-  mutating func condition() -> Condition {
+  mutating func condition() -> ConditionTree {
     let field = random.pick(["at", "at", "home"])
     if random.chance(0.5) {
       let metres = random.pick([0, 1, 1000, 1e5, 1e6, 1e7, 2.1e7]) * .random(in: 0...1, using: &random)

@@ -11,7 +11,7 @@ import Testing
         try transaction.insert(Todo(title, title))
       }
     }
-    let begins = Condition.beginsWith(field: "title", "milk", ignoringCase: false)
+    let begins = ConditionTree.beginsWith(field: "title", "milk", ignoringCase: false)
     let found = try store.fetch(RecordQuery<Todo>().where(begins)).map(\.id)
     #expect(found == ["milk", "milk bread"])
     let others = try store.fetch(RecordQuery<Todo>().where(.not(begins))).map(\.id)

@@ -18,7 +18,7 @@ import Testing
 
   @Test("An invalid query is refused with the valid alternatives")
   func refused() throws {
-    let table: [(Condition, BothyError.Code, String)] = [
+    let table: [(ConditionTree, BothyError.Code, String)] = [
       (.compare(field: "nam", .equal, "x"), .unknownField, "name, size, at"),
       (.compare(field: "size", .equal, "x"), .invalidQuery, "a whole number"),
       (.compare(field: "size", .equal, 1.5), .invalidQuery, "Spot.size"),
@@ -56,7 +56,7 @@ import Testing
       AnyQuery("Spot", where: .compare(field: "at", .equal, .coordinate(nowhere))),
       AnyQuery("Spot", order: [SortKey("at")]), AnyQuery("Spot", limit: -1),
       AnyQuery("Spot", offset: -1),
-      AnyQuery("Spot", include: ["name"]),
+      AnyQuery("Spot", where: .all, include: ["name"]),
     ] {
       let asked = #expect(throws: BothyError.self, "\(query)") { try store.fetch(query) }
       #expect(asked?.code == .invalidQuery, "\(query)")
@@ -86,7 +86,7 @@ import Testing
     try store.write {
       try $0.update(RecordID(type: "Spot", id: "1"), fields: ["size": 2, "when": .date(0)])
     }
-    let queries: [Condition] = [
+    let queries: [ConditionTree] = [
       .compare(field: "size", .equal, 2.0), .compare(field: "when", .equal, "1970-01-01"),
       .compare(field: "when", .equal, 0), .oneOf(field: "when", ["1970-01-01T00:00:00Z"]),
     ]
@@ -119,16 +119,16 @@ import Testing
 
   @Test("Deep conditions are within SQLite's limits")
   func deep() throws {
-    var deep = Condition.compare(field: "name", .equal, "one")
-    for level in 0..<Condition.maximumDepth - 1 {
-      let other = Condition.compare(field: "size", .greater, .int(Int64(level)))
+    var deep = ConditionTree.compare(field: "name", .equal, "one")
+    for level in 0..<ConditionTree.maximumDepth - 1 {
+      let other = ConditionTree.compare(field: "size", .greater, .int(Int64(level)))
       deep = level.isMultiple(of: 2) ? .and([.not(other), deep]) : .or([other, deep])
     }
     #expect(try store.count(AnyQuery("Spot", where: deep)) == 1)
     // Each level holds a chain as long as the rest of the tree.
-    var chain = Condition.compare(field: "name", .equal, "one")
+    var chain = ConditionTree.compare(field: "name", .equal, "one")
     var comb = chain
-    for level in 0..<Condition.maximumDepth - 1 {
+    for level in 0..<ConditionTree.maximumDepth - 1 {
       let isAnd = level.isMultiple(of: 2)
       comb = isAnd ? .and([chain, comb]) : .or([chain, comb])
       chain = isAnd ? .and([chain, .not(.none)]) : .or([.none, chain])
@@ -138,9 +138,9 @@ import Testing
 
   @Test("Wide conditions are within SQLite's limits")
   func wide() throws {
-    let wide = Condition.or((0..<9000).map { .compare(field: "size", .equal, .int(Int64($0))) })
+    let wide = ConditionTree.or((0..<9000).map { .compare(field: "size", .equal, .int(Int64($0))) })
     #expect(try store.count(AnyQuery("Spot", where: wide)) == 0)
-    let list = Condition.oneOf(field: "name", (0..<9000).map { .text("\($0)") } + ["one"])
+    let list = ConditionTree.oneOf(field: "name", (0..<9000).map { .text("\($0)") } + ["one"])
     #expect(try store.count(AnyQuery("Spot", where: list)) == 1)
     #expect(try store.count(AnyQuery("Spot", where: .not(list))) == 0)
   }

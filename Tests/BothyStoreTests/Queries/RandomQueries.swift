@@ -9,7 +9,7 @@ struct RandomQueries {
 
   init(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    let kinds: [FieldKind] = [
+    let kinds: [ValueKind] = [
       .bool, .int, .double, .text, .date, .uuid, .data, .coordinate, .json,
       .reference(to: "Item", onDelete: .nullify), .references(to: "Item", onDelete: .nullify),
     ]
@@ -57,7 +57,7 @@ struct RandomQueries {
 
   static let ordered: Set<String> = ["bool", "int", "double", "string", "date", "uuid", "reference"]
 
-  mutating func predicate(depth: Int) -> Condition {
+  mutating func predicate(depth: Int) -> ConditionTree {
     if depth > 0 && random.chance(0.6) {
       let parts = (0..<Int.random(in: 0...3, using: &random)).map { _ in predicate(depth: depth - 1) }
       switch Int.random(in: 0..<3, using: &random) {
@@ -72,19 +72,19 @@ struct RandomQueries {
     if random.chance(0.1) {
       let time = FieldValue.date(random.pick([0, 1, 2]))
       return .compare(
-        field: random.pick(["_created", "modified"]), random.pick(Condition.Comparison.allCases),
+        field: random.pick(["_created", "modified"]), random.pick(ConditionTree.Comparison.allCases),
         random.pick([time, .null]))
     }
     if random.chance(0.1) {
       return .compare(
         field: random.pick(["id", "owner", "_owner", "version", "container"]),
-        random.pick(Condition.Comparison.allCases),
+        random.pick(ConditionTree.Comparison.allCases),
         random.pick(["a1", "1", "10", "Item", "ann", .null]))
     }
     return leaf(random.pick(type.fields))
   }
 
-  private mutating func leaf(_ field: FieldSchema) -> Condition {
+  private mutating func leaf(_ field: FieldSchema) -> ConditionTree {
     let name = field.name
     if random.chance(0.1) { return .compare(field: name, random.pick([.equal, .notEqual]), .null) }
     switch field.kind {
@@ -102,12 +102,12 @@ struct RandomQueries {
       if random.chance(0.2) { values.append(.null) }
       return .oneOf(field: name, values)
     }
-    let all = Condition.Comparison.allCases
+    let all = ConditionTree.Comparison.allCases
     let possible = Self.ordered.contains(field.kind.name) ? all : [.equal, .notEqual]
     return .compare(field: name, random.pick(possible), random.chance(0.1) ? .null : value(field.kind))
   }
 
-  private mutating func place(_ name: String) -> Condition {
+  private mutating func place(_ name: String) -> ConditionTree {
     if random.chance(0.6) {
       return .near(
         field: name, centre: coordinate(), metres: random.pick([0, 1000, 300_000, 2e6, 1.1e7, 2.1e7]))
@@ -130,7 +130,7 @@ struct RandomQueries {
     "", "a", "A", "milk", "Milk bread", "fresh MILK", "%", "_", "é", "e\u{301}", "'", "\"", "z\u{10FFFF}",
   ]
 
-  private mutating func value(_ kind: FieldKind) -> FieldValue {
+  private mutating func value(_ kind: ValueKind) -> FieldValue {
     switch kind {
     case .bool: .bool(random.chance(0.5))
     case .int: .int(random.pick([-1, 0, 1, 2, .max, .min]))

@@ -5,7 +5,7 @@ import Testing
   @Test("Every form is read, keywords in any case")
   func forms() throws {
     let due = Timestamp(rfc3339: "2026-12-01")?.milliseconds ?? 0
-    let table: [(String, Condition)] = [
+    let table: [(String, ConditionTree)] = [
       ("", .all),
       ("done = false", .compare(field: "done", .equal, false)),
       ("done == false", .compare(field: "done", .equal, false)),

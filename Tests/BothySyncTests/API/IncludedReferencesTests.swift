@@ -34,7 +34,8 @@ struct IncludedReferencesTests {
     #expect(bare.records.count == 2)
     #expect(try await reader.store.store.count(AnyQuery("Author")) == 0)
 
-    _ = try await reader.store.fetchResult(AnyQuery("Post", include: ["author", "readers"]), options: online)
+    let posts = AnyQuery("Post", where: .all, include: ["author", "readers"])
+    _ = try await reader.store.fetchResult(posts, options: online)
     let authors = try await reader.store.store.fetch(AnyQuery("Author")).map(\.id)
     #expect(authors == ["ada", "ben", "cy"])
   }

@@ -41,8 +41,8 @@ struct SetUnionRestoreTests {
 
 @Suite("Restoring a count", .timeLimit(.minutes(5)))
 struct CountRestoreTests {
-  @Test("Restoring a count keeps what others counted", arguments: [FieldKind.int, .double])
-  func restoringACountRevertsNoOther(kind: FieldKind) async throws {
+  @Test("Restoring a count keeps what others counted", arguments: [ValueKind.int, .double])
+  func restoringACountRevertsNoOther(kind: ValueKind) async throws {
     func value(_ n: Int) -> FieldValue { kind == .int ? .int(Int64(n)) : .double(Double(n) + 0.5) }
     let zero: FieldValue = kind == .int ? .int(0) : .double(0)
     let schema = StoreSchema(

@@ -211,7 +211,7 @@ struct StackMobReadingTests {
       var configuration = SyncOptions.stackMob
       configuration.unevaluable = unevaluable
       let old = try world.addDevice("old", schema: .notes, configuration: configuration)
-      let good = Condition.compare(field: "mood", .equal, "good")
+      let good = ConditionTree.compare(field: "mood", .equal, "good")
       let query = RecordQuery<Note>(AnyQuery("Note", where: good && .compare(field: "title", .equal, "x")))
       #expect(try await old.store.fetchResult(query).records.map(\.id) == ["T1"])
       #expect(try old.noteIDs() == ["T1"])
@@ -239,7 +239,8 @@ struct StackMobReadingTests {
         AnyRecord("Place", id: id, ["at": .coordinate(Coordinate(latitude: latitude, longitude: 10.75))]))
     }
     await pair.b.store.sync(.both)
-    let oslo = Condition.near(field: "at", centre: Coordinate(latitude: 59.9, longitude: 10.75), metres: 5000)
+    let centre = Coordinate(latitude: 59.9, longitude: 10.75)
+    let oslo = ConditionTree.near(field: "at", centre: centre, metres: 5000)
     let query = AnyQuery("Place", where: .or([oslo, .none]))
     #expect(try await pair.a.store.fetchResult(query).records.map(\.id) == ["near"])
     #expect(

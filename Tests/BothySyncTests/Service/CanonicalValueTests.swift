@@ -71,7 +71,7 @@ struct CanonicalValueTests {
     func ask(_ query: AnyQuery) async throws -> [ServerRecord] {
       try await world.service.query(space: "test", principal: Principal("ann"), query)
     }
-    let condition = Condition.compare(field: "count", .greater, .int(1))
+    let condition = ConditionTree.compare(field: "count", .greater, .int(1))
     let fits = AnyQuery("Thing", where: .or(Array(repeating: condition, count: 100)))
     #expect(try await ask(fits).isEmpty)
     let tooMany = AnyQuery("Thing", where: .not(.or([fits.filter, condition])))

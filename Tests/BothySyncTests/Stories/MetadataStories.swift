@@ -95,7 +95,7 @@ struct MetadataStories {
       (RecordQuery<Note>().where(RecordField.modified > since), ["T3"]),
       (RecordQuery<Note>().where(RecordField.created >= since), ["T2"]),
       (RecordQuery<Note>().where(RecordField.owner == owner), ["T1", "T2", "T3"]),
-      (RecordQuery<Note>().where(RecordField.owner == "nobody").order { $0.title.ascending }, []),
+      (RecordQuery<Note>().where(RecordField.owner == "nobody").order(Field<String>("title").ascending), []),
     ]
     for (query, ids) in asked {
       #expect(try await pair.b.store.store.fetch(query).map(\.id) == ids)

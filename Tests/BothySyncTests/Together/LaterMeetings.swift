@@ -205,7 +205,7 @@ struct LaterMeetings {
 
   @Test("A converted field keeps the value of each waiting transaction")
   func converted() async throws {
-    func memo(_ version: Int, _ kind: FieldKind) -> StoreSchema {
+    func memo(_ version: Int, _ kind: ValueKind) -> StoreSchema {
       StoreSchema(
         version: version,
         types: [TypeSchema("Memo", fields: [FieldSchema("title", .text), FieldSchema("count", kind)])])

@@ -8,7 +8,8 @@ func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
   _ data: Dataset, _ path: String, _ type: Plain.Type, _ indexedType: Indexed.Type
 ) throws -> Session {
   let schema = StoreSchema(types: [Plain.schema, Indexed.schema])
-  let synced = Plain.schema.isSynced ? try SyncedStore(at: path, schema: schema, remote: NoRemote()) : nil
+  let isSynced = Plain.self == SyncedItem.self
+  let synced = isSynced ? try SyncedStore(at: path, schema: schema, remote: NoRemote()) : nil
   let store = try synced?.localFile ?? LocalStore(at: path, schema: schema)
   let items = data.items.map(Plain.init)
   let indexed = data.items.map(Indexed.init)
@@ -17,7 +18,9 @@ func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
   let shuffledIDs = data.shuffled.map(\.id)
   let updateIDs = data.updates.map(\.id)
   let deletions = data.deletions.map(\.id)
-  let filter = UntypedField("count") >= data.range.lowerBound && UntypedField("count") < data.range.upperBound
+  let count = Field<Int>("count")
+  let filter = count >= data.range.lowerBound && count < data.range.upperBound
+  let byName = Field<String>("name").ascending
   return Session(
     insert: {
       try store.write { transaction in for item in items { try transaction.insert(item) } }
@@ -31,11 +34,11 @@ func bothySession<Plain: ItemEntity, Indexed: ItemEntity>(
       for item in singles { try store.write { try $0.insert(item) } }
       return singles.count
     },
-    readAll: { try store.fetch(Plain.self, ids: shuffledIDs).count },
+    readAll: { try store.read { try $0.fetch(Plain.self, ids: shuffledIDs).count } },
     readOne: { try updateIDs.reduce(0) { try store.fetch(Plain.self, id: $1) == nil ? $0 : $0 + 1 } },
     scan: { try store.fetch(RecordQuery<Plain>().inAnyOrder()).count },
-    query: { try store.fetch(RecordQuery<Plain>().where(filter).order(SortKey("name"))).count },
-    queryIndexed: { try store.fetch(RecordQuery<Indexed>().where(filter).order(SortKey("name"))).count },
+    query: { try store.fetch(RecordQuery<Plain>().where(filter).order(byName)).count },
+    queryIndexed: { try store.fetch(RecordQuery<Indexed>().where(filter).order(byName)).count },
     update: {
       try store.write { transaction in for item in updates { try transaction.update(item) } }
       return updates.count

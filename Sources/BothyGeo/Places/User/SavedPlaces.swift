@@ -82,7 +82,7 @@ public struct SavedPlaces: Sendable {
   public func noteSelected(_ place: SelectedPlace) throws {
     try store.write { transaction in
       try transaction.save(place)
-      let all = RecordQuery<SelectedPlace>().order { $0.selectedAt.descending }
+      let all = RecordQuery<SelectedPlace>().order(Field<Date>("selectedAt").descending)
       for old in try transaction.fetch(all).dropFirst(Self.rememberedSelections) {
         try transaction.delete(SelectedPlace.self, id: old.id)
       }
@@ -91,7 +91,7 @@ public struct SavedPlaces: Sendable {
 
   /// Returns the latest selections, the newest first.
   public func recentlySelected(_ count: Int = 5) throws -> [SelectedPlace] {
-    try store.fetch(RecordQuery<SelectedPlace>().order { $0.selectedAt.descending }.limit(count))
+    try store.fetch(RecordQuery<SelectedPlace>().order(Field<Date>("selectedAt").descending).limit(count))
   }
 
   /// Returns the tiles that contain markers and the destination, which are needed without a network too.

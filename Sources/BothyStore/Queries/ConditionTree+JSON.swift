@@ -2,9 +2,9 @@
 /// `{"near": {"field", "lat", "lon", "metres"}}`, `{"inside": {"field", "west", "south", "east", "north"}}`,
 /// `{"field", "op", "value", "ignoringCase"}` with the operators `=`, `!=`, `<`, `<=`, `>`, `>=`, `in`,
 /// `contains`, `beginsWith`, `includes`.
-extension Condition {
+extension ConditionTree {
   /// Reads a condition. The kinds of values are guessed. Throws `BothyError` `.invalidQuery`.
-  public init(json: JSONValue) throws(BothyError) { try self.init(json: json, depth: 0) }
+  package init(json: JSONValue) throws(BothyError) { try self.init(json: json, depth: 0) }
 
   private init(json: JSONValue, depth: Int) throws(BothyError) {
     guard depth <= Self.maximumDepth else {
@@ -29,19 +29,19 @@ extension Condition {
         let parts = try Self.list(parts, depth)
         self = parts.isEmpty ? .none : .or(parts)
       } else if let part = document["not"] {
-        self = .not(try Condition(json: part, depth: depth + 1))
+        self = .not(try ConditionTree(json: part, depth: depth + 1))
       } else {
         self = .matches(try document.string("matches"))
       }
     }
   }
 
-  private static func list(_ json: JSONValue, _ depth: Int) throws(BothyError) -> [Condition] {
+  private static func list(_ json: JSONValue, _ depth: Int) throws(BothyError) -> [ConditionTree] {
     guard let parts = json.arrayValue else {
       throw .invalidQuery("'and' and 'or' take a list of conditions.")
     }
-    var result: [Condition] = []
-    for part in parts { result.append(try Condition(json: part, depth: depth + 1)) }
+    var result: [ConditionTree] = []
+    for part in parts { result.append(try ConditionTree(json: part, depth: depth + 1)) }
     return result
   }
 
@@ -93,7 +93,7 @@ extension Condition {
   }
 
   /// The document that `init(json:)` reads.
-  public var json: JSONValue {
+  package var json: JSONValue {
     switch self {
     case .all: return ["and": []]
     case .none: return ["or": []]
@@ -137,7 +137,7 @@ extension Condition {
 
 extension FieldValue {
   /// The value as a JSON tree, as `write(to:)` writes it.
-  public var json: JSONValue {
+  package var json: JSONValue {
     var writer = JSONWriter()
     write(to: &writer)
     return (try? JSONValue(parsing: writer.bytes)) ?? .null  // what the writer writes parses

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Checks a condition against the schema. Compiles and evaluates nothing.
-extension Condition {
+extension ConditionTree {
   /// The greatest nesting depth of a condition.
   package static let maximumDepth = 32
   /// The greatest number of parts of a condition, and of elements in a list of values.
@@ -11,14 +11,14 @@ extension Condition {
   /// text becomes a date, base64 text data, and UUIDs lower-case text.
   ///
   /// Throws `BothyError` `.unknownField`, or `.invalidQuery` with the field and the alternatives.
-  package func checked(for type: TypeSchema) throws(BothyError) -> Condition {
+  package func checked(for type: TypeSchema) throws(BothyError) -> ConditionTree {
     var terms = 0
     return try checked(for: type, depth: 0, terms: &terms)
   }
 
   private func checked(
     for type: TypeSchema, depth: Int, terms: inout Int
-  ) throws(BothyError) -> Condition {
+  ) throws(BothyError) -> ConditionTree {
     terms += 1
     guard depth <= Self.maximumDepth, terms <= Self.maximumTerms else {
       throw .invalidQuery(
@@ -35,15 +35,15 @@ extension Condition {
   }
 
   private static func checked(
-    _ parts: [Condition], _ type: TypeSchema, _ depth: Int, _ terms: inout Int
-  ) throws(BothyError) -> [Condition] {
-    var result: [Condition] = []
+    _ parts: [ConditionTree], _ type: TypeSchema, _ depth: Int, _ terms: inout Int
+  ) throws(BothyError) -> [ConditionTree] {
+    var result: [ConditionTree] = []
     result.reserveCapacity(parts.count)
     for part in parts { result.append(try part.checked(for: type, depth: depth + 1, terms: &terms)) }
     return result
   }
 
-  private func checkedLeaf(for type: TypeSchema) throws(BothyError) -> Condition {
+  private func checkedLeaf(for type: TypeSchema) throws(BothyError) -> ConditionTree {
     switch self {
     case .compare(let field, let comparison, let value):
       return .compare(field: field, comparison, try Self.compared(value, comparison, to: field, of: type))
@@ -114,14 +114,14 @@ extension Condition {
   }
 
   private static func require(
-    _ name: String, of type: TypeSchema, _ what: String, _ isPossible: (FieldKind) -> Bool
+    _ name: String, of type: TypeSchema, _ what: String, _ isPossible: (ValueKind) -> Bool
   ) throws(BothyError) {
     let kind = try type.queryField(name).kind
     guard isPossible(kind) else { throw refused(what, name, kind, type) }
   }
 
   private static func refused(
-    _ what: String, _ name: String, _ kind: FieldKind, _ type: TypeSchema
+    _ what: String, _ name: String, _ kind: ValueKind, _ type: TypeSchema
   ) -> BothyError {
     .invalidQuery(
       "\(type.name).\(name) is of the kind '\(kind.name)' and can't be asked for '\(what)'. "
@@ -131,7 +131,7 @@ extension Condition {
 
 extension FieldValue {
   /// Returns the value as one of `kind`, or nil if that is impossible.
-  func converted(to kind: FieldKind) -> FieldValue? {
+  func converted(to kind: ValueKind) -> FieldValue? {
     switch (self, kind) {
     // Written without `?:`, in which `nil` means the value null.
     case (.double(let number), .double) where number.isNaN: return nil

@@ -1,5 +1,5 @@
 /// The meaning of a condition in plain Swift, which every compiled form must match.
-extension Condition {
+extension ConditionTree {
   /// True if a record whose fields `value` returns by name meets the condition.
   ///
   /// The condition must have been checked against `type`. Linear in the size of the condition.

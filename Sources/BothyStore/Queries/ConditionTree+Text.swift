@@ -1,8 +1,8 @@
 import Foundation
 
 /// The condition in the text form that `WhereParser` reads.
-extension Condition: CustomStringConvertible {
-  public var description: String { text(inside: false) }
+extension ConditionTree: CustomStringConvertible {
+  package var description: String { text(inside: false) }
 
   private func text(inside: Bool) -> String {
     switch self {
@@ -30,7 +30,9 @@ extension Condition: CustomStringConvertible {
     }
   }
 
-  private static func joined(_ parts: [Condition], _ word: String, empty: String, _ inside: Bool) -> String {
+  private static func joined(_ parts: [ConditionTree], _ word: String, empty: String, _ inside: Bool)
+    -> String
+  {
     if parts.isEmpty { return empty }
     if parts.count == 1 { return parts[0].text(inside: inside) }
     let text = parts.map { $0.text(inside: true) }.joined(separator: " \(word) ")

@@ -1,0 +1,78 @@
+/// The parts of a condition, as a value that can be printed, sent, compiled to SQL and evaluated.
+///
+/// It is true or false, never unknown. Comparing with null is equality: `field == null` finds records without a value,
+/// `!=` those with one. An order comparison with null is false, and `not` turns false into true. Text is compared by
+/// its UTF-8 bytes; `contains` and `beginsWith` ignore the case of ASCII letters only on request.
+package indirect enum ConditionTree: Sendable, Hashable {
+  /// True of every record: a query with no condition.
+  case all
+  /// True of no record.
+  case none
+  /// The field compared with one value. Orders (`.less` and the like) apply only to kinds that have one.
+  case compare(field: String, Comparison, FieldValue)
+  /// The field equals one of the values.
+  case oneOf(field: String, [FieldValue])
+  /// The field's text contains the other text. Reads every row that the rest of the condition leaves.
+  case contains(field: String, String, ignoringCase: Bool)
+  /// The field's text starts with the other. Uses the field's index unless case is ignored.
+  case beginsWith(field: String, String, ignoringCase: Bool)
+  /// The list of references, or list in JSON, contains the id.
+  case includes(field: String, String)
+  /// The coordinate is at most `metres` from `centre` on the great circle.
+  case near(field: String, centre: Coordinate, metres: Double)
+  /// The coordinate is in the box. A `west` greater than `east` crosses the antimeridian.
+  case inside(field: String, GeoBox)
+  /// The type's full-text index matches: every word, the last one as a prefix.
+  case matches(String)
+  /// True if all of the parts are. True without parts.
+  case and([ConditionTree])
+  /// True if at least one of the parts is. False without parts.
+  case or([ConditionTree])
+  /// The negation of the part.
+  case not(ConditionTree)
+
+  /// A comparison of two values. The raw value is the sign, in SQL and in conditions as text.
+  package enum Comparison: String, Sendable, Hashable, CaseIterable {
+    /// Equal values, or null on both sides.
+    case equal = "="
+    /// Different values, or null on one side only.
+    case notEqual = "!="
+    /// Before the value: numbers and dates by size, text by its UTF-8 bytes, false before true.
+    case less = "<"
+    /// Before the value, or equal.
+    case lessOrEqual = "<="
+    /// After the value.
+    case greater = ">"
+    /// After the value, or equal.
+    case greaterOrEqual = ">="
+  }
+}
+
+extension ConditionTree {
+  /// Returns a condition that is true if both conditions are. Several are joined in one flat list, so that long chains
+  /// stay shallow.
+  package static func && (left: ConditionTree, right: ConditionTree) -> ConditionTree {
+    switch (left, right) {
+    case (.all, let other), (let other, .all): other
+    case (.and(let some), .and(let more)): .and(some + more)
+    case (.and(let some), let one): .and(some + [one])
+    case (let one, .and(let some)): .and([one] + some)
+    default: .and([left, right])
+    }
+  }
+
+  /// Returns a condition that is true if at least one of the conditions is. Several are joined in one flat list, so
+  /// that long chains stay shallow.
+  package static func || (left: ConditionTree, right: ConditionTree) -> ConditionTree {
+    switch (left, right) {
+    case (.none, let other), (let other, .none): other
+    case (.or(let some), .or(let more)): .or(some + more)
+    case (.or(let some), let one): .or(some + [one])
+    case (let one, .or(let some)): .or([one] + some)
+    default: .or([left, right])
+    }
+  }
+
+  /// Returns the negation of the condition. An order comparison with a missing value is false, so its negation is true.
+  package static prefix func ! (predicate: ConditionTree) -> ConditionTree { .not(predicate) }
+}

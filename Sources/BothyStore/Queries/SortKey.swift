@@ -1,0 +1,26 @@
+/// One key of a sort: a field, a pseudo-field (`id`, `container`, `version`), or the distance of a coordinate.
+///
+/// Null sorts before every value. A record without a coordinate is infinitely far away and sorts after all that have
+/// one. Ties are broken by id, so every order is total.
+public struct SortKey: Sendable, Hashable {
+  /// The name in the schema, or `id`, `container`, `version`.
+  package var field: String
+  /// True to sort the smallest, or the nearest, first.
+  package var ascending: Bool
+  /// The place from which distances are measured, or nil to sort by the field's value.
+  package var origin: Coordinate?
+
+  /// Creates a key by the field's value. A query that sorts by data, coordinates, JSON or lists throws `BothyError`
+  /// `.invalidQuery`.
+  package init(_ field: String, ascending: Bool = true) {
+    self.field = field
+    self.ascending = ascending
+  }
+
+  /// Creates a key by the distance of the field's coordinate from `origin` on the great circle.
+  package init(_ field: String, distanceFrom origin: Coordinate, ascending: Bool = true) {
+    self.field = field
+    self.ascending = ascending
+    self.origin = origin
+  }
+}
