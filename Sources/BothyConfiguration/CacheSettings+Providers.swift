@@ -11,23 +11,23 @@ extension CacheSettings {
   /// The order is: the app's code, the user's stored defaults, the property list, the registered defaults. Each place
   /// is read once. Later changes take effect with the next cache that is opened. Reading never fails: for an invalid
   /// value, the next place counts.
+  ///
+  /// The names are `bothy.cache.memory.bytes`, `.memory.count`, `.memory.order`, `.decoded.bytes`, `.disk.bytes`,
+  /// `.disk.count` and `.disk.order`. Numbers are whole. Orders are `leastRecentlyUsed`, `firstIn` and, in memory,
+  /// `scanResistant`.
   /// - Parameters:
-  ///   - explicit: the values that the app's code sets.
+  ///   - explicit: the values that the app's code sets, such as an `InMemoryProvider`, or the environment.
   ///   - stored: the user defaults. A settings panel writes the same names there.
   ///   - propertyList: a property list file with the names as keys, flat or nested at the dots.
   ///   - registered: the last resort. Do not register these names with `UserDefaults.register`, because registered
   ///     values count as stored.
   /// - Returns: the settings, and the values that were ignored, each with the reason.
   public static func reading(
-    explicit: [CacheSettingKey: CacheSettingValue] = [:], stored: UserDefaults = .standard,
-    propertyList: URL? = nil,
+    explicit: [any ConfigProvider] = [], stored: UserDefaults = .standard, propertyList: URL? = nil,
     registered: CacheSettings = CacheSettings()
   ) -> (settings: CacheSettings, problems: [CacheSettingProblem]) {
     var problems: [CacheSettingProblem] = []
-    var providers: [any ConfigProvider] = [
-      PropertyListProvider("the code", explicit),
-      UserDefaultsProvider(stored),
-    ]
+    var providers = explicit + [UserDefaultsProvider(stored)]
     if let propertyList {
       do {
         providers.append(try PropertyListProvider(contentsOf: propertyList))
@@ -39,6 +39,15 @@ extension CacheSettings {
     }
     let (settings, others) = reading(from: providers, over: registered)
     return (settings, problems + others)
+  }
+
+  package static func reading(
+    explicit: [CacheSettingKey: CacheSettingValue], stored: UserDefaults, propertyList: URL?,
+    registered: CacheSettings
+  ) -> (settings: CacheSettings, problems: [CacheSettingProblem]) {
+    reading(
+      explicit: [PropertyListProvider("the code", explicit)], stored: stored, propertyList: propertyList,
+      registered: registered)
   }
 
   /// Reads the settings from any providers of swift-configuration, the first of which wins.

@@ -1,21 +1,21 @@
 internal import BothyCache
-public import Configuration
-public import Foundation
+package import Configuration
+package import Foundation
 
 /// A provider of swift-configuration over the objects of a property list, with keys flat or nested at the dots.
-public struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
-  public let providerName: String
+package struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
+  package let providerName: String
   private let values: [String: ConfigContent]
 
   /// Reads a property list file.
   /// - Throws: the error from reading the file.
-  public init(contentsOf file: URL) throws {
+  package init(contentsOf file: URL) throws {
     let list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
     self.init(file.lastPathComponent, propertyList: list as? [String: Any] ?? [:])
   }
 
   /// Creates a provider with the numbers, texts and Booleans of a dictionary. Other values are left out.
-  public init(_ name: String, propertyList: [String: Any]) {
+  package init(_ name: String, propertyList: [String: Any]) {
     providerName = name
     var values: [String: ConfigContent] = [:]
     Self.flatten(propertyList, "", &values)
@@ -34,15 +34,15 @@ public struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
     self.values = values
   }
 
-  public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
+  package func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
     try LookupResult(key, type) { values[$0] }
   }
 
-  public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
+  package func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
     try value(forKey: key, type: type)
   }
 
-  nonisolated(nonsending) public func watchValue<Return: ~Copyable>(
+  nonisolated(nonsending) package func watchValue<Return: ~Copyable>(
     forKey key: AbsoluteConfigKey, type: ConfigType,
     updatesHandler:
       nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>)
@@ -51,9 +51,9 @@ public struct PropertyListProvider: ConfigProvider, ConfigSnapshot {
     try await watchValueFromValue(forKey: key, type: type, updatesHandler: updatesHandler)
   }
 
-  public func snapshot() -> any ConfigSnapshot { self }
+  package func snapshot() -> any ConfigSnapshot { self }
 
-  nonisolated(nonsending) public func watchSnapshot<Return: ~Copyable>(
+  nonisolated(nonsending) package func watchSnapshot<Return: ~Copyable>(
     updatesHandler:
       nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws
       -> Return

@@ -1,5 +1,5 @@
-public import Configuration
-public import Foundation
+package import Configuration
+package import Foundation
 
 /// A provider of swift-configuration over user defaults: launch arguments and the values from settings panels.
 ///
@@ -8,14 +8,14 @@ public import Foundation
 ///
 /// The conformance is unchecked because any thread may use `UserDefaults`. Its documentation says so, but its
 /// declaration does not.
-public struct UserDefaultsProvider: ConfigProvider, @unchecked Sendable {
-  public let providerName = "user defaults"
+package struct UserDefaultsProvider: ConfigProvider, @unchecked Sendable {
+  package let providerName = "user defaults"
   private let defaults: UserDefaults
 
   /// Reads the app's own user defaults, or those of a suite.
-  public init(_ defaults: UserDefaults = .standard) { self.defaults = defaults }
+  package init(_ defaults: UserDefaults = .standard) { self.defaults = defaults }
 
-  public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
+  package func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
     try LookupResult(key, type) { name in
       try defaults.object(forKey: name).map { object in
         guard let content = ConfigContent(propertyList: object) else {
@@ -26,11 +26,11 @@ public struct UserDefaultsProvider: ConfigProvider, @unchecked Sendable {
     }
   }
 
-  public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
+  package func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
     try value(forKey: key, type: type)
   }
 
-  nonisolated(nonsending) public func watchValue<Return: ~Copyable>(
+  nonisolated(nonsending) package func watchValue<Return: ~Copyable>(
     forKey key: AbsoluteConfigKey, type: ConfigType,
     updatesHandler:
       nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>)
@@ -39,11 +39,11 @@ public struct UserDefaultsProvider: ConfigProvider, @unchecked Sendable {
     try await watchValueFromValue(forKey: key, type: type, updatesHandler: updatesHandler)
   }
 
-  public func snapshot() -> any ConfigSnapshot {
+  package func snapshot() -> any ConfigSnapshot {
     PropertyListProvider(providerName, propertyList: defaults.dictionaryRepresentation())
   }
 
-  nonisolated(nonsending) public func watchSnapshot<Return: ~Copyable>(
+  nonisolated(nonsending) package func watchSnapshot<Return: ~Copyable>(
     updatesHandler:
       nonisolated(nonsending) (_ updates: ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws
       -> Return

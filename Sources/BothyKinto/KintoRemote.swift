@@ -151,7 +151,7 @@ public struct KintoRemote: RemoteStorage {
 
 extension KintoRemote {
   /// Returns true if a Kinto server responds at `url` within `timeout`. Costs one request and never throws.
-  public static func isReachable(
+  package static func isReachable(
     url: String, transport: any HTTPTransport, timeout: Duration = .seconds(2)
   ) async -> Bool {
     var options = KintoOptions()

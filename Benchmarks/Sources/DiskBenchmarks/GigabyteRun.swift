@@ -6,7 +6,6 @@ import Foundation
 struct GigabyteRun {
   private let options: Options
   private let folder: String
-  private let store = BlobStoreOptions(limits: BlobStoreLimits(bytes: nil))
   private let names = ["file store", "SQLite store"]
 
   init(_ folder: String, _ options: Options) {
@@ -15,9 +14,11 @@ struct GigabyteRun {
   }
 
   private func open(_ which: Int) throws -> any BlobStore {
-    which == 0
-      ? try FileBlobStore(folder: folder + "/files", options: store)
-      : try SQLiteBlobStore(path: folder + "/database/cache.sqlite", options: store)
+    let tier =
+      which == 0
+      ? DiskTier.files(in: URL(filePath: folder + "/files"))
+      : .database(in: URL(filePath: folder + "/database"))
+    return try tier.open(limits: BlobStoreLimits(bytes: nil))
   }
 
   func bars() throws -> [Bar] {

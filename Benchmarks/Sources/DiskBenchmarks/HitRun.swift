@@ -8,19 +8,20 @@ import Foundation
 struct HitRun {
   private let options: Options
   private let bare: Floor
-  private let files: FileBlobStore
-  private let database: SQLiteBlobStore
+  private let files: any BlobStore
+  private let database: any BlobStore
   private let order: [Int]
 
   init(_ folder: String, _ options: Options) throws {
     self.options = options
-    let store = BlobStoreOptions(limits: BlobStoreLimits(bytes: nil))
+    let tiers = [
+      DiskTier.files(in: URL(filePath: folder + "/files")),
+      .database(in: URL(filePath: folder + "/database")),
+    ]
+    let limits = BlobStoreLimits(bytes: nil)
     bare = try Floor("\(folder)/tiledb", size: Tiles.size)
     try bare.fill(options.entries)
-    let filled: [any BlobStore] = [
-      try FileBlobStore(folder: folder + "/files", options: store),
-      try SQLiteBlobStore(path: folder + "/database/cache.sqlite", options: store),
-    ]
+    let filled = try tiers.map { try $0.open(limits: limits) }
     for start in stride(from: 0, to: options.entries, by: 64) {
       let count = min(64, options.entries - start)
       let batch = (start..<start + count).map { (key: Tiles.key($0), entry: Tiles.entry($0)) }
@@ -28,8 +29,8 @@ struct HitRun {
     }
     // Closing moves the log into the file, as any use does after a while.
     for store in filled { try store.close() }
-    files = try FileBlobStore(folder: folder + "/files", options: store)
-    database = try SQLiteBlobStore(path: folder + "/database/cache.sqlite", options: store)
+    files = try tiers[0].open(limits: limits)
+    database = try tiers[1].open(limits: limits)
     order = (0..<options.entries).map { $0 &* 7919 % options.entries }
   }
 
@@ -75,7 +76,7 @@ struct HitRun {
 
   private func hit(_ store: some BlobStore, _ number: Int) throws {
     guard let found = try store.entry(Tiles.key(number)), found.body.count == Tiles.size,
-      found.metadata.validatedAt + found.metadata.freshness.lifetime > Tiles.now
+      found.metadata.validatedAt + Tiles.lifetime > Tiles.now
     else { throw BenchmarkError("tile \(number) is not there") }
   }
 }

@@ -37,7 +37,8 @@ struct LinearRun {
         }
         ratios.append(late / new)
       }
-      let totals = try old.totals()[Tiles.source]?.count ?? 0
+      var totals = 0
+      try old.forEach(Tiles.source) { _, _, _ in totals += 1 }
       guard totals <= options.operations / 2 else { throw BenchmarkError("\(name): \(totals) entries") }
       print(
         "\(name): \(options.operations) operations, \((spent / Double(options.operations) * 1e6).short) us each,",
@@ -51,10 +52,11 @@ struct LinearRun {
   }
 
   private func open(_ isFiles: Bool, _ name: String, limit: Int) throws -> any BlobStore {
-    let store = BlobStoreOptions(limits: BlobStoreLimits(bytes: nil, count: limit))
-    return isFiles
-      ? try FileBlobStore(folder: "\(folder)/files-\(name)", options: store)
-      : try SQLiteBlobStore(path: "\(folder)/database-\(name)/cache.sqlite", options: store)
+    let tier =
+      isFiles
+      ? DiskTier.files(in: URL(filePath: "\(folder)/files-\(name)"))
+      : .database(in: URL(filePath: "\(folder)/database-\(name)"))
+    return try tier.open(limits: BlobStoreLimits(bytes: nil, count: limit))
   }
 
   /// Stores 64 new entries in one batch, and reads as many that were stored a little earlier.

@@ -8,6 +8,8 @@ enum Tiles {
   static let source: SourceID = "osm"
   /// A moment after the tiles were stored.
   static let now: Int64 = 1_700_000_001_000
+  /// The milliseconds for which the tiles are fresh, as their fields say.
+  static let lifetime: Int64 = 604_800_000
 
   static func key(_ number: Int) -> ResourceKey {
     ResourceKey(source, zoom: 16, x: number / 256, y: number % 256)
@@ -24,18 +26,21 @@ enum Tiles {
     return words.withUnsafeBytes { Data($0.prefix(size)) }
   }
 
-  static func entry(_ number: Int, size: Int = size) -> CacheEntry {
-    let fields: HTTPFields = [
+  /// The metadata of a tile, whose dates are parsed once.
+  private static let metadata = EntryMetadata(fields: fields(0), receivedAt: now - 1000)
+
+  private static func fields(_ number: Int) -> HTTPFields {
+    [
       .eTag: "\"5e1f-\(number)\"", .contentType: "image/png", .cacheControl: "max-age=604800",
       .date: "Tue, 14 Nov 2023 22:13:20 GMT", .lastModified: "Mon, 13 Nov 2023 10:00:00 GMT",
       .server: "nginx",
     ]
-    let received = now - 1000
-    return CacheEntry(
-      metadata: EntryMetadata(
-        status: 200, fields: fields, requestedAt: received, receivedAt: received, validatedAt: received,
-        freshness: FreshnessMetadata(lifetime: 604_800_000, origin: .maxAge)),
-      body: body(number, size: size))
+  }
+
+  static func entry(_ number: Int, size: Int = size) -> CacheEntry {
+    var metadata = metadata
+    metadata.fields = fields(number)
+    return CacheEntry(metadata: metadata, body: body(number, size: size))
   }
 }
 

@@ -79,7 +79,7 @@ struct PlacesRun {
       }
       let payload = TileText.collection(text)
       bytes += payload.count
-      spent += try seconds { try places.replace(PlaceTile(tile, payload: payload, receivedAt: 1)) }
+      spent += try seconds { try places.replace(tile, payload: payload, receivedAt: 1) }
     }
     let held = try places.counts()
     guard held.features == country.count else { throw BenchmarkError("\(held.features) places are held") }

@@ -1,7 +1,7 @@
 /// The names of a cache's settings in user defaults and property lists.
 ///
 /// They are part of the API, so that settings panels and launch arguments may use them.
-public enum CacheSettingKey: String, Sendable, Hashable, CaseIterable {
+package enum CacheSettingKey: String, Sendable, Hashable, CaseIterable {
   /// The most bytes in memory: a whole number, not negative.
   case memoryBytes = "bothy.cache.memory.bytes"
   /// The most entries in memory: a whole number from one on.
@@ -19,7 +19,7 @@ public enum CacheSettingKey: String, Sendable, Hashable, CaseIterable {
 }
 
 /// One value of a setting, from any place where settings are stored.
-public enum CacheSettingValue: Sendable, Hashable {
+package enum CacheSettingValue: Sendable, Hashable {
   /// A whole number. `CacheSettings.set` checks its range.
   case number(Int)
   /// A word, or a number in decimal digits as in environments and launch arguments.
@@ -29,14 +29,14 @@ public enum CacheSettingValue: Sendable, Hashable {
 /// A setting that was ignored, with the reason. The next place of the setting or the default counts instead.
 public struct CacheSettingProblem: Error, Sendable, Hashable, CustomStringConvertible {
   /// The name of the setting, `CacheSettingKey.rawValue`, or a key of route-me's list.
-  public var key: String
+  package var key: String
   /// The place of the value.
-  public var place: String
+  package var place: String
   /// The reason as a sentence.
-  public var reason: String
+  package var reason: String
 
   /// Describes a setting that was ignored, for readers of settings from other places.
-  public init(key: String, place: String, reason: String) {
+  package init(key: String, place: String, reason: String) {
     self.key = key
     self.place = place
     self.reason = reason
@@ -47,7 +47,7 @@ public struct CacheSettingProblem: Error, Sendable, Hashable, CustomStringConver
 
 extension CacheSettings {
   /// Sets a value. Returns the reason if the value isn't valid for the setting.
-  public mutating func set(_ key: CacheSettingKey, to value: CacheSettingValue) -> String? {
+  package mutating func set(_ key: CacheSettingKey, to value: CacheSettingValue) -> String? {
     switch key {
     case .memoryOrder, .diskOrder: return setOrder(key, value)
     case .memoryBytes, .memoryCount, .decodedBytes, .diskBytes, .diskCount: break

@@ -16,6 +16,8 @@ public struct CacheEntry: Sendable, Hashable {
 }
 
 /// The metadata of stored bytes. Times are milliseconds since 1970 by the device's clock.
+///
+/// A store of an app's own keeps `encoded` beside the bytes, and creates the metadata from it again.
 public struct EntryMetadata: Sendable, Hashable {
   /// The status of the response, which mostly is 200. 204, 404 and 410 are negative entries, without a body.
   public var status: Int
@@ -28,24 +30,24 @@ public struct EntryMetadata: Sendable, Hashable {
   }
   package var storedFields: StoredFields
   /// The time of the request that brought these bytes, or last confirmed them.
-  public var requestedAt: Int64
+  package var requestedAt: Int64
   /// The time at which the bytes came.
   public var receivedAt: Int64
   /// The time at which the bytes came or were last confirmed by a 304.
   public var validatedAt: Int64
   /// The values computed from the fields when the bytes came. A read only compares numbers.
-  public var freshness: FreshnessMetadata
+  package var freshness: FreshnessMetadata
   /// The request's fields on which the response depends (`Vary`), in lower case and ordered. A missing field is `nil`.
   package var variedOn: [VariedField]
   /// The time from which these bytes count as stale in any case. It overrides the source's rule.
-  public var expiresAt: Int64?
+  package var expiresAt: Int64?
   /// The type to which the bytes decode, or `nil` for plain resources.
   package var valueType: String?
   /// The version of the value's format, by default 0.
   package var formatVersion: Int
 
   /// Creates metadata. Times are milliseconds since 1970.
-  public init(
+  package init(
     status: Int, fields: HTTPFields, requestedAt: Int64, receivedAt: Int64, validatedAt: Int64,
     freshness: FreshnessMetadata, variedOn: [VariedField] = [], expiresAt: Int64? = nil,
     valueType: String? = nil,
@@ -62,6 +64,26 @@ public struct EntryMetadata: Sendable, Hashable {
     self.valueType = valueType
     self.formatVersion = formatVersion
   }
+
+  /// Creates the metadata of a response that is known to an app, such as a resource that it brings along.
+  ///
+  /// The fields decide how long it is fresh, unless its source has a rule.
+  public init(status: Int = 200, fields: HTTPFields = [:], receivedAt: Int64) {
+    self.init(
+      status: status, fields: fields, requestedAt: receivedAt, receivedAt: receivedAt,
+      validatedAt: receivedAt,
+      freshness: FreshnessMetadata(
+        status: status, fields: fields, requestedAt: receivedAt, receivedAt: receivedAt, rule: .http))
+  }
+
+  /// Creates metadata from `encoded`. Returns `nil` if the bytes are damaged or from a newer version.
+  public init?(encoded: Data) {
+    guard let metadata = encoded.withUnsafeBytes({ MetadataCoding.decode($0, seed: 0) }) else { return nil }
+    self = metadata
+  }
+
+  /// All of the metadata in a form for disks, closed by a checksum.
+  public var encoded: Data { Data(MetadataCoding.encode(self, seed: 0)) }
 
   /// Creates metadata of an entry that is read from disk.
   package init(
@@ -83,7 +105,7 @@ public struct EntryMetadata: Sendable, Hashable {
 }
 
 /// One field of the request on which a response depends.
-public struct VariedField: Sendable, Hashable {
+package struct VariedField: Sendable, Hashable {
   /// The name, in lower case.
   package var name: String
   /// The value in the request, or `nil` if it had no such field.

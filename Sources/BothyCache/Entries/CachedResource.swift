@@ -1,5 +1,5 @@
 public import Foundation
-public import HTTPTypes
+package import HTTPTypes
 
 /// The result of a read: the bytes, their origin, and their freshness.
 ///
@@ -9,12 +9,10 @@ public struct CachedResource: Sendable {
   public let key: ResourceKey
   /// The place where the resource was found.
   public let origin: ResourceOrigin
-  /// The freshness of the resource, with a reason if it is stale.
-  public let freshness: ResourceFreshness
+  package let freshness: ResourceFreshness
   /// Milliseconds since the server created or last confirmed the bytes, as far as is known. Never negative.
   public let age: Int64
-  /// The outcome of storing a response from the network. A resource that was found in the cache counts as stored.
-  public let storage: StorageOutcome
+  package let storage: StorageOutcome
   package let stored: StoredEntry
 
   package init(
@@ -41,8 +39,20 @@ public struct CachedResource: Sendable {
   /// True if a request to the server isn't needed, because the entry is fresh.
   public var isFresh: Bool { freshness == .fresh }
 
+  /// The reason why the resource was returned although it is stale, or `nil` if it is fresh.
+  public var staleReason: StaleReason? {
+    guard case .stale(let reason) = freshness else { return nil }
+    return reason
+  }
+
+  /// The reason why a response from the network isn't on disk, or `nil` if it is, or was found in the cache.
+  public var notStored: StorageObstacle? {
+    guard case .notStored(let obstacle) = storage else { return nil }
+    return obstacle
+  }
+
   /// The fields of the server's response.
-  public var fields: HTTPFields { stored.entry.metadata.fields }
+  package var fields: HTTPFields { stored.entry.metadata.fields }
 
   func with(freshness: ResourceFreshness) -> CachedResource {
     CachedResource(
@@ -65,14 +75,14 @@ public enum ResourceOrigin: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The freshness of a resource.
-public enum ResourceFreshness: Sendable, Hashable {
+package enum ResourceFreshness: Sendable, Hashable {
   /// Current under the source's rule, or just loaded or confirmed.
   case fresh
   /// Expired, with the reason why it was returned anyway.
   case stale(StaleReason)
 
   /// True if the resource is stale.
-  public var isStale: Bool { self != .fresh }
+  package var isStale: Bool { self != .fresh }
 }
 
 /// The reason why a read returned a stale resource.
@@ -88,27 +98,9 @@ public enum StaleReason: Sendable, Hashable {
 }
 
 /// The outcome of storing a resource.
-public enum StorageOutcome: Sendable, Hashable {
+package enum StorageOutcome: Sendable, Hashable {
   /// The resource is on disk.
   case stored
   /// The resource was returned, but isn't on disk. An earlier version may still be.
   case notStored(StorageObstacle)
-}
-
-/// The reason why a loaded resource isn't on disk.
-public enum StorageObstacle: Sendable, Hashable {
-  /// HTTP or the source's rule forbids it.
-  case forbidden(NotStoredReason)
-  /// The resource is larger than an entry may be. See `BlobStoreLimits.largestEntry`.
-  case tooLarge
-  /// The device has no space, even after an eviction.
-  case diskFull
-  /// The resource was removed during its load.
-  case removed
-  /// A reader needs a value, but the bytes do not decode. The stored entry stays.
-  case undecodable
-  /// The cache has no disk.
-  case noDisk
-  /// The disk failed, with this message.
-  case failed(String)
 }

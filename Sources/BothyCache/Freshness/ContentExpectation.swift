@@ -4,13 +4,18 @@ package import HTTPTypes
 /// The expected content of a source, so that the sign-in page of a hotel's network isn't stored as a map.
 public struct ContentExpectation: Sendable, Hashable {
   /// Media types in lower case and without parameters. `image/*` covers all images. An empty list accepts any type.
-  public var mediaTypes: [String]
+  package var mediaTypes: [String]
   /// The accepted beginnings of the bytes. An empty list accepts any beginning.
-  public var beginnings: [Data]
+  package var beginnings: [Data]
   /// True if an empty body is accepted.
-  public var allowsEmpty: Bool
+  package var allowsEmpty: Bool
 
   /// Creates an expectation, which accepts anything by default. Without `Content-Type` only the bytes are checked.
+  ///
+  /// - Parameters:
+  ///   - mediaTypes: media types without parameters. `image/*` covers all images. An empty list accepts any type.
+  ///   - beginnings: the accepted beginnings of the bytes. An empty list accepts any beginning.
+  ///   - allowsEmpty: true if an empty body is accepted.
   public init(mediaTypes: [String] = [], beginnings: [Data] = [], allowsEmpty: Bool = true) {
     self.mediaTypes = mediaTypes.map { $0.lowercased() }
     self.beginnings = beginnings
@@ -57,7 +62,7 @@ public struct ContentExpectation: Sendable, Hashable {
 }
 
 /// The difference between a response and the content of its source.
-public enum ContentMismatch: Sendable, Hashable {
+package enum ContentMismatch: Sendable, Hashable {
   /// The body is empty, but bytes are expected. Another request may succeed.
   case empty
   /// The response has another media type, in lower case and without parameters.

@@ -3,9 +3,9 @@ internal import BothyStore
 /// The permitted use of a stored entry at one time, under one rule.
 ///
 /// It is computed by comparing stored numbers. It reads no fields, parses no dates and allocates nothing.
-public struct EntryState: Sendable, Hashable {
+package struct EntryState: Sendable, Hashable {
   /// The permitted use before a request to the server or instead of it, from best to worst.
-  public enum State: UInt8, Sendable, Hashable, CaseIterable {
+  package enum State: UInt8, Sendable, Hashable, CaseIterable {
     /// It may be used without a request.
     case fresh
     /// It may be used at once, with a refresh in the background.
@@ -19,13 +19,13 @@ public struct EntryState: Sendable, Hashable {
   }
 
   /// The permitted use.
-  public var state: State
+  package var state: State
   /// Milliseconds since the time from which the rule counts. Never negative.
-  public var age: Int64
+  package var age: Int64
   /// Milliseconds until the entry is stale, negative after that. `Int64.max` if it never becomes stale.
   package var freshFor: Int64
   /// The origin of the end of its freshness.
-  public var origin: FreshnessMetadata.Origin
+  package var origin: FreshnessMetadata.Origin
   /// True if even a reload sends no request (RFC 8246).
   package var isImmutable: Bool
 
@@ -44,7 +44,7 @@ public struct EntryState: Sendable, Hashable {
   /// True if the entry may be returned after the server failed or was unreachable.
   package var isUsableOnError: Bool { state.rawValue <= State.staleIfError.rawValue }
   /// True if the entry may be used without a request.
-  public var isFresh: Bool { state == .fresh }
+  package var isFresh: Bool { state == .fresh }
 
   /// The largest time by which an entry's receipt may be ahead of the clock. Beyond it, the clock was set back.
   package static let clockTolerance: Int64 = 5 * 60_000
@@ -87,12 +87,8 @@ extension EntryState {
     let window = rule.staleWhileRevalidate ?? (followsFields ? terms.staleWhileRevalidate : 0)
     if staleFor < window, !clockWentBack { return .staleWhileRevalidate }
     if isPinned || clockWentBack { return .staleIfError }
-    switch rule.staleUse {
-    case .always: return .staleIfError
-    case .upTo(let longest):
-      return staleFor < max(longest.wholeMilliseconds, terms.staleIfError) ? .staleIfError : .stale
-    case .never: return staleFor < terms.staleIfError ? .staleIfError : .stale
-    }
+    guard let longest = rule.staleUse else { return .staleIfError }
+    return staleFor < max(longest.wholeMilliseconds, terms.staleIfError) ? .staleIfError : .stale
   }
 }
 

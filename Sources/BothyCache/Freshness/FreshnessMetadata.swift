@@ -1,9 +1,9 @@
 /// The freshness by a response's fields (RFC 9111, 5861, 8246), computed once when it was stored or confirmed.
 ///
 /// All durations are milliseconds.
-public struct FreshnessMetadata: Sendable, Hashable {
+package struct FreshnessMetadata: Sendable, Hashable {
   /// The lifetime of the response, counted from its age zero. At an age of exactly this it is stale.
-  public var lifetime: Int64
+  package var lifetime: Int64
   /// The age of the response when it came (RFC 9111 §4.2.3, corrected_initial_age).
   package var initialAge: Int64
   /// The time of its creation, by `Last-Modified` or the rule's stamp, in milliseconds since 1970.
@@ -13,12 +13,12 @@ public struct FreshnessMetadata: Sendable, Hashable {
   /// The time after its end at which it may be used if the server fails, by `stale-if-error` (RFC 5861 §4).
   package var staleIfError: Int64
   /// The origin of the lifetime.
-  public var origin: Origin
+  package var origin: Origin
   /// The demands of the server beyond a lifetime.
-  public var flags: Flags
+  package var flags: Flags
 
   /// The origin of a lifetime.
-  public enum Origin: UInt8, Sendable, Hashable {
+  package enum Origin: UInt8, Sendable, Hashable {
     /// The fields have no lifetime, so it is zero.
     case none
     /// `max-age` in `Cache-Control`. `s-maxage` is for shared caches (RFC 9111 §5.2.2.10) and is ignored.
@@ -32,9 +32,9 @@ public struct FreshnessMetadata: Sendable, Hashable {
   }
 
   /// Demands of the server, one bit each.
-  public struct Flags: OptionSet, Sendable, Hashable {
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+  package struct Flags: OptionSet, Sendable, Hashable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
     /// The response may not be used without a request to the server.
     package static let noCache = Flags(rawValue: 1)
     /// The response may not be used when stale without a request to the server.
@@ -44,7 +44,7 @@ public struct FreshnessMetadata: Sendable, Hashable {
   }
 
   /// Creates terms for entries that come from no server. By default they have a lifetime only.
-  public init(
+  package init(
     lifetime: Int64, initialAge: Int64 = 0, createdAt: Int64? = nil, staleWhileRevalidate: Int64 = 0,
     staleIfError: Int64 = 0, origin: Origin = .none, flags: Flags = []
   ) {

@@ -22,15 +22,18 @@ public struct FreshnessRule: Sendable {
 
   package let base: Base
   /// The time from which the age of an entry counts, under `fixed` and `notBefore`.
-  public var stamp: Stamp
+  package var stamp: Stamp
   /// The time before which entries are stale in any case, by their stamp.
-  public var cutOff: InvalidationDate?
-  /// The use of stale entries if the server fails or is unreachable.
-  public var staleUse: StaleUse = .always
+  package var cutOff: InvalidationDate?
+  /// The time after its end at which an entry is still used if the server fails or is unreachable.
+  ///
+  /// `nil`, the default, is any time. The response's `stale-if-error` may allow more. Responses with `must-revalidate` or
+  /// `no-cache` aren't used under `http` rules, unless they are pinned.
+  public var staleUse: Duration?
   /// True if responses are stored even if they have `no-store`. The response to a request with it is never stored.
-  public var ignoresNoStore = false
+  package var ignoresNoStore = false
   /// True if errors and redirects are stored where HTTP allows it, as a proxy needs. By default they aren't entries.
-  public var keepsEveryStatus = false
+  package var keepsEveryStatus = false
   package var heuristicCap: Int64 = 7 * 86_400_000
   package var negative: Int64?
   package var staleWhileRevalidate: Int64?
@@ -88,7 +91,7 @@ public struct FreshnessRule: Sendable {
   public static let manual = FreshnessRule(.manual, negative: .minutes(10))
 
   /// Creates the rule of an expiration interval. Without one it is `http`. Returns `nil` for a negative one.
-  public init?(expirationInterval: Duration?) {
+  package init?(expirationInterval: Duration?) {
     switch expirationInterval {
     case nil: self = .http
     case let interval? where interval < .zero: return nil
@@ -105,7 +108,7 @@ public struct FreshnessRule: Sendable {
   }
 
   /// The lifetime of negative entries (204, 404, 410), or `nil` to use the response's fields.
-  public var negativeLifetime: Duration? {
+  package var negativeLifetime: Duration? {
     get { negative.map { .milliseconds($0) } }
     set { negative = newValue?.wholeMilliseconds }
   }
@@ -128,18 +131,6 @@ public struct FreshnessRule: Sendable {
     case field(HTTPField.Name)
     /// The time of its creation, computed from the fields of the response.
     case computed(@Sendable (HTTPFields) -> Date?)
-  }
-
-  /// The permitted staleness of an entry without a better response.
-  ///
-  /// Responses with `must-revalidate` or `no-cache` aren't used under `http` rules, unless they are pinned.
-  public enum StaleUse: Sendable, Hashable {
-    /// Any staleness.
-    case always
-    /// Up to this time after it became stale, or as long as the response's `stale-if-error` allows.
-    case upTo(Duration)
-    /// Only as long as the response's `stale-if-error` allows.
-    case never
   }
 }
 

@@ -7,10 +7,10 @@ public final class InvalidationDate: Sendable {
   private let moment: Atomic<Int64>
 
   /// Creates the cut-off. Everything that came or was created before this date is stale.
-  package init(_ date: Date) { moment = Atomic(Timestamp(date).milliseconds) }
+  public init(_ date: Date) { moment = Atomic(Timestamp(date).milliseconds) }
 
   /// The current cut-off, in whole milliseconds.
-  public var date: Date { Timestamp(milliseconds: milliseconds).date }
+  package var date: Date { Timestamp(milliseconds: milliseconds).date }
 
   /// Moves the cut-off, in either direction.
   public func move(to date: Date) { moment.store(Timestamp(date).milliseconds, ordering: .releasing) }

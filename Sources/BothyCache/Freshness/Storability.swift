@@ -1,7 +1,7 @@
 package import HTTPTypes
 
 /// The reason why a response is returned but not stored.
-public enum NotStoredReason: Sendable, Hashable {
+package enum NotStoredReason: Sendable, Hashable {
   /// Only responses to GET are stored.
   case method
   /// The request has `no-store`.

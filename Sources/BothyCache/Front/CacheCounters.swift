@@ -5,7 +5,7 @@ public struct CacheCounters: Sendable, Hashable, Codable {
   /// Look-ups that found the entry in the store on disk.
   public var diskHits = 0
   /// Look-ups that found the entry in the resources that came with the app.
-  public var bundledHits = 0
+  package var bundledHits = 0
   /// Reads that found nothing stored.
   public var misses = 0
   /// Reads that returned a stale entry.
@@ -21,23 +21,23 @@ public struct CacheCounters: Sendable, Hashable, Codable {
   /// Reads that joined a running request.
   public var coalesced = 0
   /// Entries evicted from memory. They are still on disk.
-  public var evictedFromMemory = 0
+  package var evictedFromMemory = 0
   /// Entries evicted from the disk.
   public var evictedFromDisk = 0
   /// Entries on disk whose bytes did not match their checksum.
   public var corrupt = 0
   /// Responses that were returned but not stored, for any reason.
-  public var notStored = 0
+  package var notStored = 0
   /// Bytes of bodies that came from the network.
   public var bytesLoaded: Int64 = 0
   /// Bytes that reads returned from memory, disk and bundle.
-  public var bytesServed: Int64 = 0
+  package var bytesServed: Int64 = 0
 
   /// Creates counters of zero.
-  public init() {}
+  package init() {}
 
   /// Returns the sum of each counter, for several sources or several caches.
-  public static func + (left: CacheCounters, right: CacheCounters) -> CacheCounters {
+  package static func + (left: CacheCounters, right: CacheCounters) -> CacheCounters {
     combine(left, right) {
       $0 + $1
     } bytes: {

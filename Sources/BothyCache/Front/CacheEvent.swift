@@ -43,7 +43,7 @@ public enum CacheEvent: Sendable, Hashable {
   }
 
   /// The source of the event, or `nil` if it concerns the whole cache.
-  public var source: SourceID? {
+  package var source: SourceID? {
     if case .removedAll(let source) = self { return source }
     return key?.source
   }

@@ -141,12 +141,7 @@ final class DiskQueue: Sendable {
       var evicted = report.evicted
       for (index, entry) in wanted.enumerated() {
         let key = placed[index].key
-        let outcome: StorageOutcome =
-          switch report.refused[key] {
-          case .tooLarge: .notStored(.tooLarge)
-          case .diskFull: .notStored(.diskFull)
-          case nil: .stored
-          }
+        let outcome = report.refused[key].map(StorageOutcome.notStored) ?? .stored
         entry.done.resume(
           returning: Stored(
             outcome: outcome, place: places[index], isUnchanged: report.unchanged.contains(key),

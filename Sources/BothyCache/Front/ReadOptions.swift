@@ -17,23 +17,23 @@ package struct Admission: Sendable {
 /// The options of one read.
 public struct ReadOptions: Sendable {
   /// The places that the read uses. The default is `localElseRemote`.
-  public var policy: ReadPolicy
+  package var policy: ReadPolicy
   /// True if a request carries no condition, and no stored entry answers the read. The policy `local` ignores it.
-  public var ignoresStored = false
+  package var ignoresStored = false
   /// The urgency of a request, if the read sends one. The default is `normal`.
-  public var priority: LoadPriority
+  package var priority: LoadPriority
   /// The rule for this resource, which replaces the source's rule.
-  public var freshness: FreshnessRule?
+  package var freshness: FreshnessRule?
   /// Fields of this request, besides those of the source.
-  public var fields: HTTPFields
+  package var fields: HTTPFields
   /// Query items of this request that the key does not have, such as signatures that change with each read.
-  public var query: [String: String]
+  package var query: [String: String]
   /// The time from which the bytes count as stale in any case, in milliseconds since 1970.
-  public var expiresAt: Int64?
+  package var expiresAt: Int64?
   /// True if a read without a stored entry waits for a host that requested a pause or counts as down.
   ///
   /// The source's limits set how long it waits. A caller that tries again later anyway does not need this.
-  public var waitsForHost = true
+  package var waitsForHost = true
   /// Called with the progress of the download that this read waits for, even if another reader began it.
   ///
   /// Called from any thread.
@@ -55,9 +55,19 @@ public struct ReadOptions: Sendable {
   }
 
   /// Creates options. By default the read uses the cache, then the network, by the source's rule.
+  ///
+  /// - Parameters:
+  ///   - policy: the places that the read uses.
+  ///   - priority: the urgency of a request, if the read sends one.
+  ///   - freshness: the rule for this resource, which replaces the source's rule.
+  ///   - fields: fields of this request, besides those of the source.
+  ///   - query: query items of this request that the key does not have, such as signatures that change with each read.
+  ///   - expiresAt: the time from which the bytes count as stale in any case, in milliseconds since 1970.
+  ///   - progress: called from any thread with the progress of the download that this read waits for.
   public init(
     policy: ReadPolicy = .localElseRemote, priority: LoadPriority = .normal, freshness: FreshnessRule? = nil,
-    fields: HTTPFields = [:], query: [String: String] = [:], expiresAt: Int64? = nil
+    fields: HTTPFields = [:], query: [String: String] = [:], expiresAt: Int64? = nil,
+    progress: (@Sendable (LoadProgress) -> Void)? = nil
   ) {
     self.policy = policy
     self.priority = priority
@@ -65,5 +75,6 @@ public struct ReadOptions: Sendable {
     self.fields = fields
     self.query = query
     self.expiresAt = expiresAt
+    self.progress = progress
   }
 }

@@ -12,7 +12,7 @@ public struct Resource<Value: Sendable>: Sendable {
   /// The key of the resource in the cache.
   public let key: ResourceKey
   /// The time that a value is fresh, or `nil` to use the source's rule.
-  public let expirationInterval: Duration?
+  package let expirationInterval: Duration?
   let cache: ResourceCache
   private let typed: TypedDemand
 

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Pins: entries that stay on disk whatever the limits are, because a holder needs them.
 extension ResourceCache {
   /// Pins the resources on disk for the holder, stored already or not, in all their variants. Loads nothing.
@@ -55,13 +57,22 @@ extension ResourceCache {
   package func wait(_ duration: Duration) async throws { try await clock.sleep(duration) }
 
   /// Returns all pins, of one holder or of all, stored or not. Uses memory for a description of each.
-  public func pins(by holder: String? = nil) async throws -> [StoredPin] {
+  package func pins(by holder: String? = nil) async throws -> [StoredPin] {
     guard let disk else { return [] }
     return try await disk.read { store in
       var all: [StoredPin] = []
-      try store.forEachPin(by: holder) { all.append($0) }
+      try store.forEachPin(by: holder) { all.append(StoredPin(key: $0, holder: $1, bytes: $2)) }
       return all
     }
+  }
+
+  /// Writes all entries on disk into a new file, which can ship with an app. See `BundledResources.file`.
+  ///
+  /// Copies every byte, while other calls continue. Large entries are in a folder beside the file.
+  ///
+  /// - Throws: `BothyError`, with `.alreadyExists` if a file is there.
+  public func export(to file: URL) async throws {
+    try await disk?.read { try $0.export(to: file.path) }
   }
 
   /// Sets other limits for the disk. They are enforced before this returns.

@@ -1,15 +1,15 @@
 /// Inspection of the cache from outside, without a trace in it.
 extension ResourceCache {
   /// A description of one stored resource, without its bytes.
-  public struct Inspected: Sendable, Hashable {
+  package struct Inspected: Sendable, Hashable {
     /// The key that readers use, without its variant.
-    public var key: ResourceKey
+    package var key: ResourceKey
     /// The status, fields and times of the stored response.
-    public var metadata: EntryMetadata
+    package var metadata: EntryMetadata
     /// The space on disk, the time of the last use, and whether the entry is pinned.
-    public var size: StoredSize
+    package var size: StoredSize
     /// The usability under the source's present rule, or `nil` if the source isn't registered.
-    public var usability: EntryState?
+    package var usability: EntryState?
     /// The key with its variant.
     let place: ResourceKey
   }
@@ -24,12 +24,12 @@ extension ResourceCache {
   ///
   /// A key has several entries if its response depends on the request (`metadata.variedOn`). Only metadata is read, and
   /// memory is used for a description of each entry.
-  public func inspect(_ source: SourceID? = nil) async throws -> [Inspected] {
+  package func inspect(_ source: SourceID? = nil) async throws -> [Inspected] {
     guard let disk else { return [] }
     let (registry, now) = (registry, clock.wall())
     return try await disk.read { store in
       var all: [Inspected] = []
-      try store.forEach(source) { key, metadata, size in
+      try store.forEachSized(source) { key, metadata, size in
         let usability = registry[key.source].map {
           EntryState(of: metadata, under: $0.source.freshness, at: now, isPinned: size.isPinned)
         }
@@ -41,7 +41,7 @@ extension ResourceCache {
   }
 
   /// Reads every body on disk and checks it. Damaged entries are quarantined and reported as events.
-  public func verify(progress: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> VerifyReport {
+  package func verify(progress: @escaping @Sendable (Int) -> Void = { _ in }) async throws -> VerifyReport {
     guard let disk else { return VerifyReport() }
     var report = try await disk.write { try $0.verify(progress: progress) }
     for key in report.damaged { memory.remove(key) }
@@ -50,7 +50,7 @@ extension ResourceCache {
   }
 
   /// Deletes files on disk that no entry names.
-  public func collectGarbage() async throws -> GarbageReport {
+  package func collectGarbage() async throws -> GarbageReport {
     guard let disk else { return GarbageReport() }
     return try await disk.write { try $0.collectGarbage() }
   }

@@ -40,7 +40,7 @@ extension ResourceCache {
   /// network fails after the first value, the sequence ends with the error.
   public func values(
     _ key: ResourceKey, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .normal
-  ) -> ResourceReadings {
+  ) -> some AsyncSequence<CachedResource, BothyError> & Sendable {
     values(key, ReadOptions(policy: policy, priority: priority))
   }
 
@@ -51,8 +51,9 @@ extension ResourceCache {
   /// Returns the states to show for the resource: loading, then the values of `values` or the failure.
   public func states(
     _ key: ResourceKey, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .visible
-  ) -> ResourceStates {
-    ResourceStates(cache: self, readings: values(key, policy: policy, priority: priority), key: key)
+  ) -> some AsyncSequence<ResourceState, Never> & Sendable {
+    ResourceStates(
+      cache: self, readings: values(key, ReadOptions(policy: policy, priority: priority)), key: key)
   }
 
   /// A result, and the refresh that runs in the background.

@@ -35,7 +35,7 @@ extension ResourceCache {
   ///
   /// Reads the metadata of every entry and uses one transaction. Returns the number of removed entries.
   @discardableResult
-  public func removeExpired(_ source: SourceID? = nil) async throws -> Int {
+  package func removeExpired(_ source: SourceID? = nil) async throws -> Int {
     let expired = try await inspect(source).filter { $0.usability?.isFresh == false && !$0.size.isPinned }
     if !expired.isEmpty {
       try await dropStored(expired.map(\.place), since: expired.map(\.key))

@@ -3,13 +3,13 @@ public import HTTPTypes
 
 /// Requests that change something on the server. The cache removes the entries that they invalidate.
 extension ResourceCache {
-  /// Sends a request of any method once and returns the server's response, which isn't stored.
+  /// Sends a request of any method once and returns the server's response, which isn't stored. Every status counts as one.
   ///
   /// If a method that changes resources succeeds, the cache removes the resource. It also removes the resources in
   /// `Location` and `Content-Location` of the response that are on the same server (RFC 9111 §4.4).
   public func send(
     _ method: HTTPRequest.Method, to key: ResourceKey, fields: HTTPFields = [:], body: Data = Data()
-  ) async throws(BothyError) -> ResourceReply {
+  ) async throws(BothyError) -> (status: Int, fields: HTTPFields, body: Data) {
     let demand = try demand(key, ReadOptions(fields: fields))
     guard let fetcher else { throw BothyError(.offline, "The cache has no network to send to \(key).") }
     var order = demand.order(demand.requestFields)
@@ -32,16 +32,6 @@ extension ResourceCache {
           .storage, "The server took the request, but the cache could not let go of \(key): \(error)")
       }
     }
-    return ResourceReply(status: answer.status, fields: answer.fields, body: answer.body)
+    return (answer.status, answer.fields, answer.body)
   }
-}
-
-/// The server's response to a request that was sent through the cache.
-public struct ResourceReply: Sendable {
-  /// The status of the response. Every status counts as a response.
-  public var status: Int
-  /// The fields of the response.
-  public var fields: HTTPFields
-  /// The whole body, without content coding.
-  public var body: Data
 }

@@ -58,10 +58,20 @@ public final class ResourceCache: Sendable {
   ///     uses the one in the disk's folder, if it has one.
   ///   - clock: the clock of the cache. Tests pass their own.
   /// - Throws: `BothyError.sourceConflict`. `BothyError` if the store on disk can't be opened.
-  public init(
+  public convenience init(
     sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskTier? = nil,
     bundled: [any BlobReader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,
-    clock: LoadClock = LoadClock(), pressure source: MemoryPressureSource = .system
+    clock: LoadClock = LoadClock()
+  ) throws {
+    try self.init(
+      sources: sources, settings: settings, disk: disk, bundled: bundled, loader: loader,
+      downloads: downloads, clock: clock, pressure: .system)
+  }
+
+  package init(
+    sources: [ResourceSource] = [], settings: CacheSettings = CacheSettings(), disk: DiskTier? = nil,
+    bundled: [any BlobReader] = [], loader: (any ResourceLoader)? = nil, downloads: URL? = nil,
+    clock: LoadClock = LoadClock(), pressure source: MemoryPressureSource
   ) throws {
     memory = MemoryTier(settings.memory)
     decoded = MemoryTier(
@@ -82,7 +92,7 @@ public final class ResourceCache: Sendable {
         case .recreated(_, _, let reason): hub.send(.storeReplaced(reason: reason), isKept: true)
         }
       }
-      return DiskQueue(try tier.open(options))
+      return DiskQueue(try tier.openStore(options))
     }
     for source in sources { try registry.register(source) }
     let token = source.start { [weak self] level in self?.relieve(level) }
@@ -98,13 +108,13 @@ public final class ResourceCache: Sendable {
   public func register(_ source: ResourceSource) throws(BothyError) { try registry.register(source) }
 
   /// Forgets a source. Its stored entries stay until they are removed.
-  public func unregister(_ id: SourceID) { registry.remove(id) }
+  package func unregister(_ id: SourceID) { registry.remove(id) }
 
   /// The registered sources with names and attribution, ordered by id.
-  public var sources: [ResourceSource] { registry.all }
+  package var sources: [ResourceSource] { registry.all }
 
   /// Returns the source that was last registered under an id, or `nil`.
-  public func source(_ id: SourceID) -> ResourceSource? { registry[id]?.source }
+  package func source(_ id: SourceID) -> ResourceSource? { registry[id]?.source }
 
   /// Returns the resource if it is in memory, at any age. Its freshness says if it is stale.
   ///
@@ -139,15 +149,19 @@ public final class ResourceCache: Sendable {
   }
 
   /// The number and the bytes of the entries in memory.
-  public var memoryUse: (count: Int, bytes: Int) { (memory.count, memory.cost) }
+  package var memoryUse: (count: Int, bytes: Int) { (memory.count, memory.cost) }
 
-  /// Releases memory. The disk keeps its entries.
-  public func relieve(_ level: MemoryPressure) {
+  /// Releases memory down to a part of its limits, from 0 to 1. The disk keeps its entries.
+  ///
+  /// On Apple's platforms the cache releases all of it when the system is short of memory. Elsewhere the app calls this.
+  public func releaseMemory(keeping share: Double = 0) {
     let before = memory.cost + decoded.cost
-    noteEvicted(memory.evict(to: level.share))
-    decoded.trim(to: level.share)
+    noteEvicted(memory.evict(to: share))
+    decoded.trim(to: share)
     hub.send(.memoryTrimmed(bytes: before - memory.cost - decoded.cost))
   }
+
+  package func relieve(_ level: MemoryPressure) { releaseMemory(keeping: level.share) }
 
   /// Serves stored entries alone until `resumeNetwork`. No request begins, and nothing counts as loaded without a load.
   public func suspendNetwork() {
@@ -172,26 +186,26 @@ public final class ResourceCache: Sendable {
   /// Reports that the network came back or changed. Hosts that count as down are tried again at once.
   ///
   /// Only needed for loaders that do not report their conditions.
-  public func networkChanged() { fetcher?.networkChanged() }
+  package func networkChanged() { fetcher?.networkChanged() }
 
   /// The network's conditions as the loader reports them. Before its first report, the device counts as offline.
   ///
   /// If the loader never reports, the network counts as online and free of cost.
-  public var networkConditions: NetworkConditions { network.current }
+  package var networkConditions: NetworkConditions { network.current }
 
   /// True if the network is suspended.
-  public var isNetworkSuspended: Bool { state.withLock { $0.isSuspended } }
+  package var isNetworkSuspended: Bool { state.withLock { $0.isSuspended } }
 
   /// The counters of this process and of all processes that flushed or closed a cache in this folder.
   ///
   /// Reads a small file.
-  public var allCounters: [SourceID: CacheCounters] {
+  package var allCounters: [SourceID: CacheCounters] {
     counterFile?.add(counters)
     return counterFile?.read() ?? counters
   }
 
   /// Saves the times of last use and the counters that are collected in memory.
-  public func flush() async throws {
+  package func flush() async throws {
     guard let disk else { return }
     counterFile?.add(counters)
     let now = clock.wall()

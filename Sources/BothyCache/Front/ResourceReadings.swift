@@ -1,15 +1,15 @@
 /// The stored and the new version of one resource: the result of `ResourceCache.values`.
-public struct ResourceReadings: AsyncSequence, Sendable {
-  public typealias Element = CachedResource
-  public typealias Failure = BothyError
+package struct ResourceReadings: AsyncSequence, Sendable {
+  package typealias Element = CachedResource
+  package typealias Failure = BothyError
 
   let cache: ResourceCache
   let key: ResourceKey
   let options: ReadOptions
 
-  public func makeAsyncIterator() -> Iterator { Iterator(readings: self) }
+  package func makeAsyncIterator() -> Iterator { Iterator(readings: self) }
 
-  public struct Iterator: AsyncIteratorProtocol {
+  package struct Iterator: AsyncIteratorProtocol {
     private enum Step { case first, second(Task<Result<CachedResource, BothyError>, Never>), end }
 
     private let readings: ResourceReadings
@@ -17,11 +17,11 @@ public struct ResourceReadings: AsyncSequence, Sendable {
 
     init(readings: ResourceReadings) { self.readings = readings }
 
-    public mutating func next() async throws(BothyError) -> CachedResource? {
+    package mutating func next() async throws(BothyError) -> CachedResource? {
       try await next(isolation: nil)
     }
 
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws(BothyError)
+    package mutating func next(isolation actor: isolated (any Actor)?) async throws(BothyError)
       -> CachedResource?
     {
       switch step {
@@ -45,19 +45,19 @@ public struct ResourceReadings: AsyncSequence, Sendable {
 }
 
 /// The states to show for a resource: the result of `ResourceCache.states`. Never fails, because a failure is a state.
-public struct ResourceStates: AsyncSequence, Sendable {
-  public typealias Element = ResourceState
-  public typealias Failure = Never
+package struct ResourceStates: AsyncSequence, Sendable {
+  package typealias Element = ResourceState
+  package typealias Failure = Never
 
   let cache: ResourceCache
   let readings: ResourceReadings
   let key: ResourceKey
 
-  public func makeAsyncIterator() -> Iterator {
+  package func makeAsyncIterator() -> Iterator {
     Iterator(cache: cache, key: key, readings: readings.makeAsyncIterator())
   }
 
-  public struct Iterator: AsyncIteratorProtocol {
+  package struct Iterator: AsyncIteratorProtocol {
     let cache: ResourceCache
     let key: ResourceKey
     var readings: ResourceReadings.Iterator
@@ -71,9 +71,9 @@ public struct ResourceStates: AsyncSequence, Sendable {
       self.readings = readings
     }
 
-    public mutating func next() async -> ResourceState? { await next(isolation: nil) }
+    package mutating func next() async -> ResourceState? { await next(isolation: nil) }
 
-    public mutating func next(isolation actor: isolated (any Actor)?) async -> ResourceState? {
+    package mutating func next(isolation actor: isolated (any Actor)?) async -> ResourceState? {
       if !isStarted {
         isStarted = true
         if cache.peek(key) == nil { return .loading }

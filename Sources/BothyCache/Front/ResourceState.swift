@@ -12,7 +12,7 @@ public enum ResourceState: Sendable {
   case failed(BothyError)
 
   /// The resource to show, or `nil`.
-  public var resource: CachedResource? {
+  package var resource: CachedResource? {
     guard case .loaded(let resource) = self else { return nil }
     return resource
   }

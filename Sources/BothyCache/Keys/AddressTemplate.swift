@@ -2,17 +2,17 @@
 ///
 /// The placeholders are `{z}` zoom, `{x}` column, `{y}` row from the north, `{-y}` row from the south, `{q}` quadkey
 /// and `{s}` host. `{r}` is `@2x` for high resolution, else empty. A template is parsed once and filled in one pass.
-public struct AddressTemplate: Sendable, Hashable {
+package struct AddressTemplate: Sendable, Hashable {
   private enum Part: Sendable, Hashable { case text(String), zoom, x, y, southY, quadkey, host, resolution }
 
   /// The text that was parsed.
-  public let text: String
+  package let text: String
   private let parts: [Part]
   private let highResolution: Bool
 
   /// Parses a template.
   /// - Throws: `BothyError.invalidSource` for an unknown or unclosed placeholder.
-  public init(_ text: String, highResolution: Bool = false) throws(BothyError) {
+  package init(_ text: String, highResolution: Bool = false) throws(BothyError) {
     self.text = text
     self.highResolution = highResolution
     var parts: [Part] = []
@@ -55,7 +55,7 @@ public struct AddressTemplate: Sendable, Hashable {
   }
 
   /// True if the template has a placeholder for a coordinate.
-  public var namesTile: Bool {
+  package var namesTile: Bool {
     parts.contains { part in
       switch part {
       case .zoom, .x, .y, .southY, .quadkey: true
@@ -67,7 +67,7 @@ public struct AddressTemplate: Sendable, Hashable {
   var namesHost: Bool { parts.contains(.host) }
 
   /// Returns the address of a tile. x and y must be within the zoom.
-  public func address(zoom: Int, x: Int, y: Int, host: String = "") -> String {
+  package func address(zoom: Int, x: Int, y: Int, host: String = "") -> String {
     var result = ""
     result.reserveCapacity(text.utf8.count + 16)
     for part in parts {

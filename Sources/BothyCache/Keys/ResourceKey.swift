@@ -2,7 +2,9 @@
 ///
 /// The host of the resource is never part of the key, so alias hosts share one copy. Comparing and hashing a tile's key
 /// allocates nothing.
-public struct ResourceKey: Hashable, Sendable {
+///
+/// It is `Codable` for stores of an app's own, with the variant.
+public struct ResourceKey: Hashable, Sendable, Codable {
   /// The source of the resource. It must be registered with the cache that reads the key.
   public let source: SourceID
   /// The variant of the response, 0 to 3. Responses under one key differ if they depend on the request (`Vary`).
@@ -11,7 +13,7 @@ public struct ResourceKey: Hashable, Sendable {
   public let variant: UInt8
   package let name: Name
 
-  package enum Name: Hashable, Sendable {
+  package enum Name: Hashable, Sendable, Codable {
     case path(String)
     /// A tile: zoom in the six highest bits, then 29 bits of x and 29 of y.
     case tile(UInt64)

@@ -5,7 +5,7 @@ extension ResourceSource {
   /// Percent-encoding gets one form, and dot segments and a fragment are removed. Ignored and secret query items are
   /// left out.
   public func key(path: String) throws(BothyError) -> ResourceKey {
-    if case .anywhere = address { return try key(url: path) }
+    if case .anywhere = address.form { return try key(url: path) }
     let (path, query) = CanonicalPath.split(path)
     return ResourceKey(id, path: canonical(CanonicalPath.path(path), query))
   }
@@ -18,7 +18,7 @@ extension ResourceSource {
       throw BothyError(.invalidKey, "\"\(url.prefix(200))\" isn't an address of a web server.")
     }
     let path = given.path.dropFirst()
-    switch address {
+    switch address.form {
     case .anywhere:
       return ResourceKey(
         id, path: given.scheme + "://" + given.authority + "/" + canonical(String(path), given.query))
@@ -57,9 +57,9 @@ extension ResourceSource {
   /// Returns the address of requests for the key without secrets, for display and logs.
   ///
   /// - Parameter host: an index into `hosts`. Any number is valid and is taken modulo their count.
-  public func publicURL(for key: ResourceKey, host: Int = 0) -> String {
+  package func publicURL(for key: ResourceKey, host: Int = 0) -> String {
     let name = hosts.isEmpty ? "" : hosts[Int(UInt(bitPattern: host) % UInt(hosts.count))]
-    switch (address, key.name) {
+    switch (address.form, key.name) {
     case (.tiles(let template), .tile(let bits)):
       let mask: UInt64 = (1 << 29) - 1
       let text = template.address(
@@ -95,7 +95,7 @@ extension ResourceSource {
   }
 
   private func base(_ host: String) -> AbsoluteAddress? {
-    guard case .base(let text) = address else { return nil }
+    guard case .base(let text) = address.form else { return nil }
     if text.contains("{s}") { return AbsoluteAddress(text.replacing("{s}", with: host)) }
     guard var base = AbsoluteAddress(text) else { return nil }
     if !host.isEmpty { base.authority = host.lowercased() }

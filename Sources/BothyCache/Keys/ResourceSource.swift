@@ -12,33 +12,33 @@ public struct ResourceSource: Sendable, Identifiable {
   /// The id that the developer chooses and never changes, because stored entries are found by it.
   public let id: SourceID
   /// The rule that turns keys into addresses.
-  public let address: SourceAddress
+  package let address: SourceAddress
   /// The values of `{s}` in the address, or whole host names that replace the address's own.
   ///
   /// All hosts return the same bytes, and the chosen host is never part of a key.
-  public var hosts: [String]
+  package var hosts: [String]
   /// The rule for the freshness of resources. The default is HTTP's rule, by the server's fields.
-  public var freshness: FreshnessRule
+  package var freshness: FreshnessRule
   /// Fields that every request sends.
   public var headers: HTTPFields
   /// The limits for requests to the servers and for the length of a response.
-  public var limits: SourceLimits
+  package var limits: SourceLimits
   /// The expected content. Other content is rejected and does not change the stored entry.
   ///
   /// `nil`, the default, rejects a web page instead of a tile, of a resource with another file extension (`.png`,
   /// `.json`), or of a resource that was stored as something else. It accepts only a picture instead of a picture. A
   /// network's sign-in page therefore destroys nothing. `ContentExpectation()` accepts all.
-  public var content: ContentExpectation?
+  package var content: ContentExpectation?
   /// Names of query items that do not identify a resource. They are left out of keys and requests.
-  public var ignoredQueryItems: Set<String>
+  package var ignoredQueryItems: Set<String>
   /// Query items such as access tokens, which are in every request, but not in keys, events, logs or files.
   public var secrets: [String: String]
   /// The zooms that have tiles.
-  public var zooms: ClosedRange<Int>
+  package var zooms: ClosedRange<Int>
   /// The names of the source and its attribution.
   public var names: SourceNames
   /// True if the owner allows bulk downloads, as for regions and prefetching. The default is false.
-  public var allowsBulkDownload: Bool
+  package var allowsBulkDownload: Bool
   /// True if requests must identify the app. False only for the app's own server.
   public var requiresUserAgent = true
 
@@ -49,7 +49,19 @@ public struct ResourceSource: Sendable, Identifiable {
   ///   - template: an address with `{z}`, `{x}` and `{y}`, and optionally `{s}` for one of `hosts` and `{r}` for `@2x`.
   ///     `{-y}` (counted from the south) or `{q}` (the quadkey) can replace the row or the coordinates. A template
   ///     without placeholders is a base, below which paths are read.
+  ///   - hosts: the values of `{s}` in the address, or whole host names that replace the address's own. All hosts return
+  ///     the same bytes.
+  ///   - freshness: the rule for the freshness of resources, by default HTTP's, by the server's fields.
+  ///   - headers: fields that every request sends.
   ///   - userAgent: the identification of the app that map servers require. It replaces the one in `headers`.
+  ///   - limits: the limits for requests to the servers and for the length of a response.
+  ///   - content: the expected content. `nil` rejects a web page in place of a tile, of a resource with another file
+  ///     extension, or of one that was stored as something else. `ContentExpectation()` accepts all.
+  ///   - ignoredQueryItems: names of query items that do not identify a resource, left out of keys and requests.
+  ///   - secrets: query items such as access tokens, which are in every request, but not in keys, events, logs or files.
+  ///   - zooms: the zooms that have tiles.
+  ///   - names: the names of the source and its attribution.
+  ///   - allowsBulkDownload: true if the owner allows bulk downloads, as for regions and prefetching.
   /// - Throws: `BothyError.invalidSource` with the reason.
   public init(
     _ id: SourceID, template: String, hosts: [String] = [], highResolution: Bool = false,
@@ -67,7 +79,7 @@ public struct ResourceSource: Sendable, Identifiable {
       allowsBulkDownload: allowsBulkDownload)
   }
 
-  /// Describes a source with an address of any kind.
+  /// Describes a source with an address of any kind. The other parameters are those of `init(_:template:)`.
   public init(
     _ id: SourceID, address: SourceAddress, hosts: [String] = [], freshness: FreshnessRule = .http,
     headers: HTTPFields = [:], userAgent: String? = nil, limits: SourceLimits = SourceLimits(),

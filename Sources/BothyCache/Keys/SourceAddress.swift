@@ -1,26 +1,48 @@
-/// The rule of a source that turns keys into addresses.
-public enum SourceAddress: Sendable, Hashable {
-  /// Paths below one address.
-  case base(String)
-  /// Tiles, by a template.
-  case tiles(AddressTemplate)
+/// The rule of a source that turns keys into addresses, where no template can express it.
+public struct SourceAddress: Sendable, Hashable {
+  package enum Form: Sendable, Hashable {
+    /// Paths below one address.
+    case base(String)
+    /// Tiles, by a template.
+    case tiles(AddressTemplate)
+    case anywhere
+    case custom(AddressRule)
+  }
+
+  package let form: Form
+
   /// Any address. Each key is a whole address.
-  case anywhere
-  /// A custom rule.
-  case custom(AddressRule)
+  public static let anywhere = SourceAddress(form: .anywhere)
+
+  /// Returns a rule of the app's own.
+  ///
+  /// - Parameters:
+  ///   - name: identifies the rule. Rules with equal names are equal, and a rule that creates other addresses needs
+  ///     another name.
+  ///   - address: returns the address of a key. `host` is one of the source's hosts, or empty if it has none. It is
+  ///     called from any thread, once for each request.
+  public static func custom(
+    _ name: String, address: @escaping @Sendable (_ key: ResourceKey, _ host: String) -> String
+  ) -> SourceAddress {
+    .custom(AddressRule(name, address: address))
+  }
+
+  package static func custom(_ rule: AddressRule) -> SourceAddress { SourceAddress(form: .custom(rule)) }
+
+  package init(form: Form) { self.form = form }
 
   /// Creates a template if the text has a placeholder for a tile, else a base.
-  public init(template: String, highResolution: Bool = false) throws(BothyError) {
+  package init(template: String, highResolution: Bool = false) throws(BothyError) {
     let parsed = try AddressTemplate(template, highResolution: highResolution)
     let address = template.replacing("{s}", with: "s")
     guard AbsoluteAddress(address) != nil else {
       throw BothyError(.invalidSource, "\"\(template)\" isn't an address: begin with https:// and a host.")
     }
-    self = parsed.namesTile ? .tiles(parsed) : .base(template)
+    form = parsed.namesTile ? .tiles(parsed) : .base(template)
   }
 
   var needsHosts: Bool {
-    switch self {
+    switch form {
     case .base(let text): text.contains("{s}")
     case .tiles(let template): template.namesHost
     case .anywhere, .custom: false
@@ -29,18 +51,18 @@ public enum SourceAddress: Sendable, Hashable {
 }
 
 /// A rule that creates addresses, for schemes that no template can express. Rules with equal names are equal.
-public struct AddressRule: Sendable, Hashable {
+package struct AddressRule: Sendable, Hashable {
   /// The name that identifies the rule. A rule that creates other addresses needs another name.
-  public let name: String
+  package let name: String
   /// Returns the address of a key. `host` is one of the source's hosts, or empty if it has none.
-  public let address: @Sendable (_ key: ResourceKey, _ host: String) -> String
+  package let address: @Sendable (_ key: ResourceKey, _ host: String) -> String
 
   /// Creates a rule with a name. `address` is called from any thread, once for each request.
-  public init(_ name: String, address: @escaping @Sendable (_ key: ResourceKey, _ host: String) -> String) {
+  package init(_ name: String, address: @escaping @Sendable (_ key: ResourceKey, _ host: String) -> String) {
     self.name = name
     self.address = address
   }
 
-  public static func == (left: AddressRule, right: AddressRule) -> Bool { left.name == right.name }
-  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+  package static func == (left: AddressRule, right: AddressRule) -> Bool { left.name == right.name }
+  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

@@ -26,11 +26,23 @@ public struct SourceID: Hashable, Sendable {
   package var index: Int { Int(number) }
 
   /// The text of the id.
-  public var name: String { Self.names.withLock { $0.byNumber[Int(number)] } }
+  package var name: String { Self.names.withLock { $0.byNumber[Int(number)] } }
 }
 
 extension SourceID: CustomStringConvertible {
   public var description: String { name }
+}
+
+/// An id is encoded as its text, because its number differs in each process.
+extension SourceID: Codable {
+  public init(from decoder: any Decoder) throws {
+    self.init(try decoder.singleValueContainer().decode(String.self))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(name)
+  }
 }
 
 extension SourceID: ExpressibleByStringLiteral {

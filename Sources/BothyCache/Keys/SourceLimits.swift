@@ -1,33 +1,46 @@
 /// The limits for requests to a source and for the length of its responses.
 public struct SourceLimits: Sendable, Hashable {
   /// The number of simultaneous requests to one host. If sources share a host, the stricter number applies to all.
-  public var requestsPerHost: Int
+  package var requestsPerHost: Int
   /// The number of requests a second to one host, on average, or `nil` for no limit.
-  public var requestsPerSecond: Double?
+  package var requestsPerSecond: Double?
   /// The number of requests that may be sent at once after a quiet time, if a rate is set.
-  public var burst: Int
+  package var burst: Int
   /// The number of the source's hosts that share the resources. The other hosts replace one that fails.
   ///
   /// Connections that carry several requests at a time need only one host.
-  public var parallelHosts: Int
+  package var parallelHosts: Int
   /// The longest accepted body in bytes, without content coding.
-  public var bodyBytes: Int
+  package var bodyBytes: Int
   /// The total of requests, if each ends in a temporary error.
   ///
   /// The waits between them are a random part of a bound that doubles, from `firstDelay` to `longestDelay`.
-  public var attempts: Int
+  package var attempts: Int
   /// The bound of the first wait.
-  public var firstDelay: Duration
+  package var firstDelay: Duration
   /// The highest bound of a wait.
-  public var longestDelay: Duration
+  package var longestDelay: Duration
   /// The longest time that a read waits for a host that requested a pause (`Retry-After`) or counts as down.
-  public var patience: Duration
+  package var patience: Duration
   /// The longest time until the head of a response, and the longest time without a byte of its body.
-  public var timeout: Duration
+  package var timeout: Duration
 
   /// Creates limits. The defaults are polite to a foreign server.
   ///
   /// They allow 6 requests at a time, three attempts, and bodies up to 64 MiB.
+  ///
+  /// - Parameters:
+  ///   - requestsPerHost: the number of simultaneous requests to one host. If sources share a host, the stricter number
+  ///     applies to all.
+  ///   - requestsPerSecond: the number of requests a second to one host, on average, or `nil` for no limit.
+  ///   - burst: the number of requests that may be sent at once after a quiet time, if a rate is set.
+  ///   - parallelHosts: the number of the source's hosts that share the resources. The others replace one that fails.
+  ///   - bodyBytes: the longest accepted body in bytes, without content coding.
+  ///   - attempts: the total of requests, if each ends in a temporary error.
+  ///   - firstDelay: the bound of the random wait after the first error. It doubles after each.
+  ///   - longestDelay: the highest bound of a wait.
+  ///   - patience: the longest wait of a read for a host that requested a pause (`Retry-After`) or counts as down.
+  ///   - timeout: the longest time until the head of a response, and the longest time without a byte of its body.
   public init(
     requestsPerHost: Int = 6, requestsPerSecond: Double? = nil, burst: Int = 10, parallelHosts: Int = 2,
     bodyBytes: Int = 64 << 20, attempts: Int = 3, firstDelay: Duration = .milliseconds(500),

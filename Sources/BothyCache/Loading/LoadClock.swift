@@ -8,18 +8,18 @@ public struct LoadClock: Sendable {
   let uptime: @Sendable () -> Duration
   package let sleep: @Sendable (Duration) async throws -> Void
 
+  /// Creates the clocks of a cache, by default those of this machine. Tests pass their own.
+  ///
   /// - Parameters:
   ///   - clock: the clock for waiting.
   ///   - wall: returns milliseconds since 1970.
   public init<C: Clock>(
-    _ clock: C, wall: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+    _ clock: C = ContinuousClock(),
+    wall: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
   ) where C.Duration == Duration {
     let start = clock.now
     self.wall = wall
     uptime = { start.duration(to: clock.now) }
     sleep = { try await clock.sleep(for: $0) }
   }
-
-  /// Creates the clock of this machine.
-  public init() { self.init(ContinuousClock()) }
 }

@@ -1,7 +1,7 @@
 /// The reason why a response didn't come, came in part, or isn't usable. A status is never a failure of loading.
-public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
+package struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of a failure.
-  public enum Reason: Sendable, Hashable {
+  package enum Reason: Sendable, Hashable {
     /// The connection failed or broke. The network may come back.
     case unreachable
     /// The response did not begin or continue within the time that the source allows.
@@ -26,11 +26,11 @@ public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The kind of the failure, to branch on.
-  public var reason: Reason
-  public var description: String
+  package var reason: Reason
+  package var description: String
 
-  /// Creates a failure in a custom loader. `description` is a sentence that is shown in errors.
-  public init(_ reason: Reason, _ description: String) {
+  /// Creates a failure. `description` is a sentence that is shown in errors.
+  package init(_ reason: Reason, _ description: String) {
     self.reason = reason
     self.description = description
   }
@@ -40,10 +40,28 @@ public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
   static let suspended = LoadFailure(
     .suspended, "The cache's network is suspended. Stored copies are served; resume it to load the rest.")
 
+  /// The error that loaders throw, from which `of` makes the failure again.
+  package var error: BothyError {
+    switch reason {
+    case .cancelled: BothyError(.cancelled, description)
+    case .timedOut: BothyError(.timedOut, description)
+    case .invalidRequest: BothyError(.refused, description)
+    default: BothyError(.unreachable, description)
+    }
+  }
+
   /// Returns the failure for an error of the network stack.
-  static func of(_ error: any Error) -> LoadFailure {
+  package static func of(_ error: any Error) -> LoadFailure {
     if let failure = error as? LoadFailure { return failure }
     if error is CancellationError { return .cancelled }
+    if let error = error as? BothyError {
+      switch error.code {
+      case .cancelled: return .cancelled
+      case .timedOut: return LoadFailure(.timedOut, error.message)
+      case .refused: return LoadFailure(.invalidRequest, error.message)
+      default: return LoadFailure(.unreachable, error.message)
+      }
+    }
     return LoadFailure(.unreachable, "No answer came: \(error).")
   }
 }

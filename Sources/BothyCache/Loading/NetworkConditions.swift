@@ -1,15 +1,21 @@
 /// The conditions of the network that matter for prefetching: its presence and its cost for the user.
 public struct NetworkConditions: Sendable, Hashable {
   /// True if a network exists. A server may still not respond.
-  public var isOnline: Bool
+  package var isOnline: Bool
   /// True if each byte may cost money, as on a mobile network or a hotspot.
-  public var isMetered: Bool
+  package var isMetered: Bool
   /// True if the user asked apps to use little data.
-  public var isConstrained: Bool
+  package var isConstrained: Bool
   /// True if the device saves power.
-  public var isLowPower: Bool
+  package var isLowPower: Bool
 
   /// Creates conditions. The default is online, free of charge and without restraint.
+  ///
+  /// - Parameters:
+  ///   - isOnline: true if a network exists. A server may still not respond.
+  ///   - isMetered: true if each byte may cost money, as on a mobile network or a hotspot.
+  ///   - isConstrained: true if the user asked apps to use little data.
+  ///   - isLowPower: true if the device saves power.
   public init(
     isOnline: Bool = true, isMetered: Bool = false, isConstrained: Bool = false, isLowPower: Bool = false
   ) {

@@ -11,8 +11,9 @@ public import HTTPTypes
 public protocol ResourceLoader: Sendable {
   /// Sends a request and returns when the head of the response is there, whatever its status.
   ///
-  /// Throws `LoadFailure` if no response came.
-  func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse
+  /// - Throws: `BothyError` with the code `.timedOut`, `.cancelled` or `.refused` (a request that can't be sent). Any
+  ///   other error means that no response came.
+  func load(_ request: ResourceRequest) async throws -> ResourceResponse
 
   /// Returns the network's conditions, now and after each change, or `nil` if the loader does not know them.
   ///
@@ -37,7 +38,7 @@ public struct ResourceRequest: Sendable, Hashable {
   public var body: Data
 
   /// Creates a request. The default is a GET without fields and body.
-  public init(
+  package init(
     _ url: String, method: HTTPRequest.Method = .get, fields: HTTPFields = [:], body: Data = Data()
   ) {
     self.method = method
@@ -54,20 +55,28 @@ public struct ResourceResponse: Sendable {
   /// The fields of the head, without those that name a coding that was undone.
   public var fields: HTTPFields
   /// True if the connection carries several requests at a time, so that one host is enough.
-  public var isMultiplexed: Bool
+  package var isMultiplexed: Bool
   /// True if a content coding was undone. The fields then no longer name the coding or a length.
   ///
   /// The bytes differ from those that the server counts, so a broken body can't be resumed.
-  public var wasCoded: Bool
+  package var wasCoded: Bool
   /// True if only the end of the connection marks the end of the body (RFC 9112 §6.3).
   ///
   /// The response then has no length and no chunks, and isn't a stream of a multiplexed connection. Such a body may
   /// have been cut off without notice.
-  public var endsByClosing: Bool
-  /// The body, which ends with the response. Throws `LoadFailure` if the response breaks off before its declared end.
+  package var endsByClosing: Bool
+  /// The body, which ends with the response. Throws if the response breaks off before its declared end.
   public var body: AsyncThrowingStream<Data, any Error>
 
   /// Creates a response in a custom loader.
+  ///
+  /// - Parameters:
+  ///   - fields: the fields of the head, without those that name a coding that was undone.
+  ///   - isMultiplexed: true if the connection carries several requests at a time, so that one host is enough.
+  ///   - wasCoded: true if a content coding was undone. A broken body then can't be resumed.
+  ///   - endsByClosing: true if only the end of the connection marks the end of the body (RFC 9112 §6.3). Such a body
+  ///     may have been cut off without notice.
+  ///   - body: the pieces, without content coding. It throws if the response breaks off before its declared end.
   public init(
     status: Int, fields: HTTPFields, isMultiplexed: Bool = false, wasCoded: Bool = false,
     endsByClosing: Bool = false,

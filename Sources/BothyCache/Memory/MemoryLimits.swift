@@ -1,13 +1,13 @@
 /// The limits of entries in memory, and the order of their eviction.
 public struct MemoryLimits: Sendable, Hashable {
   /// The largest number of bytes, including the object around each entry. Zero stores nothing.
-  public var bytes: Int { didSet { bytes = max(0, bytes) } }
+  package var bytes: Int { didSet { bytes = max(0, bytes) } }
   /// The largest number of entries, or `nil` for no limit. Less than one counts as one.
-  public var count: Int? { didSet { count = count.map { max(1, $0) } } }
+  package var count: Int? { didSet { count = count.map { max(1, $0) } } }
   /// The part of `bytes` that one entry may use. Larger entries are read from disk each time.
-  public var largestShare: Double { didSet { largestShare = min(1, max(0, largestShare)) } }
+  package var largestShare: Double { didSet { largestShare = min(1, max(0, largestShare)) } }
   /// The order of eviction. The default is `scanResistant`.
-  public var order: Order
+  package var order: Order
 
   /// An order of eviction.
   public enum Order: String, Sendable, Hashable, CaseIterable {
@@ -24,8 +24,10 @@ public struct MemoryLimits: Sendable, Hashable {
 
   /// Creates limits.
   /// - Parameters:
-  ///   - bytes: 64 MiB by default.
-  ///   - largestShare: a tenth by default.
+  ///   - bytes: the largest number of bytes, including the object around each entry. Zero stores nothing.
+  ///   - count: the largest number of entries, or `nil` for no limit. Less than one counts as one.
+  ///   - largestShare: the part of `bytes` that one entry may use. Larger entries are read from disk each time.
+  ///   - order: the order of eviction.
   public init(
     bytes: Int = 64 << 20, count: Int? = nil, largestShare: Double = 0.1, order: Order = .scanResistant
   ) {

@@ -1,15 +1,11 @@
 /// The urgency with which the system or the app needs memory.
-public enum MemoryPressure: Int, Sendable, Hashable, CaseIterable, Comparable {
+package enum MemoryPressure: Sendable, Hashable, CaseIterable, Comparable {
   /// The app reduces its caches while it does something large.
   case elevated
   /// The app is not on the screen.
   case background
   /// The system is short of memory.
   case warning
-
-  public static func < (left: MemoryPressure, right: MemoryPressure) -> Bool {
-    left.rawValue < right.rawValue
-  }
 
   /// The part of its limits that the memory tier keeps.
   package var share: Double {
@@ -22,17 +18,17 @@ public enum MemoryPressure: Int, Sendable, Hashable, CaseIterable, Comparable {
 }
 
 /// A source of reports of memory pressure, from the system or from the app.
-public struct MemoryPressureSource: Sendable {
+package struct MemoryPressureSource: Sendable {
   let start: @Sendable (_ report: @escaping @Sendable (MemoryPressure) -> Void) -> any Sendable
 
   /// Creates a source of reports.
   /// - Parameter start: begins to report. The cache keeps the returned value as long as it exists.
-  public init(
+  package init(
     _ start: @escaping @Sendable (_ report: @escaping @Sendable (MemoryPressure) -> Void) -> any Sendable
   ) {
     self.start = start
   }
 
-  /// A source without reports. The app calls `ResourceCache.relieve`.
-  public static let none = MemoryPressureSource { _ in () }
+  /// A source without reports. The app calls `ResourceCache.releaseMemory`.
+  package static let none = MemoryPressureSource { _ in () }
 }

@@ -22,7 +22,7 @@
   }
 #else
   extension MemoryPressureSource {
-    /// An empty source, because this system sends no notices. The app calls `ResourceCache.relieve`.
-    public static let system = MemoryPressureSource.none
+    /// An empty source, because this system sends no notices. The app calls `ResourceCache.releaseMemory`.
+    package static let system = MemoryPressureSource.none
   }
 #endif

@@ -24,10 +24,6 @@ public protocol BlobStore: BlobReader {
 
   /// Removes entries, pinned or not. Pins stay, so a new entry under such a key is pinned again.
   func remove(_ keys: [ResourceKey]) throws
-  /// Removes all entries of a source, or all entries, pinned or not. Pins stay.
-  func removeAll(_ source: SourceID?) throws
-  /// Removes entries from before the time, except pinned ones. An entry of unknown time (0) counts as oldest.
-  func remove(receivedBefore time: Int64, _ source: SourceID?) throws
 
   /// Pins keys with all their variants for the named holder, stored or not.
   ///
@@ -41,41 +37,25 @@ public protocol BlobStore: BlobReader {
   /// True if any holder has pinned the key, stored or not.
   func isPinned(_ key: ResourceKey) throws -> Bool
 
-  /// Returns the totals of the holder's pinned entries. Reads the row of each.
-  func totals(heldBy holder: String) throws -> StoreTotals
-  /// Returns the number of keys that the holder has pinned, stored or not. By default, counts the pins one by one.
-  func pinCount(by holder: String) throws -> Int
   /// Calls `body` with the pins of one holder or of all, ordered by holder, stored or not.
-  func forEachPin(by holder: String?, _ body: (StoredPin) throws -> Void) throws
+  ///
+  /// A key has the variant 0, for all its variants. `bytes` are those of all variants, or `nil` if none is stored.
+  func forEachPin(
+    by holder: String?, _ body: (_ key: ResourceKey, _ holder: String, _ bytes: Int64?) throws -> Void
+  ) throws
 
   /// Sets other limits, which are enforced before this returns. Returns the evicted keys.
   @discardableResult
   func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey]
 
-  /// Returns the totals of each source. The cost does not grow with the number of entries.
-  func totals() throws -> [SourceID: StoreTotals]
-
-  /// Calls `body` with the metadata of all entries, of a source or of all. Does not change their times of last use.
-  func forEach(_ source: SourceID?, _ body: (ResourceKey, EntryMetadata, StoredSize) throws -> Void) throws
-
-  /// Reads every body and checks it. Damaged ones are quarantined. `progress` receives the number of checked entries.
-  func verify(progress: (Int) -> Void) throws -> VerifyReport
-
-  /// Deletes unneeded data, and recomputes the totals.
-  ///
-  /// Unneeded are bodies without an entry, temporary files of killed processes, and quarantined files.
-  func collectGarbage() throws -> GarbageReport
+  /// Calls `body` with all entries, of a source or of all, and their counted bytes. Does not change their last use.
+  func forEach(
+    _ source: SourceID?,
+    _ body: (_ key: ResourceKey, _ metadata: EntryMetadata, _ bytes: Int64) throws -> Void
+  ) throws
 
   /// Closes the store. Every later call throws.
   func close() throws
-}
-
-extension BlobStore {
-  public func pinCount(by holder: String) throws -> Int {
-    var count = 0
-    try forEachPin(by: holder) { _ in count += 1 }
-    return count
-  }
 }
 
 /// A source of entries: a store, or the resources that came with the app, which are never written.

@@ -1,16 +1,16 @@
 /// The options of a store of entries on disk.
-public struct BlobStoreOptions: Sendable {
+package struct BlobStoreOptions: Sendable {
   /// The limits of the store.
-  public var limits: BlobStoreLimits
+  package var limits: BlobStoreLimits
   /// The longest time that a write waits for another process's write.
-  public var busyTimeout: Duration
+  package var busyTimeout: Duration
   /// Called with damage, on the thread that found it. It must not call the store.
-  public var onEvent: (@Sendable (BlobStoreEvent) -> Void)?
+  package var onEvent: (@Sendable (BlobStoreEvent) -> Void)?
   /// Called before each commit and each file in tests. True simulates a full disk.
   package var isDiskFull: (@Sendable () -> Bool)?
 
   /// Creates options. By default a write waits 5 s for another process, and damage isn't reported.
-  public init(
+  package init(
     limits: BlobStoreLimits = BlobStoreLimits(), busyTimeout: Duration = .seconds(5),
     onEvent: (@Sendable (BlobStoreEvent) -> Void)? = nil
   ) {
@@ -31,7 +31,7 @@ public struct BlobStoreLimits: Sendable, Hashable {
   /// The order of eviction. The default is `leastRecentlyUsed`.
   public var order: Order
   /// The extent of an eviction. The default is to nine tenths of the limit.
-  public var slack: Slack
+  package var slack: Slack
 
   /// An order of eviction.
   public enum Order: Sendable, Hashable {
@@ -42,7 +42,7 @@ public struct BlobStoreLimits: Sendable, Hashable {
   }
 
   /// The extent of an eviction below a limit, so that not every write must evict.
-  public enum Slack: Sendable, Hashable {
+  package enum Slack: Sendable, Hashable {
     /// Evicts down to this part of the limit, by at most 64 entries a write beyond the limit.
     case lowMark(Double)
     /// Evicts at least this number of entries at a time.
@@ -52,7 +52,15 @@ public struct BlobStoreLimits: Sendable, Hashable {
   /// Creates limits. The default is 512 MiB with any number of entries. Pinned entries do not count.
   public init(
     bytes: Int64? = 512 << 20, count: Int? = nil, largestEntry: Int64? = nil,
-    order: Order = .leastRecentlyUsed, slack: Slack = .lowMark(0.9)
+    order: Order = .leastRecentlyUsed
+  ) {
+    self.init(
+      bytes: bytes, count: count, largestEntry: largestEntry, order: order, slack: .lowMark(0.9))
+  }
+
+  package init(
+    bytes: Int64? = 512 << 20, count: Int? = nil, largestEntry: Int64? = nil,
+    order: Order = .leastRecentlyUsed, slack: Slack
   ) {
     self.bytes = bytes
     self.count = count
@@ -63,7 +71,7 @@ public struct BlobStoreLimits: Sendable, Hashable {
 }
 
 /// A damage that a store found and reports to its owner.
-public enum BlobStoreEvent: Sendable, Hashable {
+package enum BlobStoreEvent: Sendable, Hashable {
   /// The entry's bytes did not match their checksum. They are quarantined, and the next look-up finds nothing.
   case damaged(ResourceKey)
   /// The file wasn't a usable database of this store. It was renamed to `movedTo` and recreated.

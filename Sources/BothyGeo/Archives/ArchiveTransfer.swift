@@ -5,15 +5,15 @@ import HTTPTypes
 
 extension Tile {
   /// The key of this tile of a source in the cache.
-  public func key(in source: SourceID) -> ResourceKey { ResourceKey(source, zoom: zoom, x: x, y: y) }
+  package func key(in source: SourceID) -> ResourceKey { ResourceKey(source, zoom: zoom, x: x, y: y) }
 }
 
 /// The result of copying tiles between an archive and a cache.
-public struct ArchiveTransferReport: Sendable, Hashable {
+package struct ArchiveTransferReport: Sendable, Hashable {
   /// The number of tiles that were written.
-  public var written = 0
+  package var written = 0
   /// The tiles that weren't written: too large for the store, without room in it, or not in the cache.
-  public var left: [Tile] = []
+  package var left: [Tile] = []
 }
 
 extension TileArchive {
@@ -21,12 +21,14 @@ extension TileArchive {
   ///
   /// Unpacks tiles that the archive packs with gzip, as the cache stores content and not its transfer encoding.
   ///
+  /// Returns the number of stored tiles, and those that were left: too large for the store, or without room in it.
+  ///
   /// Runs a transaction of the store for about every 4 MB of tiles. Throws the errors of the archive and of the store.
   /// Tiles that were stored before the error stay.
   public func copy(
     into store: some BlobStore, as source: SourceID, at time: Timestamp,
     freshFor: Duration = .seconds(604_800)
-  ) async throws -> ArchiveTransferReport {
+  ) async throws -> (written: Int, left: [Tile]) {
     var fields: HTTPFields = [:]
     if let type = TileContent.mediaType(format: info.tileFormat) { fields[.contentType] = type }
     let metadata = EntryMetadata(
@@ -53,7 +55,7 @@ extension TileArchive {
       if bytes > 4 << 20 || batch.count >= 1000 { try flush() }
     }
     try flush()
-    return report
+    return (report.written, report.left)
   }
 
   func unpacked(_ data: Data, _ tile: Tile) throws(BothyError) -> Data {

@@ -1,4 +1,4 @@
-public import BothyCache
+package import BothyCache
 public import Foundation
 import HTTPTypes
 
@@ -6,30 +6,20 @@ import HTTPTypes
 public protocol ByteRangeSource: Sendable {
   /// Returns the bytes of a range, or fewer if the file ends before.
   ///
-  /// `expecting` is the validator of earlier parts. Throws `BothyError` `.changedArchive` if the file was replaced since.
-  func bytes(_ range: Range<UInt64>, expecting validator: String?) async throws -> ByteRange
-}
-
-/// A part of a file, with a validator of the file's version.
-public struct ByteRange: Sendable, Hashable {
-  /// The bytes; fewer than requested if the file ends before, and never more.
-  public var data: Data
-  /// The validator of the file's version, or `nil` if it isn't known.
-  public var validator: String?
-
-  /// Creates a part, for sources of your own. Without a validator, the replacement of a file isn't detected.
-  public init(data: Data, validator: String?) {
-    self.data = data
-    self.validator = validator
-  }
+  /// The result never has more bytes than the range, and a validator of the file's version, or `nil` if it isn't known.
+  /// Without one, the replacement of a file isn't detected. `expecting` is the validator of earlier parts. Throws
+  /// `BothyError` `.changedArchive` if the file was replaced since.
+  func bytes(
+    _ range: Range<UInt64>, expecting validator: String?
+  ) async throws -> (data: Data, validator: String?)
 }
 
 /// A file on this machine. Its size and modification time detect that it was replaced.
-public struct FileRangeSource: ByteRangeSource {
+package struct FileRangeSource: ByteRangeSource {
   private let path: String
 
   /// Opens a file. Throws `BothyError` `.unavailable` if the file doesn't exist.
-  public init(path: String) throws(BothyError) {
+  package init(path: String) throws(BothyError) {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
       throw BothyError(.unavailable, "The file \(path) does not exist. Check the path.")
@@ -37,7 +27,9 @@ public struct FileRangeSource: ByteRangeSource {
     self.path = path
   }
 
-  public func bytes(_ range: Range<UInt64>, expecting validator: String?) async throws -> ByteRange {
+  package func bytes(
+    _ range: Range<UInt64>, expecting validator: String?
+  ) async throws -> (data: Data, validator: String?) {
     guard let handle = FileHandle(forReadingAtPath: path) else {
       throw BothyError(.unavailable, "\(path) can't be read. Check that it is there and may be read.")
     }
@@ -49,29 +41,31 @@ public struct FileRangeSource: ByteRangeSource {
     if let validator, validator != current {
       throw BothyError(.changedArchive, "\(path) was replaced while it was being read. Open it again.")
     }
-    guard range.lowerBound < size else { return ByteRange(data: Data(), validator: current) }
+    guard range.lowerBound < size else { return (Data(), current) }
     try handle.seek(toOffset: range.lowerBound)
     let count = min(range.upperBound, size) - range.lowerBound
-    return ByteRange(data: try handle.read(upToCount: Int(count)) ?? Data(), validator: current)
+    return (try handle.read(upToCount: Int(count)) ?? Data(), current)
   }
 }
 
 /// A file on a server, read by range requests (RFC 9110, section 14).
 ///
 /// The validator of its version is its strong ETag, else its weak ETag, else its modification time.
-public struct HTTPRangeSource: ByteRangeSource {
+package struct HTTPRangeSource: ByteRangeSource {
   private let url: String
   private let loader: any ResourceLoader
 
   /// Describes the file without a request. If the server doesn't support range requests, each read throws `BothyError`
   /// `.unavailable`.
-  public init(url: String, loader: any ResourceLoader) {
+  package init(url: String, loader: any ResourceLoader) {
     self.url = url
     self.loader = loader
   }
 
-  public func bytes(_ range: Range<UInt64>, expecting validator: String?) async throws -> ByteRange {
-    guard !range.isEmpty else { return ByteRange(data: Data(), validator: validator) }
+  package func bytes(
+    _ range: Range<UInt64>, expecting validator: String?
+  ) async throws -> (data: Data, validator: String?) {
+    guard !range.isEmpty else { return (Data(), validator) }
     var fields: HTTPFields = [
       .range: "bytes=\(range.lowerBound)-\(range.upperBound - 1)", .acceptEncoding: "identity",
     ]
@@ -81,7 +75,7 @@ public struct HTTPRangeSource: ByteRangeSource {
     switch response.status {
     case 206: break
     case 412: throw changed
-    case 416: return ByteRange(data: Data(), validator: current ?? validator)
+    case 416: return (Data(), current ?? validator)
     case 200:
       throw BothyError(
         .unavailable,
@@ -101,7 +95,7 @@ public struct HTTPRangeSource: ByteRangeSource {
         throw BothyError(.unavailable, "The server of \(url) sent more than the part it was asked for.")
       }
     }
-    return ByteRange(data: data, validator: current ?? validator)
+    return (data, current ?? validator)
   }
 
   private var changed: BothyError {

@@ -1,15 +1,15 @@
 import BothyStore
-public import Foundation
+package import Foundation
 import GRDB
 
 /// A read-only archive of tiles in the format of older map apps.
 ///
 /// The SQLite file has the tables `preferences(name, value)` and `tiles(tilekey, image)`. The key of a row is the
 /// packed key of the tile.
-public final class KeyedTiles: TileArchive {
-  public let info: TileArchiveInfo
+package final class KeyedTiles: TileArchive {
+  package let info: TileArchiveInfo
   /// The edge of a tile's picture in pixels.
-  public let tileEdge: Int
+  package let tileEdge: Int
   private let queue: DatabaseQueue
   private let path: String
 
@@ -17,7 +17,7 @@ public final class KeyedTiles: TileArchive {
   ///
   /// Throws `BothyError`: `.unavailable` if the file doesn't exist, and `.damagedArchive` if SQLite can't read it. Throws
   /// `.notAnArchive` if it has another format or lacks one of the three preferences that every archive has.
-  public init(path: String) throws(BothyError) {
+  package init(path: String) throws(BothyError) {
     guard FileManager.default.fileExists(atPath: path) else {
       throw BothyError(.unavailable, "The file \(path) does not exist. Check the path.")
     }
@@ -52,7 +52,7 @@ public final class KeyedTiles: TileArchive {
 
   /// Returns the bytes of a tile, or `nil` if the archive has no bytes for it. Always returns `nil` at zoom 29, which
   /// the keys can't encode.
-  public func data(of tile: Tile) async throws -> Data? {
+  package func data(of tile: Tile) async throws -> Data? {
     guard let key = tile.packedKey else { return nil }
     do {
       return try queue.inDatabase { database in
@@ -65,7 +65,7 @@ public final class KeyedTiles: TileArchive {
     } catch { throw MBTiles.failure(error, path) }
   }
 
-  public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
+  package func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
     let keys: [Int64]
     do {
       keys = try queue.inDatabase { database in

@@ -1,10 +1,10 @@
 import BothyStore
-public import Foundation
+package import Foundation
 import GRDB
 
 /// A read-only archive of tiles in a SQLite file (MBTiles 1.3). The file counts rows from the south.
-public final class MBTiles: TileArchive {
-  public let info: TileArchiveInfo
+package final class MBTiles: TileArchive {
+  package let info: TileArchiveInfo
   private let queue: ClosableDatabase
   private let path: String
   private let longestStep: Duration
@@ -13,7 +13,7 @@ public final class MBTiles: TileArchive {
   ///
   /// Throws `BothyError`: `.unavailable` if the file doesn't exist, `.notAnArchive` if it has another format, and
   /// `.damagedArchive` if SQLite can't read it.
-  public convenience init(path: String) throws(BothyError) {
+  package convenience init(path: String) throws(BothyError) {
     try self.init(path: path, longestStep: SQLiteArchive.longestStep)
   }
 
@@ -36,14 +36,14 @@ public final class MBTiles: TileArchive {
   }
 
   /// Closes the file. Later reads throw.
-  public func close() throws(BothyError) {
+  package func close() throws(BothyError) {
     do { try queue.close() } catch { throw Self.failure(error, path) }
   }
 
-  public func data(of tile: Tile) async throws -> Data? { try blockingData(of: tile) }
+  package func data(of tile: Tile) async throws -> Data? { try blockingData(of: tile) }
 
   /// Returns the bytes of a tile, or `nil` if the archive has no bytes for it. Blocks the thread for one look-up.
-  public func blockingData(of tile: Tile) throws(BothyError) -> Data? {
+  package func blockingData(of tile: Tile) throws(BothyError) -> Data? {
     do {
       return try queue.read { database in
         let statement = try database.cachedStatement(
@@ -56,7 +56,7 @@ public final class MBTiles: TileArchive {
   }
 
   /// Calls `body` for each tile, but skips rows without bytes, which mean that the archive lacks the tile.
-  public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws { try blockingForEachTile(body) }
+  package func forEachTile(_ body: (Tile, Data) throws -> Void) async throws { try blockingForEachTile(body) }
 
   func blockingForEachTile(_ body: (Tile, Data) throws -> Void) throws {
     try queue.writeWithoutTransaction { database in

@@ -1,6 +1,6 @@
 import BothyCache
 import BothyStore
-public import Foundation
+package import Foundation
 import GRDB
 import Synchronization
 
@@ -9,7 +9,7 @@ import Synchronization
 /// The table `images` has the contents and `map` the tiles. The view `tiles` joins them.
 ///
 /// Calls are safe from any thread and block it. Every few megabytes cost a transaction.
-public final class MBTilesWriter: TileArchiveWriter {
+package final class MBTilesWriter: TileArchiveWriter {
   private let path: String
   private let queue: DatabaseQueue
   private let state = Mutex(State())
@@ -21,7 +21,7 @@ public final class MBTilesWriter: TileArchiveWriter {
     var images: [UInt64: [Int64]] = [:]
   }
 
-  public init(path: String) throws(BothyError) {
+  package init(path: String) throws(BothyError) {
     guard !FileManager.default.fileExists(atPath: path) else { throw .taken(path) }
     self.path = path
     do {
@@ -43,7 +43,7 @@ public final class MBTilesWriter: TileArchiveWriter {
       FROM map JOIN images ON images.tile_id = map.tile_id;
     """
 
-  public func add(_ tile: Tile, _ data: Data) throws(BothyError) {
+  package func add(_ tile: Tile, _ data: Data) throws(BothyError) {
     try state.withLock { state throws(BothyError) in
       state.waiting.append((tile, data))
       state.waitingBytes += data.count
@@ -51,7 +51,7 @@ public final class MBTilesWriter: TileArchiveWriter {
     }
   }
 
-  public func finish(_ info: TileArchiveInfo) throws(BothyError) {
+  package func finish(_ info: TileArchiveInfo) throws(BothyError) {
     try state.withLock { state throws(BothyError) in try flush(&state) }
     do {
       try queue.write { database in
@@ -78,7 +78,7 @@ public final class MBTilesWriter: TileArchiveWriter {
     } catch { throw MBTiles.failure(error, path) }
   }
 
-  public func cancel() throws(BothyError) {
+  package func cancel() throws(BothyError) {
     do {
       try queue.close()
       try FileManager.default.removeItem(atPath: path + ".partial")

@@ -1,6 +1,6 @@
 import BothyCache
 import BothyStore
-public import Foundation
+package import Foundation
 import Synchronization
 
 /// An archive of tiles that is read in parts (PMTiles, version 3), from a file or over HTTP.
@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// A missing tile costs a read of one byte, which detects that the archive was replaced. A replaced archive is detected
 /// by the validator of the source. Its header is then read again and the tile requested once more.
-public final class PMTiles: TileArchive {
+package final class PMTiles: TileArchive {
   private let source: any ByteRangeSource
   private let state: Mutex<State>
 
@@ -35,14 +35,14 @@ public final class PMTiles: TileArchive {
 
   /// Opens an archive. Throws `BothyError`: `.notAnArchive` for another format or version, `.damagedArchive`, or
   /// `.unavailable`.
-  public init(_ source: any ByteRangeSource) async throws {
+  package init(_ source: any ByteRangeSource) async throws {
     self.source = source
     state = Mutex(State(opened: try await Self.open(source)))
   }
 
-  public var info: TileArchiveInfo { state.withLock { $0.opened.info } }
+  package var info: TileArchiveInfo { state.withLock { $0.opened.info } }
 
-  public func data(of tile: Tile) async throws -> Data? {
+  package func data(of tile: Tile) async throws -> Data? {
     do { return try await find(tile) } catch let error as BothyError where error.code == .changedArchive {
       let opened = try await Self.open(source)
       state.withLock { $0 = State(opened: opened) }
@@ -54,7 +54,7 @@ public final class PMTiles: TileArchive {
   ///
   /// Throws `BothyError` `.damagedArchive` as soon as the archive has more tiles or other zooms than the header states.
   /// This limits what a few damaged bytes can cause.
-  public func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
+  package func forEachTile(_ body: (Tile, Data) throws -> Void) async throws {
     let opened = state.withLock { $0.opened }
     var walk = Walk(opened.header)
     try await visit(opened.root, opened, depth: 0, &walk, body)
@@ -183,7 +183,7 @@ extension PMTiles {
   }
 
   private static func slice(
-    _ range: Range<UInt64>, _ head: ByteRange, _ source: any ByteRangeSource
+    _ range: Range<UInt64>, _ head: (data: Data, validator: String?), _ source: any ByteRangeSource
   ) async throws -> Data {
     guard range.upperBound <= UInt64(head.data.count) else {
       return try await read(range, source, head.validator)

@@ -1,6 +1,6 @@
 import BothyCache
 import BothyStore
-public import Foundation
+package import Foundation
 import Synchronization
 
 /// A writer of PMTiles archives (version 3).
@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// Tiles can be added in any order. Until the archive is finished, contents are in a file beside it. Memory has about
 /// forty bytes for each tile.
-public final class PMTilesWriter: TileArchiveWriter {
+package final class PMTilesWriter: TileArchiveWriter {
   private let path: String
   private let state: Mutex<State>
 
@@ -23,14 +23,14 @@ public final class PMTilesWriter: TileArchiveWriter {
     var packed = 0
   }
 
-  public init(path: String) throws(BothyError) {
+  package init(path: String) throws(BothyError) {
     guard !FileManager.default.fileExists(atPath: path) else { throw .taken(path) }
     self.path = path
     state = Mutex(State(contents: try PMTilesContents(path: path + ".contents")))
   }
 
   /// Adds a tile, unless it has no bytes, which the format can't represent.
-  public func add(_ tile: Tile, _ data: Data) throws(BothyError) {
+  package func add(_ tile: Tile, _ data: Data) throws(BothyError) {
     if data.isEmpty { return }
     try state.withLock { state throws(BothyError) in
       let known = state.contents?.count
@@ -43,7 +43,7 @@ public final class PMTilesWriter: TileArchiveWriter {
   }
 
   /// Finishes the file. Throws `BothyError` `.unavailable` if no tile was added, as this format has no empty archives.
-  public func finish(_ info: TileArchiveInfo) throws(BothyError) {
+  package func finish(_ info: TileArchiveInfo) throws(BothyError) {
     try state.withLock { state throws(BothyError) in
       guard let contents = state.contents else { throw closed }
       guard let zooms = state.zooms else {
@@ -67,7 +67,7 @@ public final class PMTilesWriter: TileArchiveWriter {
     }
   }
 
-  public func cancel() throws(BothyError) {
+  package func cancel() throws(BothyError) {
     try state.withLock { state throws(BothyError) in
       guard let contents = state.contents else { return }
       state.contents = nil

@@ -57,17 +57,17 @@ public struct TileArchiveInfo: Sendable, Hashable {
   /// The number of tiles, including those that share a content, or `nil` if it isn't known.
   public var tileCount: Int?
   /// The number of distinct contents of the tiles, or `nil` if the archive doesn't state it.
-  public var contentCount: Int?
+  package var contentCount: Int?
   /// All other metadata that the archive states, unchanged.
   public var metadata: [String: String]
 
   /// The area of an archive that states none.
-  public static let wholeMap = GeoBox(west: -180, south: -85, east: 180, north: 85)
+  package static let wholeMap = GeoBox(west: -180, south: -85, east: 180, north: 85)
 
-  /// Creates metadata, for archives of your own kind. By default, only the container is known.
+  /// Creates metadata, for archives of your own kind. By default, only the container is known, and the area is the map.
   public init(
     container: Container, name: String? = nil, attribution: String? = nil, tileFormat: String? = nil,
-    tileCompression: Compression = .unknown, zooms: ZoomRange? = nil, bounds: GeoBox = wholeMap,
+    tileCompression: Compression = .unknown, zooms: ZoomRange? = nil, bounds: GeoBox? = nil,
     tileCount: Int? = nil, contentCount: Int? = nil, metadata: [String: String] = [:]
   ) {
     self.container = container
@@ -76,7 +76,7 @@ public struct TileArchiveInfo: Sendable, Hashable {
     self.tileFormat = tileFormat
     self.tileCompression = tileCompression
     self.zooms = zooms
-    self.bounds = bounds
+    self.bounds = bounds ?? Self.wholeMap
     self.tileCount = tileCount
     self.contentCount = contentCount
     self.metadata = metadata
@@ -94,9 +94,9 @@ extension TileArchive {
   }
 }
 
-/// Opens archives by their content, independent of their names.
+/// Opens and creates archives.
 public enum TileArchives {
-  /// Opens a file. Throws `BothyError`: `.unavailable` if the file can't be read, and `.notAnArchive` if it is neither
+  /// Opens a file by its content, independent of its name. Throws `BothyError`: `.unavailable` if the file can't be read, and `.notAnArchive` if it is neither
   /// MBTiles nor PMTiles.
   public static func open(path: String) async throws -> any TileArchive {
     let source = try FileRangeSource(path: path)
@@ -106,5 +106,31 @@ public enum TileArchives {
       throw BothyError(.notAnArchive, "\(path) is neither MBTiles nor PMTiles. The file was left as it is.")
     }
     return try KeyedTiles.isArchive(path) ? KeyedTiles(path: path) : MBTiles(path: path)
+  }
+
+  /// Opens a PMTiles file on a server, which is read by range requests. Requests its first 16 KB.
+  ///
+  /// Throws `BothyError`: `.unavailable` if the server does not send parts of files, and `.notAnArchive`.
+  public static func open(url: String, loader: any ResourceLoader) async throws -> any TileArchive {
+    try await PMTiles(HTTPRangeSource(url: url, loader: loader))
+  }
+
+  /// Opens a PMTiles file anywhere, which is read in parts. Throws `BothyError`, with `.notAnArchive` for other files.
+  public static func open(_ source: any ByteRangeSource) async throws -> any TileArchive {
+    try await PMTiles(source)
+  }
+
+  /// Begins a file. Throws `BothyError` `.unavailable` if a file of this name exists, it can't be created, or the
+  /// container is `keyed`, which is only read.
+  public static func writer(
+    to path: String, as container: TileArchiveInfo.Container
+  ) throws(BothyError) -> any TileArchiveWriter {
+    switch container {
+    case .mbtiles: return try MBTilesWriter(path: path)
+    case .pmtiles: return try PMTilesWriter(path: path)
+    case .keyed:
+      throw BothyError(
+        .unavailable, "Archives of older map apps are read, not written. Choose MBTiles or PMTiles.")
+    }
   }
 }

@@ -3,14 +3,14 @@ import BothyCore
 import Foundation
 
 /// The result of reading every tile of an archive.
-public struct TileArchiveCheck: Sendable, Hashable {
+package struct TileArchiveCheck: Sendable, Hashable {
   /// The number of tiles.
-  public var tiles: Int
+  package var tiles: Int
   /// The number of distinct contents.
-  public var contents: Int
+  package var contents: Int
 
   /// Creates a result, for comparisons. `TileArchive.check` creates its own.
-  public init(tiles: Int, contents: Int) {
+  package init(tiles: Int, contents: Int) {
     self.tiles = tiles
     self.contents = contents
   }
@@ -21,7 +21,7 @@ extension TileArchive {
   /// format. Unpacks a content that several tiles share once, unless these tiles are far apart.
   ///
   /// Throws `BothyError` `.damagedArchive` with the first tile that is cut off, zeroed or of another format.
-  public func check() async throws -> TileArchiveCheck {
+  package func check() async throws -> TileArchiveCheck {
     var tiles = 0
     var contents: Set<UInt64> = []
     let info = info

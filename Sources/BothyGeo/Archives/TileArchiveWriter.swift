@@ -52,7 +52,7 @@ extension TileArchiveWriter {
 
   /// Creates a file of tiles that a cache has, fresh or stale. Packs vector tiles with gzip, as both formats require.
   /// On failure no file remains.
-  public static func export(
+  package static func export(
     _ tiles: some Sequence<Tile>, of source: SourceID, from store: some BlobReader, to path: String,
     _ info: TileArchiveInfo
   ) async throws -> ArchiveTransferReport {

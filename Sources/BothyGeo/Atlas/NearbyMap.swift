@@ -11,9 +11,9 @@ internal import Foundation
 /// Without a network, everything that was ever fetched remains available.
 public actor NearbyMap {
   /// The database of the features of the tiles.
-  public nonisolated let places: PlaceStore
+  package nonisolated let places: PlaceStore
   /// The places that a person saved, or `nil` if the app has none.
-  public nonisolated let saved: SavedPlaces?
+  package nonisolated let saved: SavedPlaces?
   let loading: TileLoading
   let settings: NearbyMapSettings
   let clock: LoadClock
@@ -48,11 +48,21 @@ public actor NearbyMap {
   /// - Parameters:
   ///   - source: the source of the tiles, known to the cache.
   ///   - saved: the tiles of its markers and destination are fetched and pinned too.
+  ///   - radius: the metres around the position.
+  ///   - zoom: the zoom of the tiles with places.
+  ///   - lifetime: the age from which a tile is requested again, by default a week.
+  ///   - limit: the maximum number of tiles for one position.
   ///   - clock: returns the time and waits. Apps use the clock of the cache.
   public init(
     places: PlaceStore, cache: ResourceCache, source: ResourceSource, saved: SavedPlaces? = nil,
-    settings: NearbyMapSettings = NearbyMapSettings(), clock: LoadClock = LoadClock()
+    radius: Double = 500, zoom: Int = 16, lifetime: Duration = .seconds(604_800), limit: Int = 400,
+    clock: LoadClock = LoadClock()
   ) {
+    var settings = NearbyMapSettings()
+    settings.radius = radius
+    settings.zoom = zoom
+    settings.lifetime = lifetime.wholeMilliseconds
+    settings.limit = limit
     self.places = places
     self.saved = saved
     self.settings = settings
@@ -68,7 +78,7 @@ public actor NearbyMap {
 
   /// The connectivity of the app, which is offline without a network and in the state `.error`. It is online again
   /// three seconds after both have ended.
-  public var connectivity: ConnectivityState { hold.state }
+  package var connectivity: ConnectivityState { hold.state }
 
   /// The connectivity, now and after each change.
   public var connectivities: AsyncStream<ConnectivityState> {
@@ -76,7 +86,7 @@ public actor NearbyMap {
   }
 
   /// The tiles that are shown: those around the position that are in the database.
-  public var tiles: Set<Tile> { shown.tiles }
+  package var tiles: Set<Tile> { shown.tiles }
 
   /// Takes a position and returns the results of the needed tiles. Returns `nil` without further work if the last
   /// position is too near in time or space.

@@ -1,20 +1,19 @@
 package import BothyStore
 
 /// The radius that an atlas covers, and the age up to which it uses tiles.
-public struct NearbyMapSettings: Sendable, Hashable {
+package struct NearbyMapSettings: Sendable, Hashable {
   /// The radius around the position in metres.
-  public var radius: Double = 500
+  package var radius: Double = 500
   /// The zoom of the tiles with places.
-  public var zoom = 16
+  package var zoom = 16
   /// The age in milliseconds from which a tile is requested again.
-  public var lifetime = PlaceTile.defaultLifetime
+  package var lifetime = PlaceTile.defaultLifetime
   /// The maximum number of tiles for one position.
-  public var limit = 400
+  package var limit = 400
   /// The interval at which a long run shows its tiles.
   static let longWait: Duration = .seconds(2)
 
-  /// Creates settings: 500 metres, tiles of zoom 16 that are at most a week old, and at most 400 of them.
-  public init() {}
+  package init() {}
 }
 
 /// The tiles of a position, and those of them to fetch, with their order.
@@ -65,7 +64,7 @@ package struct NearbyMapPlan: Sendable, Hashable {
 }
 
 /// The outcome of one requested tile.
-public enum TileOutcome: Sendable {
+package enum TileOutcome: Sendable {
   /// The tile has new bytes. `isNew` is true if it had none before.
   case loaded(isNew: Bool)
   /// The server confirmed the tile or sent the same bytes.
@@ -93,10 +92,10 @@ public struct TileSetReport: Sendable {
   package init() {}
 
   /// The number of requested tiles.
-  public var count: Int { loaded.count + unchanged.count + absent.count + failed.count }
+  package var count: Int { loaded.count + unchanged.count + absent.count + failed.count }
 
   /// Adds the outcome of a tile. `isHeld` is true if an old version is available.
-  public mutating func note(_ tile: Tile, _ outcome: TileOutcome, isHeld: Bool) {
+  package mutating func note(_ tile: Tile, _ outcome: TileOutcome, isHeld: Bool) {
     switch outcome {
     case .loaded: loaded.insert(tile)
     case .unchanged: unchanged.insert(tile)

@@ -3,7 +3,7 @@ public import BothyStore
 /// The places around a position at one moment: those of the shown tiles, and those that a person saved.
 public struct PlaceSnapshot: Sendable {
   /// The number of the snapshot, which increases. Equal numbers of one atlas are the same snapshot.
-  public let revision: Int
+  package let revision: Int
   /// The available tiles around the position.
   public let tiles: Set<Tile>
   /// The markers, the destination, the places of the tiles, then saved locations.
@@ -75,7 +75,7 @@ public enum MapPlace: Sendable, Hashable {
   case feature(TileFeature)
 
   /// The key of the place of the map, or `nil` for a saved position without a place.
-  public var key: FeatureKey? {
+  package var key: FeatureKey? {
     switch self {
     case .saved(let place): place.feature
     case .feature(let feature): feature.key

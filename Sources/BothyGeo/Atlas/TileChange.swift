@@ -8,14 +8,14 @@ public struct TileChange: Sendable, Hashable {
   public var removed: Set<Tile> = []
 
   /// Creates a change, which is empty by default.
-  public init(added: Set<Tile> = [], updated: Set<Tile> = [], removed: Set<Tile> = []) {
+  package init(added: Set<Tile> = [], updated: Set<Tile> = [], removed: Set<Tile> = []) {
     self.added = added
     self.updated = updated
     self.removed = removed
   }
 
   /// True if nothing differs. An atlas never sends such a change.
-  public var isEmpty: Bool { added.isEmpty && updated.isEmpty && removed.isEmpty }
+  package var isEmpty: Bool { added.isEmpty && updated.isEmpty && removed.isEmpty }
 }
 
 /// The shown tiles. Computes the change when other tiles are shown.

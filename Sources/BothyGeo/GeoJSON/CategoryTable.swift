@@ -29,7 +29,7 @@ public enum PlaceCategory: String, Sendable, Hashable, CaseIterable, Codable {
 /// The category of a feature is computed from the stored tile, so a new version of the table needs no download.
 public struct CategoryTable: Sendable, Hashable {
   /// The version, which increases with each change of the table. Features with another version are recomputed.
-  public let version: Int
+  package let version: Int
   private let categories: [String: Mask]
 
   /// A set of categories with one bit for each. The most important category is the lowest bit.
@@ -54,7 +54,7 @@ public struct CategoryTable: Sendable, Hashable {
   ]
 
   /// Creates a table in code. Ignores the categories that tags alone decide (`beacon`, `entrance`, `undefined`).
-  public init(version: Int, _ tags: [PlaceCategory: [String]]) {
+  package init(version: Int, _ tags: [PlaceCategory: [String]]) {
     self.version = version
     var categories: [String: Mask] = [:]
     for (category, tags) in tags {

@@ -10,7 +10,7 @@ public struct GeoJSONTile: Sendable, Hashable {
   /// counts.
   public private(set) var features: [TileFeature] = []
   /// The features that were left out.
-  public private(set) var problems: [FeatureProblem] = []
+  package private(set) var problems: [FeatureProblem] = []
 
   /// Decodes the bytes of a tile. An error in a feature omits only that feature and is reported in `problems`.
   ///
@@ -73,12 +73,12 @@ public struct GeoJSONTile: Sendable, Hashable {
   }
 
   /// Returns the features of a layer. Unnamed features are included only if requested.
-  public func features(in layer: TileFeature.Layer, includeUnnamed: Bool = false) -> [TileFeature] {
+  package func features(in layer: TileFeature.Layer, includeUnnamed: Bool = false) -> [TileFeature] {
     features.filter { $0.layer == layer && (includeUnnamed || $0.isNamed) }
   }
 
   /// Returns the entrances of a building, named or not.
-  public func entrances(ofBuilding id: Int64) -> Set<Int64> {
+  package func entrances(ofBuilding id: Int64) -> Set<Int64> {
     features.reduce(into: []) { found, feature in
       if feature.building == id { found.formUnion(feature.entrances) }
     }
@@ -86,13 +86,13 @@ public struct GeoJSONTile: Sendable, Hashable {
 }
 
 /// A feature that was left out of its tile.
-public struct FeatureProblem: Sendable, Hashable, CustomStringConvertible {
+package struct FeatureProblem: Sendable, Hashable, CustomStringConvertible {
   /// The index of the feature in the document, from 0.
-  public var index: Int
+  package var index: Int
   /// The reason, as the end of a sentence.
-  public var reason: String
+  package var reason: String
 
-  public var description: String { "Feature \(index + 1) was left out: \(reason)." }
+  package var description: String { "Feature \(index + 1) was left out: \(reason)." }
 }
 
 /// Selects one of several versions of an element.

@@ -35,7 +35,7 @@ public enum Geometry: Hashable, Sendable {
   }
 
   /// The positions in order. For polygons, those of the outer rings.
-  public var outline: [Coordinate] {
+  package var outline: [Coordinate] {
     switch self {
     case .point(let position): [position]
     case .multiPoint(let positions), .lineString(let positions): positions
@@ -49,13 +49,13 @@ public enum Geometry: Hashable, Sendable {
   package var bounds: GeoBox? { GeoBox(around: outline) }
 
   /// The middle of the box around the shape, or `nil` without positions.
-  public var center: Coordinate? {
+  package var center: Coordinate? {
     if case .point(let position) = self { return position }
     return bounds?.center
   }
 
   /// Returns true if the area contains a position. Points and lines contain none.
-  public func contains(_ position: Coordinate) -> Bool {
+  package func contains(_ position: Coordinate) -> Bool {
     switch self {
     case .polygon(let polygon): polygon.contains(position)
     case .multiPolygon(let polygons): polygons.contains { $0.contains(position) }
@@ -65,7 +65,7 @@ public enum Geometry: Hashable, Sendable {
 
   /// Returns the metres from a position to the nearest point of the shape: 0 within an area, infinite without
   /// positions.
-  public func distance(to position: Coordinate) -> Double {
+  package func distance(to position: Coordinate) -> Double {
     switch self {
     case .point(let point): point.distance(to: position)
     case .multiPoint(let points): points.reduce(.infinity) { min($0, $1.distance(to: position)) }

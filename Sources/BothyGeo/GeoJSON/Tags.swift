@@ -1,5 +1,5 @@
 /// The properties of a feature by key, as OpenStreetMap's tags. Equality doesn't depend on their order.
-public struct Tags: Hashable, Sendable {
+package struct Tags: Hashable, Sendable {
   /// The tags in the order of their keys' UTF-8 bytes, each key once.
   fileprivate var pairs: [Pair] = []
 
@@ -11,12 +11,12 @@ public struct Tags: Hashable, Sendable {
   init() {}
 
   /// The number of tags, each key once.
-  public var count: Int { pairs.count }
+  package var count: Int { pairs.count }
   /// True if the feature has no tags.
-  public var isEmpty: Bool { pairs.isEmpty }
+  package var isEmpty: Bool { pairs.isEmpty }
 
   /// Returns the value of a key. Uses a linear search, as features have few tags.
-  public subscript(_ key: String) -> String? {
+  package subscript(_ key: String) -> String? {
     for pair in pairs where pair.key == key { return pair.value }
     return nil
   }
@@ -35,21 +35,21 @@ public struct Tags: Hashable, Sendable {
 }
 
 extension Tags: Sequence {
-  public struct Iterator: IteratorProtocol {
+  package struct Iterator: IteratorProtocol {
     fileprivate var pairs: IndexingIterator<[Pair]>
 
-    public mutating func next() -> (key: String, value: String)? {
+    package mutating func next() -> (key: String, value: String)? {
       pairs.next().map { ($0.key, $0.value) }
     }
   }
 
-  public func makeIterator() -> Iterator { Iterator(pairs: pairs.makeIterator()) }
+  package func makeIterator() -> Iterator { Iterator(pairs: pairs.makeIterator()) }
 
-  public var underestimatedCount: Int { pairs.count }
+  package var underestimatedCount: Int { pairs.count }
 }
 
 extension Tags: ExpressibleByDictionaryLiteral {
-  public init(dictionaryLiteral elements: (String, String)...) {
+  package init(dictionaryLiteral elements: (String, String)...) {
     for (key, value) in elements { append(key, value) }
   }
 }

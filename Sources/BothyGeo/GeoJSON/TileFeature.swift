@@ -27,8 +27,7 @@ public struct TileFeature: Hashable, Sendable {
   public let type: String
   /// The value of the main key.
   public let value: String
-  /// All properties as text, without nulls. Other values are stored as written.
-  public let tags: Tags
+  package let tags: Tags
   /// The geometry from the server. For a crossing drawn as a line, the point in its middle.
   public let geometry: Geometry
   /// The feature's own name, not localized.
@@ -43,9 +42,15 @@ public struct TileFeature: Hashable, Sendable {
 
 extension TileFeature {
   /// True if the feature has a name of any kind. Unnamed features are stored for their footprint and entrances.
-  public var isNamed: Bool {
+  package var isNamed: Bool {
     name != nil || nameTag != nil || layer == .intersection || layer == .entranceList
   }
+
+  /// Returns the property of a key, as text. Searches linearly, as features have few.
+  public func tag(_ key: String) -> String? { tags[key] }
+
+  /// All properties as text, without nulls. Other values are as written. Creates the dictionary each time.
+  public var allTags: [String: String] { Dictionary(uniqueKeysWithValues: tags.map { ($0.key, $0.value) }) }
 
   /// Returns the name in exactly this language, such as `zh-Hant`, else in `zh`, else the feature's own name.
   public func name(in language: String) -> String? {
@@ -58,7 +63,7 @@ extension TileFeature {
   }
 
   /// The names by language. Ignores keys such as `name:etymology:wikidata` and `name:left`, which have other meanings.
-  public var localizedNames: [String: String] {
+  package var localizedNames: [String: String] {
     var names: [String: String] = [:]
     for (key, value) in tags {
       guard key.hasPrefix("name:") else { continue }
@@ -83,11 +88,11 @@ extension TileFeature {
   }
 
   /// The number of a road, exit, shop or route (`ref`).
-  public var reference: String? { tags["ref"] }
+  package var reference: String? { tags["ref"] }
   /// The telephone number, as written in the map (`phone`).
-  public var phone: String? { tags["phone"] }
+  package var phone: String? { tags["phone"] }
   /// The street of the address (`addr:street`).
-  public var streetName: String? { tags["addr:street"] }
+  package var streetName: String? { tags["addr:street"] }
   /// The number and street, or `nil` if one of them isn't known.
   public var addressLine: String? {
     guard let number = tags["addr:housenumber"], let street = streetName else { return nil }
@@ -95,14 +100,14 @@ extension TileFeature {
   }
 
   /// True if the feature is a roundabout or another circle of roads (`junction`).
-  public var isRoundabout: Bool { ["roundabout", "circular"].contains(tags["junction"]) }
+  package var isRoundabout: Bool { ["roundabout", "circular"].contains(tags["junction"]) }
 
   /// The ids of the roads of an intersection, each once, in order.
-  public var roads: [Int64] { layer == .intersection ? Set(ids).sorted() : [] }
+  package var roads: [Int64] { layer == .intersection ? Set(ids).sorted() : [] }
   /// The building of an entrance list.
-  public var building: Int64? { layer == .entranceList ? ids.first : nil }
+  package var building: Int64? { layer == .entranceList ? ids.first : nil }
   /// The entrances of an entrance list.
-  public var entrances: [Int64] { layer == .entranceList ? Array(ids.dropFirst()) : [] }
+  package var entrances: [Int64] { layer == .entranceList ? Array(ids.dropFirst()) : [] }
 
   /// The key that this feature shares with its versions in other tiles, see `FeatureKey`.
   public var key: FeatureKey {

@@ -3,13 +3,18 @@ public import BothyStore
 /// A selection of features.
 public struct PlaceFilter: Sendable, Hashable {
   /// The layers that features come from.
-  public var layers: Set<TileFeature.Layer>
+  package var layers: Set<TileFeature.Layer>
   /// The categories, or `nil` for all but entrances of buildings, which must be named.
-  public var categories: Set<PlaceCategory>?
+  package var categories: Set<PlaceCategory>?
   /// True if features without any name are included, such as the outline of a shed.
-  public var includesUnnamed: Bool
+  package var includesUnnamed: Bool
 
   /// Creates a filter, by default for named places other than entrances.
+  ///
+  /// - Parameters:
+  ///   - layers: the layers that features come from.
+  ///   - categories: the categories, or `nil` for all but entrances of buildings, which must be named.
+  ///   - includesUnnamed: true if features without any name are included, such as the outline of a shed.
   public init(
     layers: Set<TileFeature.Layer> = [.poi], categories: Set<PlaceCategory>? = nil,
     includesUnnamed: Bool = false
@@ -26,7 +31,7 @@ public struct PlaceFilter: Sendable, Hashable {
     layers: Set(TileFeature.Layer.allCases), categories: Set(PlaceCategory.allCases), includesUnnamed: true)
 
   /// Returns true if the filter accepts a feature.
-  public func admits(_ feature: TileFeature) -> Bool {
+  package func admits(_ feature: TileFeature) -> Bool {
     admits(feature.layer, feature.category, isNamed: feature.isNamed)
   }
 

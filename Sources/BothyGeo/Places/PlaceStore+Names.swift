@@ -17,7 +17,7 @@ extension PlaceStore {
   }
 
   /// Returns the entrances of a building in all tiles. The building may be unnamed. Throws `BothyError`.
-  public func entrances(ofBuilding id: Int64) throws(BothyError) -> Set<Int64> {
+  package func entrances(ofBuilding id: Int64) throws(BothyError) -> Set<Int64> {
     try read { try PlaceReader($0).entranceLists(id).reduce(into: []) { $0.formUnion($1.entrances) } }
   }
 

@@ -1,8 +1,21 @@
 internal import BothyStore
-internal import Foundation
+public import Foundation
 
 /// Adding, reading and deleting tiles.
 extension PlaceStore {
+  /// Stores the bytes of a tile, which came at a time in milliseconds since 1970, in place of its earlier version.
+  ///
+  /// Decodes the bytes, then writes all changes in one transaction. Bytes that came before the stored ones are ignored.
+  ///
+  /// Throws `BothyError`: `.notATile` for invalid bytes, and `.unavailable` if the tile can't be written, for example on
+  /// a full disk. The old version then stays.
+  public func replace(_ tile: Tile, payload: Data, receivedAt: Int64) throws(BothyError) {
+    try replace(PlaceTile(tile, payload: payload, receivedAt: receivedAt))
+  }
+
+  /// Returns the bytes of a tile as received, at any age, or `nil` if it isn't stored.
+  public func payload(of tile: Tile) throws(BothyError) -> Data? { try self.tile(tile)?.payload }
+
   /// Stores a tile in place of its earlier version. Decodes the bytes, then writes all changes in one transaction.
   ///
   /// A feature that the tile no longer has is deleted, unless another tile has it. If tiles differ about a feature, the
@@ -12,7 +25,7 @@ extension PlaceStore {
   /// Throws `BothyError`: `.notATile` for invalid bytes, and `.unavailable` if the tile can't be written, for example on
   /// a full disk. The old version then stays.
   @discardableResult
-  public func replace(_ tile: PlaceTile, generation: Int? = nil) throws(BothyError) -> PlaceTileChange {
+  package func replace(_ tile: PlaceTile, generation: Int? = nil) throws(BothyError) -> PlaceTileChange {
     let categories = self.categories
     let number = tile.tile.rowNumber
     let isKnown = try self.tile(tile.tile).map { $0.payload == tile.payload } ?? false
@@ -42,7 +55,7 @@ extension PlaceStore {
   ///
   /// Returns false if the tile isn't stored and so must be fetched completely.
   @discardableResult
-  public func renew(
+  package func renew(
     _ tile: Tile, at time: Int64, entityTag: String? = nil, lastModified: String? = nil
   ) throws(BothyError) -> Bool {
     try write { database in
@@ -61,7 +74,7 @@ extension PlaceStore {
   }
 
   /// Deletes tiles, and the features that no other tile has, in one transaction.
-  public func remove(_ tiles: some Sequence<Tile>) throws(BothyError) {
+  package func remove(_ tiles: some Sequence<Tile>) throws(BothyError) {
     let numbers = tiles.map(\.rowNumber)
     try write { database in
       let writer = PlaceWriter(database)
@@ -71,12 +84,12 @@ extension PlaceStore {
   }
 
   /// Returns a tile as received, at any age, or `nil` if it isn't stored. Tiles without features are stored too.
-  public func tile(_ tile: Tile) throws(BothyError) -> PlaceTile? {
+  package func tile(_ tile: Tile) throws(BothyError) -> PlaceTile? {
     try read { try PlaceTileRow.read(tile.rowNumber, $0) }
   }
 
   /// Returns those of the tiles that are stored, with the time of their last validation. Doesn't read bytes.
-  public func held(_ tiles: some Sequence<Tile>) throws(BothyError) -> [Tile: Int64] {
+  package func held(_ tiles: some Sequence<Tile>) throws(BothyError) -> [Tile: Int64] {
     let tiles = Array(tiles)
     return try read { database in
       var found: [Tile: Int64] = [:]
@@ -102,7 +115,7 @@ extension PlaceStore {
   }
 
   /// Returns the tiles that have a feature, in order.
-  public func tiles(of key: FeatureKey) throws(BothyError) -> [Tile] {
+  package func tiles(of key: FeatureKey) throws(BothyError) -> [Tile] {
     try read { database in
       let statement = try PreparedStatement(
         """

@@ -15,7 +15,7 @@ internal import Synchronization
 /// Reads continue while a tile is written.
 public final class PlaceStore: Sendable {
   /// The path of the file.
-  public let path: String
+  package let path: String
   private let state: Mutex<State>
 
   private struct State {
@@ -47,14 +47,14 @@ public final class PlaceStore: Sendable {
   }
 
   /// The current table of categories.
-  public var categories: CategoryTable { state.withLock { $0.categories } }
+  package var categories: CategoryTable { state.withLock { $0.categories } }
 
   /// The number of times that the places were cleared. Read it before a tile is fetched and pass it to `replace`, which
   /// then ignores tiles that were loading when the places were cleared.
-  public var generation: Int { state.withLock { $0.generation } }
+  package var generation: Int { state.withLock { $0.generation } }
 
   /// A number that increases with each change of the features through this value.
-  public var revision: Int { state.withLock { $0.revision } }
+  package var revision: Int { state.withLock { $0.revision } }
 
   func noteChange() { state.withLock { $0.revision += 1 } }
 

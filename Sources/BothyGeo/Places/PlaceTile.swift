@@ -1,22 +1,22 @@
-public import Foundation
+package import Foundation
 
 /// A tile of places as received: its bytes, its times and its validators.
-public struct PlaceTile: Sendable, Hashable {
+package struct PlaceTile: Sendable, Hashable {
   /// The tile.
-  public let tile: Tile
+  package let tile: Tile
   /// The time when the bytes came, in milliseconds since 1970.
-  public var receivedAt: Int64
+  package var receivedAt: Int64
   /// The time when the server last confirmed the bytes, in milliseconds since 1970.
-  public var validatedAt: Int64
+  package var validatedAt: Int64
   /// The `ETag` that the server sent, or `nil`.
-  public var entityTag: String?
+  package var entityTag: String?
   /// The `Last-Modified` that the server sent, or `nil`.
-  public var lastModified: String?
+  package var lastModified: String?
   /// The bytes as the server sent them, in GeoJSON.
-  public var payload: Data
+  package var payload: Data
 
   /// Creates a tile, by default validated when it was received.
-  public init(
+  package init(
     _ tile: Tile, payload: Data, receivedAt: Int64, validatedAt: Int64? = nil, entityTag: String? = nil,
     lastModified: String? = nil
   ) {
@@ -29,13 +29,13 @@ public struct PlaceTile: Sendable, Hashable {
   }
 
   /// The default age up to which a tile is fresh: a week.
-  public static let defaultLifetime: Int64 = 7 * 24 * 3600 * 1000
+  package static let defaultLifetime: Int64 = 7 * 24 * 3600 * 1000
 
   /// Returns true if the tile was validated less than a lifetime ago, in milliseconds.
   ///
   /// It is computed at each call, so that another lifetime applies to stored tiles. A tile that was validated in the
   /// future, before the clock was set back, isn't fresh.
-  public func isFresh(at now: Int64, lifetime: Int64 = defaultLifetime) -> Bool {
+  package func isFresh(at now: Int64, lifetime: Int64 = defaultLifetime) -> Bool {
     Self.isFresh(validatedAt: validatedAt, at: now, lifetime: lifetime)
   }
 
@@ -46,7 +46,7 @@ public struct PlaceTile: Sendable, Hashable {
 }
 
 /// The outcome of passing a tile to the places.
-public enum PlaceTileChange: Sendable, Hashable {
+package enum PlaceTileChange: Sendable, Hashable {
   /// The tile is new.
   case added
   /// The tile existed with other bytes.

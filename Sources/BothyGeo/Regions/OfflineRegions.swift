@@ -25,7 +25,7 @@ public final class OfflineRegions: Sendable {
   let cache: ResourceCache
   let file: RegionFile
   /// The maximum numbers of tiles, checked when a region is created.
-  public let limits: RegionLimits
+  package let limits: RegionLimits
   private let folder: URL
   let state: Mutex<State>
 
@@ -50,10 +50,21 @@ public final class OfflineRegions: Sendable {
   ///
   /// - Parameters:
   ///   - cache: the cache of the tiles, which must have a disk. The list and the cache belong together.
+  ///   - tilesInOne: the maximum number of tiles of one region.
+  ///   - tilesInAll: the maximum number of tiles of all regions. A tile that several regions share counts for each.
   ///   - policy: the networks for loading, and the number of concurrent loads. The source limits the load on a host.
   /// - Throws: `BothyError` `.unavailable` if the list can't be read or written.
-  public init(
-    cache: ResourceCache, folder: URL, limits: RegionLimits = RegionLimits(),
+  public convenience init(
+    cache: ResourceCache, folder: URL, tilesInOne: Int = 100_000, tilesInAll: Int = 1_000_000,
+    policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4)
+  ) throws(BothyError) {
+    try self.init(
+      cache: cache, folder: folder, limits: RegionLimits(tilesInOne: tilesInOne, tilesInAll: tilesInAll),
+      policy: policy)
+  }
+
+  package init(
+    cache: ResourceCache, folder: URL, limits: RegionLimits,
     policy: PrefetchPolicy = PrefetchPolicy(concurrentLoads: 4)
   ) throws(BothyError) {
     self.cache = cache
@@ -122,7 +133,7 @@ public final class OfflineRegions: Sendable {
   }
 
   /// Returns the region with a name, or `nil`.
-  public func region(named name: String) async throws(BothyError) -> Region? {
+  package func region(named name: String) async throws(BothyError) -> Region? {
     try await all().first { $0.name == name }
   }
 
@@ -250,7 +261,7 @@ public final class OfflineRegions: Sendable {
 extension ResourceSource {
   /// True if the source has addresses of tiles.
   fileprivate var hasTiles: Bool {
-    switch address {
+    switch address.form {
     case .tiles, .custom: true
     case .base, .anywhere: false
     }

@@ -8,13 +8,13 @@ public struct Region: Sendable, Hashable, Identifiable {
   /// The requested area, zooms and source.
   public var plan: RegionPlan
   /// The number of tiles.
-  public var tiles: Int
+  package var tiles: Int
   /// The state of the region.
   public var state: RegionState
   /// The progress of its current or last run.
   public var progress: RegionProgress
   /// The time of creation, by the cache's clock.
-  public var createdAt: Timestamp
+  package var createdAt: Timestamp
   /// The time when the region was last completely loaded or refreshed, or `nil`.
   public var completedAt: Timestamp?
   /// The reason of an interruption, or a remark about a complete region, as a sentence.
@@ -35,7 +35,7 @@ public struct Region: Sendable, Hashable, Identifiable {
   public var name: String { plan.name }
 
   /// The holder of the pins of its tiles in the cache.
-  public var holder: String { "region:" + id }
+  package var holder: String { "region:" + id }
 }
 
 /// The state of a region.
@@ -70,11 +70,11 @@ public struct RegionProgress: Sendable, Hashable {
   /// The number of failed tiles in this run.
   public var failed = 0
   /// The number of tiles from the network in this run.
-  public var loaded = 0
+  package var loaded = 0
   /// The bytes of these tiles.
   public var bytesLoaded: Int64 = 0
   /// The number of tiles that the server confirmed in this run.
-  public var confirmed = 0
+  package var confirmed = 0
   /// The reason why no further loads start now, or `nil`.
   public var obstacle: PrefetchPolicy.Obstacle?
 

@@ -9,7 +9,7 @@ public enum RegionArea: Sendable, Hashable {
   case polygons([GeoPolygon])
 
   /// The smallest box around the area.
-  public var bounds: GeoBox {
+  package var bounds: GeoBox {
     switch self {
     case .box(let box): box
     case .polygons(let polygons): GeoBox(around: polygons.flatMap(\.exterior)) ?? .world

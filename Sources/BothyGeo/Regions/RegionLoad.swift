@@ -59,7 +59,7 @@ enum RegionLoad: Sendable {
   private static func outcome(_ resource: CachedResource) -> RegionLoad {
     if case .notStored(let obstacle) = resource.storage {
       let key = resource.key
-      switch obstacle {
+      switch obstacle.kind {
       case .forbidden:
         return .failed("\(key) came, but its server does not allow it to be kept.")
       case .undecodable: return .failed("\(key) came, but is not what its reader takes.")

@@ -3,7 +3,7 @@ public import BothyCache
 /// The plan of an offline region: an area of the map, at some zooms, of one source.
 public struct RegionPlan: Sendable, Hashable {
   /// The name for users. No other region has the same name.
-  public var name: String
+  package var name: String
   /// The source of the tiles, which the cache must know.
   public var source: SourceID
   /// The area of the map.
@@ -20,7 +20,7 @@ public struct RegionPlan: Sendable, Hashable {
   }
 
   /// Returns the tiles, coarse ones first. Throws `BothyError` for an invalid area.
-  public func tiles() throws(BothyError) -> RegionTiles { try RegionTiles(area, zooms: zooms) }
+  package func tiles() throws(BothyError) -> RegionTiles { try RegionTiles(area, zooms: zooms) }
 }
 
 /// The estimated size of a region.
@@ -30,13 +30,13 @@ public struct RegionEstimate: Sendable, Hashable {
   /// The number of tiles times `bytesPerTile`.
   public var bytes: Int64
   /// The mean size on disk of the source's stored tiles, in bytes.
-  public var bytesPerTile: Int64
+  package var bytesPerTile: Int64
   /// The number of stored tiles of the source behind the mean, or 0 if none is stored and `assumedBytesPerTile` is
   /// used.
-  public var sample: Int
+  package var sample: Int
 
   /// The assumed size of a tile of a source without stored tiles: 16 KB.
-  public static let assumedBytesPerTile: Int64 = 16_384
+  package static let assumedBytesPerTile: Int64 = 16_384
 
   init(tiles: Int, stored: StoreTotals) {
     self.tiles = tiles
@@ -49,14 +49,14 @@ public struct RegionEstimate: Sendable, Hashable {
 }
 
 /// The maximum numbers of tiles of regions.
-public struct RegionLimits: Sendable, Hashable {
+package struct RegionLimits: Sendable, Hashable {
   /// The maximum number of tiles of one region.
-  public var tilesInOne: Int
+  package var tilesInOne: Int
   /// The maximum number of tiles of all regions. A tile that several regions share counts for each.
-  public var tilesInAll: Int
+  package var tilesInAll: Int
 
   /// Creates limits, by default 100,000 tiles in one region and a million in all.
-  public init(tilesInOne: Int = 100_000, tilesInAll: Int = 1_000_000) {
+  package init(tilesInOne: Int = 100_000, tilesInAll: Int = 1_000_000) {
     self.tilesInOne = max(0, tilesInOne)
     self.tilesInAll = max(0, tilesInAll)
   }

@@ -1,5 +1,5 @@
 /// The tiles of an area, coarse ones first. They are counted and iterated without creating a list.
-public struct RegionTiles: Sequence, Sendable {
+package struct RegionTiles: Sequence, Sendable {
   fileprivate enum Cover: Sendable {
     case grids([TileGrid])
     case polygons(AreaCover)
@@ -34,7 +34,7 @@ public struct RegionTiles: Sequence, Sendable {
     }
   }
 
-  public struct Iterator: IteratorProtocol {
+  package struct Iterator: IteratorProtocol {
     private struct Open {
       var tile: Tile
       /// The edges near the tile, or `nil` for a tile completely inside the area.
@@ -55,7 +55,7 @@ public struct RegionTiles: Sequence, Sendable {
       begin()
     }
 
-    public mutating func next() -> Tile? {
+    package mutating func next() -> Tile? {
       while true {
         if let tile = nextOfZoom() { return tile }
         guard zoom < last else { return nil }
@@ -90,5 +90,5 @@ public struct RegionTiles: Sequence, Sendable {
     }
   }
 
-  public func makeIterator() -> Iterator { Iterator(cover, zooms) }
+  package func makeIterator() -> Iterator { Iterator(cover, zooms) }
 }

@@ -5,12 +5,12 @@ public import BothyStore
 /// A box extends east from `west` to `east`. So one whose west is greater than its east crosses the antimeridian.
 extension GeoBox {
   /// A box of all positions, including the poles.
-  public static let world = GeoBox(west: -180, south: -90, east: 180, north: 90)
+  package static let world = GeoBox(west: -180, south: -90, east: 180, north: 90)
 
   /// Returns this box if it is valid. Throws `BothyError` `.invalidCoordinate` for values that aren't numbers or are out
   /// of range, and for a south that is north of north.
   @discardableResult
-  public func checked() throws(BothyError) -> GeoBox {
+  package func checked() throws(BothyError) -> GeoBox {
     let longitudes = -180.0...180
     let latitudes = -90.0...90
     guard longitudes.contains(west), longitudes.contains(east), latitudes.contains(south),
@@ -42,19 +42,19 @@ extension GeoBox {
   }
 
   /// True if the box crosses the meridian of 180°.
-  public var crossesAntimeridian: Bool { west > east }
+  package var crossesAntimeridian: Bool { west > east }
 
   /// The degrees from west to east.
-  public var width: Double { crossesAntimeridian ? east - west + 360 : east - west }
+  package var width: Double { crossesAntimeridian ? east - west + 360 : east - west }
 
   /// The position halfway between its edges in degrees. Its longitude is within ±180.
-  public var center: Coordinate {
+  package var center: Coordinate {
     Coordinate(
       latitude: (south + north) / 2, longitude: Geodesy.normalized(longitude: west + width / 2))
   }
 
   /// The box, or the two halves of a box that crosses the antimeridian.
-  public var parts: [GeoBox] {
+  package var parts: [GeoBox] {
     guard crossesAntimeridian else { return [self] }
     return [
       GeoBox(west: west, south: south, east: 180, north: north),
@@ -63,7 +63,7 @@ extension GeoBox {
   }
 
   /// Returns true if the boxes have a common position, edges included.
-  public func intersects(_ other: GeoBox) -> Bool {
+  package func intersects(_ other: GeoBox) -> Bool {
     guard south <= other.north, other.south <= north else { return false }
     return holds(other.west) || holds(other.east) || other.holds(west) || other.holds(east)
       || touchesAntimeridian && other.touchesAntimeridian
@@ -73,7 +73,7 @@ extension GeoBox {
 
   /// Creates the smallest box around all positions, by the shorter way around the world. Returns `nil` without
   /// positions.
-  public init?(around coordinates: some Sequence<Coordinate>) {
+  package init?(around coordinates: some Sequence<Coordinate>) {
     var longitudes: [Double] = []
     var (south, north) = (Double.infinity, -Double.infinity)
     for coordinate in coordinates {

@@ -17,13 +17,13 @@ public struct GeoPolygon: Hashable, Sendable {
   }
 
   /// Creates a polygon from rings as in GeoJSON: the first ring is the outer one. Returns `nil` without a ring.
-  public init?(rings: [[Coordinate]]) {
+  package init?(rings: [[Coordinate]]) {
     guard let first = rings.first else { return nil }
     self.init(exterior: first, holes: Array(rings.dropFirst()))
   }
 
   /// Creates the area of a box, which may cross the antimeridian.
-  public init(_ box: GeoBox) {
+  package init(_ box: GeoBox) {
     // Two additional corners ensure that no edge of a wide box counts as one across the antimeridian.
     let middle = box.west + box.width / 2
     let longitudes = [box.west, middle, box.east]
@@ -38,13 +38,13 @@ public struct GeoPolygon: Hashable, Sendable {
   }
 
   /// The outer ring, then the holes.
-  public var rings: [[Coordinate]] { [exterior] + holes }
+  package var rings: [[Coordinate]] { [exterior] + holes }
 
   /// The smallest box around the outer ring, or `nil` without positions.
-  public var bounds: GeoBox? { GeoBox(around: exterior) }
+  package var bounds: GeoBox? { GeoBox(around: exterior) }
 
   /// Returns true if the area contains a position. The outer edge and the edges of holes belong to it.
-  public func contains(_ position: Coordinate) -> Bool {
+  package func contains(_ position: Coordinate) -> Bool {
     var isInside = false
     for ring in rings {
       switch FlatRing(ring, from: position.longitude).locate(position.latitude) {
@@ -57,13 +57,13 @@ public struct GeoPolygon: Hashable, Sendable {
   }
 
   /// Returns the metres from a position to the nearest point of the area, which is 0 within it.
-  public func distance(to position: Coordinate) -> Double {
+  package func distance(to position: Coordinate) -> Double {
     contains(position) ? 0 : distanceToEdge(from: position)
   }
 
   /// Returns the metres from a position, inside or outside, to the nearest point of any ring. It is infinite without
   /// positions.
-  public func distanceToEdge(from position: Coordinate) -> Double {
+  package func distanceToEdge(from position: Coordinate) -> Double {
     rings.reduce(.infinity) {
       min($0, Geodesy.distance(from: position, toLine: $1, isClosed: true))
     }
@@ -72,7 +72,7 @@ public struct GeoPolygon: Hashable, Sendable {
 
 extension Geodesy {
   /// Returns the metres from a position to the nearest point of a line. It is infinite without positions.
-  public static func distance(
+  package static func distance(
     from position: Coordinate, toLine line: [Coordinate], isClosed: Bool = false
   ) -> Double {
     guard var previous = isClosed ? line.last : line.first else { return .infinity }

@@ -7,7 +7,7 @@ extension ResourceSource {
   }
 
   /// The zooms of the tiles as a `ZoomRange`.
-  public var zoomRange: ZoomRange { ZoomRange(unchecked: zooms) }
+  package var zoomRange: ZoomRange { ZoomRange(unchecked: zooms) }
 }
 
 extension Tile {
@@ -27,7 +27,7 @@ extension TileScheme {
   /// Returns the rule for addresses of a source with this scheme: the base, the path of the tile and the extension.
   ///
   /// `{s}` in the base is replaced by the host. The name distinguishes rules.
-  public func rule(_ name: String, base: String, fileExtension: String) -> AddressRule {
+  package func rule(_ name: String, base: String, fileExtension: String) -> AddressRule {
     AddressRule(name) { key, host in
       let root = base.replacing("{s}", with: host)
       let path = Tile(key).map { self.path(of: $0) } ?? key.path

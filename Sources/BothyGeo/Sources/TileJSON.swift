@@ -4,13 +4,13 @@ public import BothyStore
 /// The content of a TileJSON document (version 3.0.0), which describes a source of tiles.
 public struct TileJSON: Sendable, Hashable {
   /// The name of the source, or an empty text if the document has none.
-  public var name: String
+  package var name: String
   /// The attribution, or an empty text if the document has none. It may be HTML.
-  public var attribution: String
+  package var attribution: String
   /// The addresses of tiles, one for each host. They contain `{z}`, `{x}` and `{y}`, or `{-y}` for rows from the south.
-  public var templates: [String]
+  package var templates: [String]
   /// The zooms of the tiles, by default 0 to 22.
-  public var zooms: ZoomRange
+  package var zooms: ZoomRange
   /// The area of the tiles, by default the world.
   public var bounds: GeoBox
 

@@ -10,9 +10,9 @@ public import BothyCache
 /// A value type. All methods are safe from any thread.
 public struct TileLayer: Sendable {
   /// The source of the tiles.
-  public let source: ResourceSource
+  package let source: ResourceSource
   /// The cache that tiles are read through.
-  public let cache: ResourceCache
+  package let cache: ResourceCache
 
   /// Creates a layer.
   ///
@@ -21,9 +21,6 @@ public struct TileLayer: Sendable {
     self.source = source
     self.cache = cache
   }
-
-  /// Creates a layer of a provider's tiles in one style. `cache` must know the source's `resource`.
-  public init(_ source: TileSource, in cache: ResourceCache) { self.init(source.resource, in: cache) }
 
   /// Returns the tile if it is in memory, at any age. Posts no event and costs less than a microsecond.
   public func peek(_ tile: Tile) -> CachedResource? {
@@ -44,7 +41,7 @@ public struct TileLayer: Sendable {
   /// Returns the states of a tile to show: loading, the stored version, the version from the network, or an error.
   public func states(
     _ tile: Tile, policy: ReadPolicy = .localThenRemote, priority: LoadPriority = .visible
-  ) throws(BothyError) -> ResourceStates {
+  ) throws(BothyError) -> some AsyncSequence<ResourceState, Never> & Sendable {
     cache.states(try source.key(tile), policy: policy, priority: priority)
   }
 
@@ -95,5 +92,5 @@ public struct ShownTile: Sendable {
   public let resource: CachedResource
 
   /// True if it is the requested tile.
-  public var isExact: Bool { part == .whole }
+  package var isExact: Bool { part == .whole }
 }

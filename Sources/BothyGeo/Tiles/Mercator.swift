@@ -1,4 +1,4 @@
-package import BothyStore
+public import BothyStore
 
 /// The projection of all tiles (EPSG:3857). It maps a sphere of 6,378,137 m to a square that ends at 85.0511° north and
 /// south.
@@ -100,7 +100,7 @@ extension Tile {
   }
 
   /// The edges, exact up to rounding. Adjacent tiles have equal numbers for a common edge.
-  package var bounds: GeoBox {
+  public var bounds: GeoBox {
     GeoBox(
       west: Mercator.west(column: x, zoom: zoom), south: Mercator.north(row: y + 1, zoom: zoom),
       east: Mercator.west(column: x + 1, zoom: zoom), north: Mercator.north(row: y, zoom: zoom))

@@ -1,33 +1,33 @@
 /// Parents, children and neighbours.
 extension Tile {
   /// The tile of the previous zoom that contains this one, or `nil` at zoom 0.
-  public var parent: Tile? {
+  package var parent: Tile? {
     zoom == 0 ? nil : Tile(uncheckedX: x >> 1, y: y >> 1, zoom: zoom - 1)
   }
 
   /// Returns the tile of an earlier zoom that contains this one. Returns the tile itself at its own zoom, and `nil` at
   /// a later or negative zoom.
-  public func ancestor(atZoom zoom: Int) -> Tile? {
+  package func ancestor(atZoom zoom: Int) -> Tile? {
     guard zoom >= 0, zoom <= self.zoom else { return nil }
     let steps = self.zoom - zoom
     return Tile(uncheckedX: x >> steps, y: y >> steps, zoom: zoom)
   }
 
   /// The tiles from the parent to the tile of zoom 0.
-  public var ancestors: [Tile] { stride(from: zoom - 1, through: 0, by: -1).compactMap(ancestor) }
+  package var ancestors: [Tile] { stride(from: zoom - 1, through: 0, by: -1).compactMap(ancestor) }
 
   /// The four quarters, in the order of their quadkeys: north-west, north-east, south-west, south-east. Empty at the
   /// last zoom.
-  public var children: [Tile] {
+  package var children: [Tile] {
     guard zoom < Self.zooms.upperBound else { return [] }
     return (0..<4).map { Tile(uncheckedX: x << 1 | $0 & 1, y: y << 1 | $0 >> 1, zoom: zoom + 1) }
   }
 
   /// Returns true if the other tile is this one or a part of it.
-  public func contains(_ other: Tile) -> Bool { other.ancestor(atZoom: zoom) == self }
+  package func contains(_ other: Tile) -> Bool { other.ancestor(atZoom: zoom) == self }
 
   /// Returns the tile at an offset in columns and rows, around the world, or `nil` beyond the first or last row.
-  public func neighbor(east: Int, south: Int) -> Tile? {
+  package func neighbor(east: Int, south: Int) -> Tile? {
     let side = 1 << zoom
     let (row, overflow) = y.addingReportingOverflow(south)
     guard !overflow, row >= 0, row < side else { return nil }
@@ -35,7 +35,7 @@ extension Tile {
   }
 
   /// Returns the part of an ancestor's picture that shows this tile, or `nil` if the other tile isn't an ancestor.
-  public func part(of ancestor: Tile) -> TilePart? {
+  package func part(of ancestor: Tile) -> TilePart? {
     guard ancestor.contains(self) else { return nil }
     let steps = zoom - ancestor.zoom
     let size = 1 / Double(1 << steps)
@@ -54,10 +54,10 @@ public struct TilePart: Sendable, Hashable {
   public var size: Double
 
   /// The complete picture.
-  public static let whole = TilePart(x: 0, y: 0, size: 1)
+  package static let whole = TilePart(x: 0, y: 0, size: 1)
 
   /// Creates a part from its corner and edge, without validation.
-  public init(x: Double, y: Double, size: Double) {
+  package init(x: Double, y: Double, size: Double) {
     self.x = x
     self.y = y
     self.size = size

@@ -2,7 +2,7 @@
 extension Tile {
   /// Creates the tile that the end of a path names, with any folders before it and any extension. Examples are
   /// `16/18109/23965.json`, `16_18109_23965.json`, or a quadkey `0302231230133303.json`. Returns `nil` for other names.
-  public init?(filePath: String) {
+  package init?(filePath: String) {
     let parts = filePath.split(separator: "/").suffix(3)
     guard let last = parts.last else { return nil }
     let stem = last.prefix { $0 != "." }

@@ -16,7 +16,7 @@ extension Tile {
   }
 
   /// Creates the tile of a number. Throws `BothyError` `.invalidKey` for a number beyond the last zoom.
-  public init(hilbertID id: UInt64) throws(BothyError) {
+  package init(hilbertID id: UInt64) throws(BothyError) {
     guard let zoom = Self.zooms.first(where: { id < Self.firstID($0 + 1) }) else {
       throw BothyError(.invalidKey, "\(id) isn't a tile's id: zooms end at \(Self.zooms.upperBound).")
     }

@@ -38,7 +38,7 @@ extension Tile {
   package var morton: UInt64 { 1 << UInt64(2 * zoom) | Self.spread(x) | Self.spread(y) << 1 }
 
   /// Creates the tile of a Morton number. Throws `BothyError` `.invalidKey` if no tile has this number.
-  public init(morton: UInt64) throws(BothyError) {
+  package init(morton: UInt64) throws(BothyError) {
     let bits = UInt64.bitWidth - 1 - morton.leadingZeroBitCount
     guard morton != 0, bits % 2 == 0, bits <= 2 * Self.zooms.upperBound else {
       throw BothyError(.invalidKey, "\(morton) isn't a tile's Morton number.")
@@ -53,7 +53,7 @@ extension Tile {
   }
 
   /// Creates the tile of a packed key. Throws `BothyError` `.invalidKey` if no tile has this key.
-  public init(packedKey key: UInt64) throws(BothyError) {
+  package init(packedKey key: UInt64) throws(BothyError) {
     let mask: UInt64 = 1 << 28 - 1
     let (zoom, x, y) = (Int(key >> 56), Int(key >> 28 & mask), Int(key & mask))
     guard zoom <= 28, x < 1 << zoom, y < 1 << zoom else {

@@ -11,7 +11,7 @@ public struct Tile: Hashable, Sendable {
   public let zoom: Int
 
   /// The zooms that a tile can have.
-  public static let zooms = 0...29
+  package static let zooms = 0...29
 
   /// Creates a tile. Throws `BothyError` `.invalidTile` if the tile doesn't exist.
   public init(x: Int, y: Int, zoom: Int) throws(BothyError) {
@@ -26,13 +26,13 @@ public struct Tile: Hashable, Sendable {
 
   /// Creates a tile with a column that wraps around the world: column -1 is the last one, column 2^zoom the first.
   /// Throws `BothyError` `.invalidTile` if the row or zoom doesn't exist.
-  public init(wrappingX x: Int, y: Int, zoom: Int) throws(BothyError) {
+  package init(wrappingX x: Int, y: Int, zoom: Int) throws(BothyError) {
     let side = try Self.side(zoom)
     try self.init(x: x & (side - 1), y: y, zoom: zoom)
   }
 
   /// Creates the nearest tile: columns wrap around the world, rows and zoom are clamped.
-  public init(normalizingX x: Int, y: Int, zoom: Int) {
+  package init(normalizingX x: Int, y: Int, zoom: Int) {
     let zoom = min(max(zoom, Self.zooms.lowerBound), Self.zooms.upperBound)
     let last = 1 << zoom - 1
     self.init(uncheckedX: x & last, y: min(max(y, 0), last), zoom: zoom)
@@ -47,7 +47,7 @@ public struct Tile: Hashable, Sendable {
 
   /// Returns the number of columns, and of rows, of a zoom. Throws `BothyError` `.invalidTile` for a zoom that no tile
   /// has.
-  public static func side(_ zoom: Int) throws(BothyError) -> Int {
+  package static func side(_ zoom: Int) throws(BothyError) -> Int {
     guard zooms.contains(zoom) else {
       throw BothyError(.invalidTile, "Zoom \(zoom) does not exist. Choose one from 0 to \(zooms.upperBound).")
     }

@@ -4,16 +4,16 @@ public import BothyStore
 ///
 /// It is a sequence of its tiles, row by row from the north, each row from the west. In an area across the
 /// antimeridian, the columns west of it come first. Each tile occurs once.
-public struct TileGrid: Hashable, Sendable {
+package struct TileGrid: Hashable, Sendable {
   /// The zoom of its tiles.
-  public let zoom: Int
+  package let zoom: Int
   /// The rows, counted from the north.
-  public let rows: ClosedRange<Int>
+  package let rows: ClosedRange<Int>
   /// The columns, as one range or as the two sides of the antimeridian.
-  public let columns: [ClosedRange<Int>]
+  package let columns: [ClosedRange<Int>]
 
   /// The default limit for the number of listed tiles.
-  public static let defaultLimit = 10_000
+  package static let defaultLimit = 10_000
 
   /// Creates the grid of the tiles that a box has a part of.
   ///
@@ -22,7 +22,7 @@ public struct TileGrid: Hashable, Sendable {
   /// are used.
   ///
   /// Throws `BothyError` for an invalid box and for a zoom that no tile has.
-  public init(covering box: GeoBox, zoom: Int) throws(BothyError) {
+  package init(covering box: GeoBox, zoom: Int) throws(BothyError) {
     try box.checked()
     let last = try Tile.side(zoom) - 1
     self.zoom = zoom
@@ -49,7 +49,7 @@ public struct TileGrid: Hashable, Sendable {
   ///
   /// With a radius of zero or less, it is the one tile that contains the center. Throws `BothyError` for values that
   /// aren't numbers and for a zoom that no tile has.
-  public init(around center: Coordinate, radius: Double, zoom: Int) throws(BothyError) {
+  package init(around center: Coordinate, radius: Double, zoom: Int) throws(BothyError) {
     guard radius > 0 || !radius.isFinite else {
       let tile = try Tile(containing: center, zoom: zoom)
       self.init(zoom: zoom, rows: tile.y...tile.y, columns: [tile.x...tile.x])
@@ -66,25 +66,25 @@ public struct TileGrid: Hashable, Sendable {
 
   /// The number of tiles, at constant cost. A number above the largest `Int`, which has 32 bits on some watches, is
   /// clamped to it.
-  public var count: Int {
+  package var count: Int {
     let (count, overflow) = rows.count.multipliedReportingOverflow(by: columns.reduce(0) { $0 + $1.count })
     return overflow ? .max : count
   }
 
   /// Returns true if the grid contains the tile, at constant cost.
-  public func contains(_ tile: Tile) -> Bool {
+  package func contains(_ tile: Tile) -> Bool {
     tile.zoom == zoom && rows.contains(tile.y) && columns.contains { $0.contains(tile.x) }
   }
 
   /// Returns the tiles as a list. If there are more than `limit`, throws `BothyError` `.tooManyTiles` before any
   /// allocation.
-  public func tiles(limit: Int = defaultLimit) throws(BothyError) -> [Tile] {
+  package func tiles(limit: Int = defaultLimit) throws(BothyError) -> [Tile] {
     guard count <= limit else { throw .tooManyTiles(count, zoom: zoom, limit: limit) }
     return Array(self)
   }
 
   /// Returns the tiles by distance from a position, first the one that contains it. Throws like `tiles(limit:)`.
-  public func tiles(
+  package func tiles(
     nearestTo position: Coordinate, limit: Int = defaultLimit
   ) throws(BothyError) -> [Tile] {
     let current = try Tile(containing: position, zoom: zoom)
@@ -95,8 +95,31 @@ public struct TileGrid: Hashable, Sendable {
   }
 }
 
+extension Tile {
+  /// Returns the tiles of a zoom that a box has a part of, row by row from the north.
+  ///
+  /// A tile that only the eastern or southern edge touches isn't included. A box whose west is greater than its east
+  /// crosses the antimeridian. Throws `BothyError`: `.invalidCoordinate`, `.invalidTile` for a zoom that no tile has, and
+  /// `.tooManyTiles` before any allocation.
+  public static func covering(
+    _ box: GeoBox, zoom: Int, limit: Int = 10_000
+  ) throws(BothyError) -> [Tile] {
+    try TileGrid(covering: box, zoom: zoom).tiles(limit: limit)
+  }
+
+  /// Returns the tiles of a zoom with every position within a radius in metres, the nearest first.
+  ///
+  /// They complete a rectangle. With a radius of zero or less, it is the one tile that contains the center. Throws like
+  /// `covering`.
+  public static func around(
+    _ center: Coordinate, radius: Double, zoom: Int, limit: Int = 10_000
+  ) throws(BothyError) -> [Tile] {
+    try TileGrid(around: center, radius: radius, zoom: zoom).tiles(nearestTo: center, limit: limit)
+  }
+}
+
 extension TileGrid: Sequence {
-  public struct Iterator: IteratorProtocol {
+  package struct Iterator: IteratorProtocol {
     private let grid: TileGrid
     private var row: Int
     private var range = 0
@@ -108,7 +131,7 @@ extension TileGrid: Sequence {
       column = grid.columns[0].lowerBound
     }
 
-    public mutating func next() -> Tile? {
+    package mutating func next() -> Tile? {
       guard row <= grid.rows.upperBound else { return nil }
       let tile = Tile(uncheckedX: column, y: row, zoom: grid.zoom)
       if column < grid.columns[range].upperBound {
@@ -125,9 +148,9 @@ extension TileGrid: Sequence {
     }
   }
 
-  public func makeIterator() -> Iterator { Iterator(self) }
+  package func makeIterator() -> Iterator { Iterator(self) }
 
-  public var underestimatedCount: Int { count }
+  package var underestimatedCount: Int { count }
 }
 
 extension BothyError {

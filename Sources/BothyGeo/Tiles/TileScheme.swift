@@ -1,5 +1,5 @@
 /// The numbering and naming of tiles by a provider. Everything else in this library uses `xyz`.
-public enum TileScheme: Sendable {
+package enum TileScheme: Sendable {
   /// The path `zoom/x/y`, with rows from the north.
   case xyz
   /// The path `zoom/x/y`, with rows from the south (OSGeo Tile Map Service). MBTiles uses these rows too.
@@ -13,7 +13,7 @@ public enum TileScheme: Sendable {
   case custom(@Sendable (Tile) -> String)
 
   /// Returns the path of a tile, without an extension.
-  public func path(of tile: Tile) -> String {
+  package func path(of tile: Tile) -> String {
     switch self {
     case .xyz: "\(tile)"
     case .tms: "\(tile.zoom)/\(tile.x)/\(tile.southernRow)"
@@ -36,10 +36,10 @@ public enum TileScheme: Sendable {
 
 extension Tile {
   /// The row counted from the south, as in TMS and MBTiles.
-  public var southernRow: Int { 1 << zoom - 1 - y }
+  package var southernRow: Int { 1 << zoom - 1 - y }
 
   /// Creates the tile with a row counted from the south. Throws `BothyError` `.invalidTile` if the tile doesn't exist.
-  public init(x: Int, southernRow: Int, zoom: Int) throws(BothyError) {
+  package init(x: Int, southernRow: Int, zoom: Int) throws(BothyError) {
     let side = try Self.side(zoom)
     guard southernRow >= 0, southernRow < side else {
       throw BothyError(
@@ -49,7 +49,7 @@ extension Tile {
   }
 
   /// The edges in metres of the projection (EPSG:3857) for a WMS request: west, south, east, north.
-  public var projectedBounds: (west: Double, south: Double, east: Double, north: Double) {
+  package var projectedBounds: (west: Double, south: Double, east: Double, north: Double) {
     let half = Double.pi * Mercator.earthRadius
     let edge = 2 * half / Double(1 << zoom)
     return (

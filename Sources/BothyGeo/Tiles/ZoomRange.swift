@@ -22,13 +22,13 @@ public struct ZoomRange: Hashable, Sendable {
   }
 
   /// Every zoom that a tile can have: 0 to 29.
-  public static let all = ZoomRange(unchecked: Tile.zooms)
+  package static let all = ZoomRange(unchecked: Tile.zooms)
 
   /// Returns true if the range contains the zoom, ends included.
-  public func contains(_ zoom: Int) -> Bool { zoom >= lowest && zoom <= highest }
+  package func contains(_ zoom: Int) -> Bool { zoom >= lowest && zoom <= highest }
 
   /// Throws `BothyError` `.zoomOutOfRange` for a tile of another zoom.
-  public func check(_ tile: Tile) throws(BothyError) {
+  package func check(_ tile: Tile) throws(BothyError) {
     guard contains(tile.zoom) else {
       throw BothyError(
         .zoomOutOfRange,
@@ -39,7 +39,7 @@ public struct ZoomRange: Hashable, Sendable {
 
   /// Returns the whole zoom of the range that is nearest to the zoom of a map. Returns the lowest zoom for a value that
   /// isn't a number.
-  public func nearest(to zoom: Double) -> Int {
+  package func nearest(to zoom: Double) -> Int {
     guard !zoom.isNaN else { return lowest }
     return Int(min(max(zoom.rounded(), Double(lowest)), Double(highest)))
   }
@@ -47,7 +47,7 @@ public struct ZoomRange: Hashable, Sendable {
   /// Returns the tile of this range that shows a tile, and the part to show.
   ///
   /// It is the tile itself within the range, an ancestor beyond the highest zoom, and `nil` before the lowest.
-  public func stand(in tile: Tile) -> (tile: Tile, part: TilePart)? {
+  package func stand(in tile: Tile) -> (tile: Tile, part: TilePart)? {
     guard tile.zoom >= lowest, let shown = tile.ancestor(atZoom: min(tile.zoom, highest)),
       let part = tile.part(of: shown)
     else { return nil }

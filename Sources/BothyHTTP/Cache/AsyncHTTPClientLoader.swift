@@ -49,12 +49,12 @@
     ///
     /// A GET or HEAD on a connection that the server had closed is sent again, at most four times (RFC 9110 §9.2.2),
     /// because several idle connections may be closed.
-    public func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
+    public func load(_ request: ResourceRequest) async throws -> ResourceResponse {
       let onlyAsks = request.method == .get || request.method == .head
       var left = onlyAsks ? 4 : 0
       while true {
         do { return try await send(request) } catch {
-          guard left > 0, Self.isClosed(error), !Task.isCancelled else { throw Self.failure(error) }
+          guard left > 0, Self.isClosed(error), !Task.isCancelled else { throw Self.failure(error).error }
           left -= 1
         }
       }

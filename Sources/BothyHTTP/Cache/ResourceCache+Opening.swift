@@ -11,14 +11,14 @@ extension ResourceCache {
   ///
   /// - Parameters:
   ///   - folder: A folder for this cache alone. `nil` uses `Bothy` in the app's caches folder, which the system may empty.
-  ///   - limits: The sizes to which the cache is bounded.
+  ///   - memory: The largest number of bytes in memory.
+  ///   - disk: The largest number of bytes on disk. Pinned entries don't count, and are never deleted for space.
   /// - Throws: `BothyError` if the folder can't be used.
-  public convenience init(in folder: URL? = nil, limits: CacheLimits = CacheLimits()) throws {
+  public convenience init(in folder: URL? = nil, memory: Int = 32 << 20, disk: Int64 = 256 << 20) throws {
     let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
     let folder = folder ?? (caches ?? FileManager.default.temporaryDirectory).appending(path: "Bothy")
     try self.init(
-      settings: CacheSettings(
-        memory: MemoryLimits(bytes: limits.memory), disk: BlobStoreLimits(bytes: limits.disk)),
+      settings: CacheSettings(memory: MemoryLimits(bytes: memory), disk: BlobStoreLimits(bytes: disk)),
       disk: .files(in: folder), loader: .system)
   }
 }

@@ -36,9 +36,9 @@
 
     deinit { session.finishTasksAndInvalidate() }
 
-    public func load(_ request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
+    public func load(_ request: ResourceRequest) async throws -> ResourceResponse {
       guard let url = URL(string: request.url) else {
-        throw LoadFailure(.invalidRequest, "The address isn't a URL.")
+        throw LoadFailure(.invalidRequest, "The address isn't a URL.").error
       }
       var made = URLRequest(url: url)
       made.httpMethod = request.method.rawValue
@@ -55,7 +55,10 @@
       } onCancel: {
         task.cancel()
       }
-      return try result.get()
+      switch result {
+      case .success(let response): return response
+      case .failure(let failure): throw failure.error
+      }
     }
   }
 

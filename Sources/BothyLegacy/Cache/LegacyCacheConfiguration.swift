@@ -15,9 +15,9 @@ public import Foundation
 /// Bothy's own limits in bytes apply as well.
 public struct LegacyCacheConfiguration: Sendable, Hashable {
   /// The limits in memory, or `nil` without a memory cache.
-  public var memory: MemoryLimits?
+  package var memory: MemoryLimits?
   /// The limits on disk, or `nil` without a database cache.
-  public var disk: BlobStoreLimits?
+  package var disk: BlobStoreLimits?
   /// True if the list places the file in the folder for caches. Bothy's file always is in a folder without backup.
   public var wantsCachesDirectory: Bool
   /// The settings that were ignored, with the reasons.

@@ -10,16 +10,16 @@ public struct SyncCallbacks: Sendable {
   public typealias FailureCallback = @Sendable ([SyncReport.Failure]) async -> Void
 
   /// Receives records inserted here that the server rejected.
-  public var failedInserts: FailureCallback?
+  package var failedInserts: FailureCallback?
   /// Receives changes that the server rejected.
-  public var failedUpdates: FailureCallback?
+  package var failedUpdates: FailureCallback?
   /// Receives deletions that the server rejected.
-  public var failedDeletes: FailureCallback?
+  package var failedDeletes: FailureCallback?
   /// Receives all synced records, last.
-  public var completion: (@Sendable ([SyncedObject]) async -> Void)?
+  package var completion: (@Sendable ([SyncedObject]) async -> Void)?
   /// Receives the number of earlier syncs that are reported with this one, first. It is called if the callbacks were
   /// too slow.
-  public var missed: (@Sendable (Int) async -> Void)?
+  package var missed: (@Sendable (Int) async -> Void)?
 
   /// Makes callbacks, all `nil` by default. A closure that is `nil` is skipped, without effect on the others.
   public init(
@@ -35,7 +35,7 @@ public struct SyncCallbacks: Sendable {
   }
 
   /// Calls the closures for one report, in the order above. Returns after the last closure.
-  public func deliver(_ report: SyncReport) async {
+  package func deliver(_ report: SyncReport) async {
     if report.missed > 0 { await missed?(report.missed) }
     for (kind, callback) in [
       (ChangeKind.insert, failedInserts), (.update, failedUpdates), (.delete, failedDeletes),
@@ -66,6 +66,7 @@ public struct SyncedObject: Sendable, Hashable {
     case updatedCache = 3
   }
 
+  /// Makes an entry, for `SyncReport.syncedObjects`.
   package init(objectID: RecordID, actionTaken: Action) {
     self.objectID = objectID
     self.actionTaken = actionTaken
@@ -75,7 +76,7 @@ public struct SyncedObject: Sendable, Hashable {
 extension SyncReport {
   /// The synced records in the older SDK's terms. A record that was deleted here because the server has none counts as
   /// an update of the cache. A record that both sides had deleted is left out.
-  public var syncedObjects: [SyncedObject] {
+  package var syncedObjects: [SyncedObject] {
     synced.compactMap { record in
       let action: SyncedObject.Action
       switch record.action {

@@ -22,7 +22,7 @@ public struct PackBuilder: Sendable {
   /// The field by whose values a type is split into files, by type.
   public var shardBy: [String: String]
   /// The maximum number of files of a type.
-  public static let mostShards = 10_000
+  package static let mostShards = 10_000
 
   /// Describes a pack, which `build` checks. Settings of `schema` for servers are ignored.
   public init(name: String, version: String, schema: StoreSchema, shardBy: [String: String] = [:]) {

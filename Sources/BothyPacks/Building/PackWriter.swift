@@ -7,7 +7,7 @@ public final class PackWriter {
   private let catalog: Catalog
   private var inserts: [PreparedStatement?]
   /// The number of rows.
-  public private(set) var count = 0
+  package private(set) var count = 0
   var progress: (PackProgress) -> Void = { _ in }
 
   init(_ database: Database, _ catalog: Catalog) {

@@ -2,40 +2,40 @@ internal import BothyStore
 internal import Foundation
 
 /// The differences between two packs.
-public struct PackDifference: Sendable, Hashable {
+package struct PackDifference: Sendable, Hashable {
   /// The differences in the records of one type.
-  public struct Records: Sendable, Hashable {
+  package struct Records: Sendable, Hashable {
     /// The name of the type.
-    public var type: String
+    package var type: String
     /// The number of records that only the second pack has.
-    public var added = 0
+    package var added = 0
     /// The number of records that only the first pack has.
-    public var removed = 0
+    package var removed = 0
     /// The number of records that both have with different fields.
-    public var changed = 0
+    package var changed = 0
     /// The ids of up to a hundred of them, added ones first.
-    public var examples: [String] = []
+    package var examples: [String] = []
 
     /// True if both packs have equal records of the type.
-    public var isEmpty: Bool { added + removed + changed == 0 }
+    package var isEmpty: Bool { added + removed + changed == 0 }
   }
 
   /// True if both packs have equal schemas. Otherwise records are compared in the types that both have.
-  public var hasSameSchema: Bool
+  package var hasSameSchema: Bool
   /// The types that only one of the packs has.
-  public var types: [String]
+  package var types: [String]
   /// The differences of each type that both packs have.
-  public var records: [Records]
+  package var records: [Records]
   /// The number of the second pack's files whose content the first pack has.
-  public var sameFiles: Int
+  package var sameFiles: Int
   /// True if the manifests are equal to the byte, and so all the files.
-  public var isSame: Bool
+  package var isSame: Bool
 }
 
 extension Pack {
   /// Returns the differences between this pack and `newer`. Skips files with equal contents, and needs a few bytes of
   /// memory for each record of others. Runs on the calling thread.
-  public func difference(from newer: Pack) throws -> PackDifference {
+  package func difference(from newer: Pack) throws -> PackDifference {
     let (old, new) = (manifest, newer.manifest)
     let known = Set(old.files.map(\.sha256))
     let (mine, theirs) = (Set(old.schema.types.map(\.name)), Set(new.schema.types.map(\.name)))

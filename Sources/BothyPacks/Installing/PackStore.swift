@@ -63,7 +63,7 @@ public final class PackStore: Sendable {
   }
 
   /// Deletes old versions without readers. Installing does this too.
-  public func removeUnused() { versions.sweep() }
+  package func removeUnused() { versions.sweep() }
 
   /// Releases a version that isn't the newest.
   func letGo() {

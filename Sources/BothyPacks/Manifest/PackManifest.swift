@@ -5,9 +5,9 @@ public import BothyStore
 /// It is the file `manifest.json` of the pack's folder.
 public struct PackManifest: Sendable, Hashable {
   /// The format that this version of Bothy writes, and the highest that it reads.
-  public static let format = 1
+  package static let format = 1
   /// The name of the file in a pack's folder.
-  public static let fileName = "manifest.json"
+  package static let fileName = "manifest.json"
 
   /// The name of the pack, which all its versions share.
   public var name: String
@@ -78,7 +78,7 @@ public struct PackManifest: Sendable, Hashable {
   public var bytes: Int64 { files.reduce(0) { $0.addingClamped($1.bytes) } }
 
   /// The SHA-256 of the schema's canonical JSON. The same code can read packs with equal fingerprints.
-  public var fingerprint: String { Checksum.sha256(of: Array(schema.json.canonicalText.utf8)) }
+  package var fingerprint: String { Checksum.sha256(of: Array(schema.json.canonicalText.utf8)) }
 
   /// The SHA-256 of the manifest, and so of the complete pack.
   public var digest: String { Checksum.sha256(of: text) }

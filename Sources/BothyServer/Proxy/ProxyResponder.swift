@@ -27,7 +27,7 @@ final class ProxyResponder: Sendable {
   init(_ configuration: CacheProxyConfiguration) throws {
     self.configuration = configuration
     cache = configuration.cache
-    if case .base(let text) = configuration.source.address {
+    if case .base(let text) = configuration.source.address.form {
       origin = text.hasSuffix("/") ? String(text.dropLast()) : text
     } else {
       origin = ""
@@ -272,9 +272,7 @@ final class ProxyResponder: Sendable {
     typealias Outcome = Result<ResourceResponse, LoadFailure>
     let outcome = await withTaskGroup(of: Outcome?.self) { group in
       group.addTask {
-        do throws(LoadFailure) { return .success(try await loader.load(sent)) } catch {
-          return .failure(error)
-        }
+        do { return .success(try await loader.load(sent)) } catch { return .failure(LoadFailure.of(error)) }
       }
       group.addTask {
         // This is cancelled as soon as a response arrives.

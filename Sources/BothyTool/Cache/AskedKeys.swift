@@ -24,7 +24,7 @@ struct AskedKeys {
     guard !rest.isEmpty else {
       throw ToolError("Say what to get of \(first): a path, or zoom, column and row of a tile.")
     }
-    if case .tiles = source.address {
+    if case .tiles = source.address.form {
       return try tiles(rest, source).map { AskedKey(key: $0, source: source) }
     }
     return try rest.map { AskedKey(key: try source.key(path: $0), source: source) }
@@ -47,7 +47,7 @@ struct AskedKeys {
   /// addresses.
   private func address(_ text: String) throws -> AskedKey {
     for source in sources {
-      if case .base = source.address, let key = try? source.key(url: text) {
+      if case .base = source.address.form, let key = try? source.key(url: text) {
         return AskedKey(key: key, source: source)
       }
     }

@@ -44,8 +44,8 @@ struct FreshnessRecord: Codable, Equatable {
     if let negative = try Self.time(negative) { result.negativeLifetime = negative }
     switch stale {
     case nil, "always": break
-    case "never": result.staleUse = .never
-    case let time?: result.staleUse = .upTo(try Self.time(time) ?? .zero)
+    case "never": result.staleUse = .zero
+    case let time?: result.staleUse = try Self.time(time) ?? .zero
     }
     return result
   }

@@ -120,7 +120,7 @@ struct GetResult: Sendable {
   }
 
   private static func reason(_ obstacle: StorageObstacle) -> String {
-    switch obstacle {
+    switch obstacle.kind {
     case .forbidden(let reason): "forbidden (\(reason))"
     case .tooLarge: "too large for the limits"
     case .diskFull: "the disk is full"

@@ -10,7 +10,7 @@ final class StoreDouble: BlobStore {
     var pins: [String: Set<ResourceKey>] = [:]
     var reads = 0
     var writes = 0
-    var refusal: StoreRefusal?
+    var refusal: StorageObstacle?
     var failure: BothyError?
     var limits = BlobStoreLimits()
     var isClosed = false
@@ -84,21 +84,6 @@ final class StoreDouble: BlobStore {
     state.withLock { state in for key in keys { state.entries[key] = nil } }
   }
 
-  func removeAll(_ source: SourceID?) throws {
-    state.withLock { state in
-      state.entries = state.entries.filter { source != nil && $0.key.source != source }
-    }
-  }
-
-  func remove(receivedBefore time: Int64, _ source: SourceID?) throws {
-    state.withLock { state in
-      state.entries = state.entries.filter { key, entry in
-        entry.metadata.receivedAt >= time || (source != nil && key.source != source)
-          || state.pins.values.contains { $0.contains(key) }
-      }
-    }
-  }
-
   func pin(_ keys: [ResourceKey], by holder: String) throws {
     state.withLock { $0.pins[holder, default: []].formUnion(keys) }
   }
@@ -109,11 +94,13 @@ final class StoreDouble: BlobStore {
     }
   }
 
-  func forEachPin(by holder: String?, _ body: (StoredPin) throws -> Void) throws {
+  func forEachPin(
+    by holder: String?, _ body: (_ key: ResourceKey, _ holder: String, _ bytes: Int64?) throws -> Void
+  ) throws {
     let state = state.withLock { ($0.pins, $0.entries) }
     for (name, keys) in state.0 where holder == nil || name == holder {
       for key in keys {
-        try body(StoredPin(key: key, holder: name, bytes: state.1[key].map { Int64($0.body.count) }))
+        try body(key, name, state.1[key].map { Int64($0.body.count) })
       }
     }
   }
@@ -122,46 +109,20 @@ final class StoreDouble: BlobStore {
     state.withLock { state in state.pins.values.contains { $0.contains(key) } }
   }
 
-  func totals(heldBy holder: String) throws -> StoreTotals {
-    state.withLock { state in
-      var totals = StoreTotals()
-      for key in state.pins[holder] ?? [] {
-        guard let entry = state.entries[key] else { continue }
-        totals.count += 1
-        totals.bytes += Int64(entry.body.count)
-      }
-      (totals.pinnedCount, totals.pinnedBytes) = (totals.count, totals.bytes)
-      return totals
-    }
-  }
-
   func apply(_ limits: BlobStoreLimits) throws -> [ResourceKey] {
     state.withLock { $0.limits = limits }
     return []
   }
 
-  func totals() throws -> [SourceID: StoreTotals] {
-    state.withLock { state in
-      var totals: [SourceID: StoreTotals] = [:]
-      for (key, entry) in state.entries {
-        totals[key.source, default: StoreTotals()].count += 1
-        totals[key.source, default: StoreTotals()].bytes += Int64(entry.body.count)
-      }
-      return totals
-    }
-  }
-
-  func forEach(_ source: SourceID?, _ body: (ResourceKey, EntryMetadata, StoredSize) throws -> Void) throws {
-    let (entries, pins, uses) = state.withLock { ($0.entries, $0.pins, $0.uses) }
+  func forEach(
+    _ source: SourceID?,
+    _ body: (_ key: ResourceKey, _ metadata: EntryMetadata, _ bytes: Int64) throws -> Void
+  ) throws {
+    let entries = state.withLock { $0.entries }
     for (key, entry) in entries where source == nil || key.source == source {
-      let isPinned = pins.values.contains { $0.contains(key) }
-      try body(
-        key, entry.metadata,
-        StoredSize(bytes: Int64(entry.body.count), isPinned: isPinned, lastUsed: uses[key] ?? 0))
+      try body(key, entry.metadata, Int64(entry.body.count))
     }
   }
 
-  func verify(progress: (Int) -> Void) throws -> VerifyReport { VerifyReport() }
-  func collectGarbage() throws -> GarbageReport { GarbageReport() }
   func close() throws { state.withLock { $0.isClosed = true } }
 }

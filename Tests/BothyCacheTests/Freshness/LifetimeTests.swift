@@ -110,7 +110,7 @@ struct LifetimeTests {
             "max-age=\(Int.random(in: 0...500, using: &random)), stale-while-revalidate=\(Int.random(in: 0...99, using: &random)), stale-if-error=99"
         ])
       var rule = FreshnessRule.http
-      rule.staleUse = .never
+      rule.staleUse = .zero
       let states = (0..<100).map { entry.state(under: rule, at: At.seconds(Int64($0) * 10)).rawValue }
       #expect(states == states.sorted(), "seed \(seed)")
     }

@@ -10,7 +10,7 @@ struct UsabilityTests {
     let entry = EntryMetadata.of(
       200, ["Cache-Control": "max-age=10, stale-while-revalidate=20, stale-if-error=60"])
     var rule = FreshnessRule.http
-    rule.staleUse = .never
+    rule.staleUse = .zero
     let expected: [(Int64, EntryState.State)] = [
       (0, .fresh), (9999, .fresh), (10_000, .staleWhileRevalidate), (29_999, .staleWhileRevalidate),
       (30_000, .staleIfError), (69_999, .staleIfError), (70_000, .stale),
@@ -25,10 +25,10 @@ struct UsabilityTests {
     let entry = EntryMetadata.of(200, ["Cache-Control": "max-age=10"])
     var rule = FreshnessRule.http
     #expect(entry.state(under: rule, at: At.days(9999)) == .staleIfError)
-    rule.staleUse = .upTo(.days(2))
+    rule.staleUse = .days(2)
     #expect(entry.state(under: rule, at: At.days(2)) == .staleIfError)
     #expect(entry.state(under: rule, at: At.days(2) + 10_000) == .stale)
-    rule.staleUse = .never
+    rule.staleUse = .zero
     #expect(entry.state(under: rule, at: At.seconds(10)) == .stale)
     rule.staleWhileRevalidating = .hours(1)
     #expect(entry.state(under: rule, at: At.seconds(10)) == .staleWhileRevalidate)
@@ -50,7 +50,7 @@ struct UsabilityTests {
     for control in ["max-age=10, must-revalidate", "no-cache", "max-age=0"] {
       let entry = EntryMetadata.of(200, ["Cache-Control": control])
       var rule = FreshnessRule.http
-      rule.staleUse = .never
+      rule.staleUse = .zero
       let use = EntryState(of: entry, under: rule, at: At.days(400), isPinned: true)
       #expect(use.state == .staleIfError && use.isUsableOnError && !use.isUsableAtOnce)
     }

@@ -40,7 +40,7 @@ struct EvictionTests {
     try store.touch([(tile(2), 30), (tile(0), 10), (tile(1), 20), (tile(0), 40), (tile(9), 50)])
     #expect(try store.store(tile(4), makeEntry(4)).evicted == [tile(3), tile(1), tile(2)])
     var used: Int64?
-    try store.forEach(nil) { key, _, size in if key == tile(0) { used = size.lastUsed } }
+    try store.forEachSized(nil) { key, _, size in if key == tile(0) { used = size.lastUsed } }
     #expect(used == 40)
   }
 

@@ -127,7 +127,7 @@ struct StoreConformanceTests {
     try store.store((0..<100).map { (ResourceKey("api", path: "item/\($0)"), makeEntry($0, size: 100)) })
     var seen: [ResourceKey: EntryMetadata] = [:]
     var bytes: Int64 = 0
-    try store.forEach(nil) { key, metadata, size in
+    try store.forEachSized(nil) { key, metadata, size in
       seen[key] = metadata
       bytes += size.bytes
       _ = try store.metadata(key)

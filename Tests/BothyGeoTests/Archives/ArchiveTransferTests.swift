@@ -7,6 +7,21 @@ import Testing
 
 @Suite("Archives and the cache", .timeLimit(.minutes(5)))
 struct ArchiveTransferTests {
+  @Test("Archives of either kind are written and opened by their path", arguments: [true, false])
+  func writers(_ isPMTiles: Bool) async throws {
+    let scratch = try Scratch()
+    let path = scratch.file("tiles")
+    let container: TileArchiveInfo.Container = isPMTiles ? .pmtiles : .mbtiles
+    let writer = try TileArchives.writer(to: path, as: container)
+    let tile = try Tile(x: 1, y: 2, zoom: 3)
+    try writer.add(tile, Data("road".utf8))
+    try writer.finish(TileArchiveInfo(container: container, name: "Roads"))
+    let archive = try await TileArchives.open(path: path)
+    #expect(archive.info.container == container)
+    #expect(try await archive.data(of: tile) == Data("road".utf8))
+    #expect(throws: BothyError.self) { try TileArchives.writer(to: path + "2", as: .keyed) }
+  }
+
   @Test(
     "A copy unpacks tiles for the cache, and an export packs equal ones once")
   func thereAndBack() async throws {

@@ -182,10 +182,12 @@ private struct MemorySource: ByteRangeSource {
 
   init(_ data: Data) { self.data = Data(data) }
 
-  func bytes(_ range: Range<UInt64>, expecting validator: String?) async throws -> ByteRange {
+  func bytes(
+    _ range: Range<UInt64>, expecting validator: String?
+  ) async throws -> (data: Data, validator: String?) {
     let end = min(range.upperBound, UInt64(data.count))
-    guard range.lowerBound < end else { return ByteRange(data: Data(), validator: nil) }
-    return ByteRange(data: data[Int(range.lowerBound)..<Int(end)], validator: nil)
+    guard range.lowerBound < end else { return (Data(), nil) }
+    return (data[Int(range.lowerBound)..<Int(end)], nil)
   }
 }
 

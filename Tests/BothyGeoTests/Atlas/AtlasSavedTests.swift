@@ -24,7 +24,7 @@ struct AtlasSavedTests {
     try rig.places.clear()
     try await rig.cache.removeAll(rig.source.id)
     let recent = try #require(try rig.mine.recentlySelected().first)
-    #expect(recent.feature == cafe.key && recent.name == "Version 1" && recent.selectedAt == time)
+    #expect(recent.feature == cafe.key && recent.name == "Version 1" && recent.createdAt == time)
     #expect(recent.position.distance(to: cafe.center) < 0.01)
     #expect(try rig.mine.markers() == [marker])
     await rig.atlas.close()

@@ -63,6 +63,8 @@ struct PlaceFileTests {
     #expect(version.isFresh(at: 9 + PlaceTile.defaultLifetime - 1))
     #expect(!version.isFresh(at: 9 + PlaceTile.defaultLifetime) && !version.isFresh(at: 8))
     #expect(!version.isFresh(at: 20, lifetime: 10))
+    try places.replace(tile, payload: version.payload, receivedAt: 12)
+    #expect(try places.payload(of: tile) == version.payload && places.tile(tile)?.receivedAt == 12)
   }
 
   /// Promises: E-17, B-14

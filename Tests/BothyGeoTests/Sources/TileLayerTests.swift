@@ -31,39 +31,34 @@ private final class FewTiles: ResourceLoader {
 
 @Suite("Providers of tiles, their styles and the tiles of a map", .timeLimit(.minutes(5)))
 struct TileLayerTests {
-  private func provider() throws -> TileProvider {
-    var provider = TileProvider(
-      "hills", template: "https://{s}.hills.example/{style}/{z}/{x}/{y}.png")
-    provider.hosts = ["a", "b"]
-    provider.zooms = try ZoomRange(3, 14)
-    provider.userAgent = "Tests/1 (tests.example)"
-    provider.freshness = .fixed(.days(7))
-    provider.content = ContentExpectation()
-    provider.names = SourceNames(short: "Hills", long: "Hills and dales", attribution: "© walkers")
-    return provider
+  private func provider() -> TileProvider {
+    TileProvider(
+      "hills", template: "https://{s}.hills.example/{style}/{z}/{x}/{y}.png", hosts: ["a", "b"],
+      freshness: .fixed(.days(7)), userAgent: "Tests/1 (tests.example)", content: ContentExpectation(),
+      zooms: 3...14,
+      names: SourceNames(short: "Hills", long: "Hills and dales", attribution: "© walkers"))
   }
 
   /// Promises, B-31
   @Test("A style is part of a source's identity, a host is not")
   func types() throws {
-    let provider = try provider()
+    let provider = provider()
     let (day, night) = (try provider.source(style: "day"), try provider.source(style: "night & fog"))
     let tile = try Tile(x: 5, y: 6, zoom: 4)
-    let (first, second) = (try day.tile(tile), try night.tile(tile))
-    #expect(first != second && first.key != second.key && first.tile == second.tile)
-    #expect(first == SourceTile(first.key) && first.description == "hills/day/4/5/6")
-    #expect(Set(["a", "b"].indices.map { day.resource.publicURL(for: first.key, host: $0) }).count == 2)
-    #expect(day.resource.publicURL(for: first.key, host: 0) == "https://a.hills.example/day/4/5/6.png")
+    let (first, second) = (try day.key(tile), try night.key(tile))
+    #expect(first != second && Tile(first) == tile && Tile(second) == tile)
+    #expect(first.description == "hills/day/4/5/6")
+    #expect(Set(["a", "b"].indices.map { day.publicURL(for: first, host: $0) }).count == 2)
+    #expect(day.publicURL(for: first, host: 0) == "https://a.hills.example/day/4/5/6.png")
     #expect(
-      night.resource.publicURL(for: second.key, host: 1)
-        == "https://b.hills.example/night%20%26%20fog/4/5/6.png")
-    #expect(day.resource.names.attribution == "© walkers" && day.provider.name == "hills")
+      night.publicURL(for: second, host: 1) == "https://b.hills.example/night%20%26%20fog/4/5/6.png")
+    #expect(day.names.attribution == "© walkers" && day.names == night.names)
     #expect(throws: BothyError.self) { try provider.source() }
-    #expect(throws: BothyError.self) { try day.tile(Tile(x: 0, y: 0, zoom: 2)) }
+    #expect(throws: BothyError.self) { try day.key(Tile(x: 0, y: 0, zoom: 2)) }
     let plain = TileProvider("plain", template: "https://plain.example/{z}/{x}/{y}.png")
     #expect(try plain.source().id == "plain")
     #expect(throws: BothyError.self) { try plain.source(style: "day") }
-    #expect(SourceTile(ResourceKey("hills", path: "4/5/6")) == nil)
+    #expect(Tile(ResourceKey("hills", path: "4/5/6")) == nil)
   }
 
   /// Promises, B-22
@@ -76,7 +71,7 @@ struct TileLayerTests {
     let source = try provider().source(style: "day")
     let open = {
       let store = try SQLiteBlobStore(path: scratch.file("tiles.sqlite"))
-      return try ResourceCache(sources: [source.resource], disk: DiskTier { _ in store }, loader: server)
+      return try ResourceCache(sources: [source], disk: DiskTier { _ in store }, loader: server)
     }
     var cache = try open()
     var layer = TileLayer(source, in: cache)

@@ -46,6 +46,16 @@ struct TileGridTests {
         == Set(["122", "123", "132", "300", "301", "302", "303", "310", "312"].map { "0313131200230" + $0 }))
   }
 
+  @Test("Tiles are listed for a box and around a position, the nearest first")
+  func lists() throws {
+    let box = GeoBox(west: -105, south: 39.99, east: -104.99, north: 40)
+    #expect(try Tile.covering(box, zoom: 14).map(\.description) == ["14/3413/6202", "14/3413/6203"])
+    let center = Coordinate(latitude: 51.43860066718254, longitude: -2.69439697265625)
+    let tiles = try Tile.around(center, radius: 500, zoom: 16)
+    #expect(try tiles.count == 9 && tiles.first == Tile(containing: center, zoom: 16))
+    #expect(throws: BothyError.self) { try Tile.around(center, radius: 500, zoom: 16, limit: 8) }
+  }
+
   /// Promises: E-1, E-2, B-4
   @Test("Around the antimeridian the cover is equal from both sides")
   func antimeridian() throws {

@@ -27,7 +27,7 @@
       let answer: Result<Int, LoadFailure>
       do {
         answer = .success(try await loader.load(ResourceRequest(url, method: method)).status)
-      } catch { answer = .failure(error) }
+      } catch { answer = .failure(LoadFailure.of(error)) }
       try await server.close()
       return (answer, tally.requests)
     }

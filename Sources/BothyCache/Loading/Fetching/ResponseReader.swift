@@ -31,7 +31,7 @@ extension Fetcher {
       body: order.body)
     let requestedAt = clock.wall()
     do throws(LoadFailure) {
-      let response = try await loader.load(sent)
+      let response = try await response(to: sent)
       let receivedAt = clock.wall()
       intake.pulse.beat()
       intake.isMultiplexed = response.isMultiplexed
@@ -64,6 +64,10 @@ extension Fetcher {
     } catch {
       return .failure(error)
     }
+  }
+
+  private func response(to request: ResourceRequest) async throws(LoadFailure) -> ResourceResponse {
+    do { return try await loader.load(request) } catch { throw LoadFailure.of(error) }
   }
 
   /// Reads a short body to its end, so that the connection can be reused.

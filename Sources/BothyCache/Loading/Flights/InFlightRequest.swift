@@ -51,9 +51,9 @@ package final class InFlightRequest: Sendable {
 /// The progress of a load.
 public struct LoadProgress: Sendable, Hashable {
   /// The number of bytes of the body that have come, including those of an earlier, broken attempt.
-  package var received: Int64
+  public internal(set) var received: Int64
   /// The length of the whole body, or `nil` if the server did not report it.
-  package var expected: Int64?
+  public internal(set) var expected: Int64?
 
   package init(received: Int64, expected: Int64? = nil) {
     self.received = received

@@ -1,19 +1,24 @@
 /// The conditions and the amount of prefetching.
 public struct PrefetchPolicy: Sendable, Hashable {
   /// True if prefetching is on.
-  public var isEnabled: Bool
+  package var isEnabled: Bool
   /// True if prefetching also runs where bytes may cost money or the user asked for restraint.
-  public var onMeteredNetworks: Bool
+  package var onMeteredNetworks: Bool
   /// True if prefetching also runs while the device saves power.
-  public var inLowPowerMode: Bool
+  package var inLowPowerMode: Bool
   /// The number of simultaneous loads.
-  public var concurrentLoads: Int
+  package var concurrentLoads: Int
   /// The number of items to remember. Newer items replace older ones.
-  public var remembered: Int
+  package var remembered: Int
 
   /// Creates a policy. By default it has two loads at a time and 256 items, on free networks and full power alone.
   ///
-  /// Both numbers are at least one.
+  /// - Parameters:
+  ///   - isEnabled: true if prefetching is on.
+  ///   - onMeteredNetworks: true if it also runs where bytes may cost money or the user asked for restraint.
+  ///   - inLowPowerMode: true if it also runs while the device saves power.
+  ///   - concurrentLoads: the number of simultaneous loads, at least one.
+  ///   - remembered: the number of items to remember, at least one. Newer items replace older ones.
   public init(
     isEnabled: Bool = true, onMeteredNetworks: Bool = false, inLowPowerMode: Bool = false,
     concurrentLoads: Int = 2, remembered: Int = 256
@@ -42,7 +47,7 @@ public struct PrefetchPolicy: Sendable, Hashable {
   }
 
   /// Returns the obstacle under these conditions, or `nil` if prefetching may run.
-  public func obstacle(_ network: NetworkConditions) -> Obstacle? {
+  package func obstacle(_ network: NetworkConditions) -> Obstacle? {
     if !isEnabled { return .switchedOff }
     if !network.isOnline { return .offline }
     if network.isMetered, !onMeteredNetworks { return .metered }

@@ -49,16 +49,16 @@ public final class ResourcePrefetcher: Sendable {
   /// Sets the network's conditions, for loaders that do not report them. A report of the loader replaces them.
   ///
   /// Waiting resources stay until the conditions allow their loads.
-  public func setNetwork(_ conditions: NetworkConditions) { prefetcher.setNetwork(conditions) }
+  package func setNetwork(_ conditions: NetworkConditions) { prefetcher.setNetwork(conditions) }
   /// Sets another policy. Running loads complete.
-  public func setPolicy(_ policy: PrefetchPolicy) { prefetcher.setPolicy(policy) }
+  package func setPolicy(_ policy: PrefetchPolicy) { prefetcher.setPolicy(policy) }
 
   /// The reason why no load starts at present, or `nil` if loads may start.
-  public var obstacle: PrefetchPolicy.Obstacle? { prefetcher.obstacle }
+  package var obstacle: PrefetchPolicy.Obstacle? { prefetcher.obstacle }
 
   /// The number of waiting resources.
-  public var waiting: Int { prefetcher.counts.waiting }
+  package var waiting: Int { prefetcher.counts.waiting }
 
   /// Returns when all resources are loaded or no load can start.
-  public func idle() async { await prefetcher.idle() }
+  package func idle() async { await prefetcher.idle() }
 }

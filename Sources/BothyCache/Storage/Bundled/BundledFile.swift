@@ -1,16 +1,16 @@
 internal import BothyStore
 internal import GRDB
 
-/// Resources that came with the app in one file, as `SQLiteBlobStore.export(to:)` writes it.
+/// Resources that came with the app in one file, as `BlobStore.export(to:)` writes it.
 ///
 /// The file is never written. It needs no lock, no log and no file beside it, so its folder may be read-only.
-public final class BundledFile: BlobReader {
+package final class BundledFile: BlobReader {
   private let index: IndexFile
   private let files: EntryFolder
   private let sources: SourceBook
 
   /// Opens the file. Throws `BothyError`, with `.newerFile` or `.notADatabase` if this version can't read it.
-  public init(_ path: String) throws {
+  package init(_ path: String) throws {
     files = EntryFolder(path + "-large")
     sources = SourceBook(folder: files.tree)
     guard FileBytes.size(path) != nil else { throw DiskError.make(2, path) }
@@ -28,7 +28,7 @@ public final class BundledFile: BlobReader {
   }
 
   /// Returns the entry with one look-up, or `nil` if it is missing or damaged.
-  public func entry(_ key: ResourceKey) throws -> CacheEntry? {
+  package func entry(_ key: ResourceKey) throws -> CacheEntry? {
     let source = sources.source(key.source)
     switch try index.look({ try RowReader.entry(key, source, by: $0) }) {
     case .here(let entry): return entry
@@ -39,7 +39,7 @@ public final class BundledFile: BlobReader {
     }
   }
 
-  public func metadata(_ key: ResourceKey) throws -> EntryMetadata? {
+  package func metadata(_ key: ResourceKey) throws -> EntryMetadata? {
     let source = sources.source(key.source)
     switch try index.read({ try RowReader.metadata(key, source, in: $0) }) {
     case .here(let metadata): return metadata

@@ -6,7 +6,7 @@ internal import HTTPTypes
 /// Entries that a `FileBlobStore` wrote into `{folder}/tiledb` are found as well, with their metadata. A plain file
 /// counts as a response with status 200. The time of its arrival is that of the file, or `receivedAt`. The source's
 /// rule decides on its lifetime.
-public struct BundledFolder: BlobReader {
+package struct BundledFolder: BlobReader {
   private let folder: String
   private let fileExtension: String
   private let receivedAt: Int64?
@@ -19,7 +19,7 @@ public struct BundledFolder: BlobReader {
   ///   - fileExtension: the extension of the files after the path, without the dot.
   ///   - receivedAt: the time of arrival of all files, in milliseconds since 1970, or `nil` for the dates of the files.
   ///   - contentType: the value of the field `Content-Type` for the files.
-  public init(
+  package init(
     _ folder: String, fileExtension: String? = nil, receivedAt: Int64? = nil, contentType: String? = nil
   ) {
     self.folder = folder
@@ -31,7 +31,7 @@ public struct BundledFolder: BlobReader {
   }
 
   /// Returns the entry after opening at most two files, or `nil` if it is missing or damaged.
-  public func entry(_ key: ResourceKey) throws -> CacheEntry? {
+  package func entry(_ key: ResourceKey) throws -> CacheEntry? {
     if let path = plainPath(key), let content = try FileBytes.whole(path) {
       let metadata = metadata(path)
       return CacheEntry(metadata: metadata, body: content.data(content.bytes.count))
@@ -40,7 +40,7 @@ public struct BundledFolder: BlobReader {
     return nil
   }
 
-  public func metadata(_ key: ResourceKey) throws -> EntryMetadata? {
+  package func metadata(_ key: ResourceKey) throws -> EntryMetadata? {
     if let path = plainPath(key), let (end, _) = try FileBytes.end(path, 0) {
       end.free()
       return metadata(path)

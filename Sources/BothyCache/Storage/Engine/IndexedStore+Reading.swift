@@ -115,7 +115,9 @@ extension IndexedStore {
     } ?? false
   }
 
-  func forEachPin(by holder: String?, _ body: (StoredPin) throws -> Void) throws {
+  func forEachPin(
+    by holder: String?, _ body: (_ key: ResourceKey, _ holder: String, _ bytes: Int64?) throws -> Void
+  ) throws {
     var last: (holder: Int64, entry: Int64) = (.min, .min)
     while true {
       let page = try read { database in
@@ -141,7 +143,7 @@ extension IndexedStore {
         return page
       }
       guard let page, !page.isEmpty else { return }
-      for pin in page { try body(pin) }
+      for pin in page { try body(pin.key, pin.holder, pin.bytes) }
     }
   }
 

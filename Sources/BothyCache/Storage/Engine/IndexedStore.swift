@@ -11,7 +11,7 @@ internal import Synchronization
 /// 3. A file is deleted or gets smaller before the commit that counts the change. A file is created or grows after that
 ///    commit. A crash therefore leaves too high a count, never too low a one, until the entry is evicted or written
 ///    again, or until garbage is collected.
-final class IndexedStore: Sendable {
+package final class IndexedStore: Sendable {
   let sources: SourceBook
   let files: EntryFolder
   let lock: FolderLock

@@ -2,13 +2,13 @@ internal import BothyStore
 internal import Foundation
 
 /// The default folder of a cache, and the marks that exclude it from backups.
-public enum CacheFolder {
+package enum CacheFolder {
   /// Returns a folder in the system's folder for caches, which the system may empty when it needs space.
   ///
   /// It is `~/Library/Caches` on Apple platforms, and `$XDG_CACHE_HOME` or `~/.cache` on Linux.
   ///
   /// - Parameter name: a file name, best the app's identifier.
-  public static func standard(_ name: String) -> String {
+  package static func standard(_ name: String) -> String {
     let base =
       FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first?.path
       ?? NSTemporaryDirectory()

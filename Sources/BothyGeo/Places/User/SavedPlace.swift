@@ -76,8 +76,8 @@ public struct SavedPlace: Entity, Hashable {
 }
 
 /// A place that a person selected, with the time of the last selection.
-public struct SelectedPlace: Entity, Hashable {
-  public static let schema = TypeSchema(
+package struct SelectedPlace: Entity, Hashable {
+  package static let schema = TypeSchema(
     "SelectedPlace",
     fields: [
       .field("name", String.self), .field("position", Coordinate.self), .field("feature", String?.self),
@@ -85,19 +85,19 @@ public struct SelectedPlace: Entity, Hashable {
     ])
 
   /// The id of the place of the map, or the position, so that each place occurs once.
-  public let id: String
+  package let id: String
   /// The name at the time of selection.
-  public var name: String
+  package var name: String
   /// The position.
-  public var position: Coordinate
+  package var position: Coordinate
   /// The key of the place of the map, or `nil` for a position alone.
-  public var feature: FeatureKey?
+  package var feature: FeatureKey?
   /// The time of the last selection, in whole milliseconds.
-  public var selectedAt: Date
+  package var selectedAt: Date
 
   /// Creates a selection. Equal features or positions equal to a millionth of a degree have equal ids, so that a second
   /// selection adds no record.
-  public init(_ name: String, at position: Coordinate, for feature: FeatureKey? = nil, selectedAt: Date) {
+  package init(_ name: String, at position: Coordinate, for feature: FeatureKey? = nil, selectedAt: Date) {
     let place = "\(Int64(clamping: position.latitude)),\(Int64(clamping: position.longitude))"
     id = feature.map { "\($0.layer.rawValue):\($0.id)" } ?? "at:\(place)"
     self.name = name
@@ -106,7 +106,7 @@ public struct SelectedPlace: Entity, Hashable {
     self.selectedAt = Timestamp(selectedAt).date
   }
 
-  public init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
+  package init(id: String, from fields: inout FieldDecoder) throws(BothyError) {
     self.id = id
     name = try String(fromField: &fields)
     position = try Coordinate(fromField: &fields)
@@ -114,7 +114,7 @@ public struct SelectedPlace: Entity, Hashable {
     selectedAt = try Date(fromField: &fields)
   }
 
-  public func encode(to fields: inout FieldEncoder) {
+  package func encode(to fields: inout FieldEncoder) {
     name.encodeField(to: &fields)
     position.encodeField(to: &fields)
     feature.map(\.description).encodeField(to: &fields)
@@ -129,9 +129,9 @@ extension Int64 {
   }
 }
 
-extension FeatureKey: LosslessStringConvertible {
+extension FeatureKey {
   /// Parses the format of `description`.
-  public init?(_ description: String) {
+  package init?(_ description: String) {
     let parts = description.split(separator: "/", maxSplits: 1)
     guard parts.count == 2, let layer = TileFeature.Layer(rawValue: String(parts[0])) else { return nil }
     self.init(layer, String(parts[1]))

@@ -17,11 +17,11 @@ public struct SavedPlaces: Sendable {
   public static let types = [SavedPlace.schema, SelectedPlace.schema]
 
   /// The number of selections that are stored.
-  public static let rememberedSelections = 50
+  package static let rememberedSelections = 50
   private static let destinationID = "destination"
 
   /// The store that has the records.
-  public let store: LocalStore
+  package let store: LocalStore
 
   /// Creates a value that uses `store`, whose schema must declare `types`.
   public init(_ store: LocalStore) { self.store = store }
@@ -32,7 +32,7 @@ public struct SavedPlaces: Sendable {
   }
 
   /// Returns the markers, the older first.
-  public func markers() throws -> [SavedPlace] { try saved().filter { $0.kind == .marker } }
+  package func markers() throws -> [SavedPlace] { try saved().filter { $0.kind == .marker } }
 
   /// Returns the destination, or `nil`.
   public func destination() throws -> SavedPlace? { try store.fetch(SavedPlace.self, id: Self.destinationID) }
@@ -79,7 +79,7 @@ public struct SavedPlaces: Sendable {
   }
 
   /// Records a selection, and deletes the oldest ones above the limit.
-  public func noteSelected(_ place: SelectedPlace) throws {
+  package func noteSelected(_ place: SelectedPlace) throws {
     try store.write { transaction in
       try transaction.save(place)
       let all = RecordQuery<SelectedPlace>().order(Field<Date>("selectedAt").descending)
@@ -89,13 +89,19 @@ public struct SavedPlaces: Sendable {
     }
   }
 
-  /// Returns the latest selections, the newest first.
-  public func recentlySelected(_ count: Int = 5) throws -> [SelectedPlace] {
-    try store.fetch(RecordQuery<SelectedPlace>().order(Field<Date>("selectedAt").descending).limit(count))
+  /// Returns the latest selections, the newest first, as locations that aren't saved yet.
+  ///
+  /// `createdAt` is the time of the selection. Costs one query.
+  public func recentlySelected(_ count: Int = 5) throws -> [SavedPlace] {
+    try store.fetch(RecordQuery<SelectedPlace>().order(Field<Date>("selectedAt").descending).limit(count)).map
+    {
+      SavedPlace(
+        .location, $0.name, at: $0.position, for: $0.feature, createdAt: $0.selectedAt, id: $0.id)
+    }
   }
 
   /// Returns the tiles that contain markers and the destination, which are needed without a network too.
-  public func tiles(zoom: Int) throws -> Set<Tile> {
+  package func tiles(zoom: Int) throws -> Set<Tile> {
     var tiles: Set<Tile> = []
     for place in try saved() where place.kind != .location {
       // A place without a tile has no position on the map.
