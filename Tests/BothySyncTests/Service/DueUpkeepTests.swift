@@ -179,6 +179,7 @@ struct DueUpkeepTests {
       for column in ["due", "rest", "oldest_outcome", "blobs_at", "blobs_head", "blobs_due"] {
         try database.execute(sql: "ALTER TABLE space DROP COLUMN \(column)")
       }
+      try database.execute(sql: "PRAGMA user_version = 1")
     }
     try queue.close()
     let ledger = try SQLiteLedger(at: path)
