@@ -198,6 +198,12 @@ struct RetentionOptions: ParsableArguments {
     where CLIClock.offset("+" + text) == nil {
       throw ValidationError("'\(text)' isn't a time such as 90d or 12h.")
     }
+    guard terms.outcomeAge == CLIClock.offset("+" + keepOutcomes) else {
+      throw ValidationError("--keep-outcomes is at least 1d: devices rely on a day.")
+    }
+    guard terms.blobGrace == CLIClock.offset("+" + keepBlobs) else {
+      throw ValidationError("--keep-blobs is at least 2d: devices rely on a day.")
+    }
   }
 
   var terms: UpkeepTerms {

@@ -137,8 +137,19 @@ struct RewindWebhookCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await AdminSession.with(served) { session in
+      guard try await session.feeds().webhooks().contains(chosen.webhook) else {
+        throw ToolError(
+          "No server with this database has delivered to a webhook '\(chosen.webhook)'. "
+            + "`bothy admin webhooks list --all` names those that have progress.")
+      }
       let spaces = try await chosen.place(session) { state in
         guard let to, to > 0 else { return .start }
+        let present = state.progress.position
+        guard present.epoch != state.head.head.epoch || to <= present.position else {
+          throw ToolError(
+            "\(chosen.webhook) is at \(present.position) in \(state.head.space), before \(to). "
+              + "`bothy admin webhooks skip` leaves changes out.")
+        }
         return FeedPosition(epoch: state.head.head.epoch, position: min(to, state.head.head.position))
       }
       try chosen.tell(spaces, output) { "Set \(chosen.webhook) back in \($0) spaces." }
@@ -158,7 +169,7 @@ struct PlacedWebhook: ParsableArguments {
 
   /// Sets the webhook's place in each space. Returns the number of spaces.
   fileprivate func place(
-    _ session: AdminSession, at position: (WebhookState) -> FeedPosition
+    _ session: AdminSession, at position: (WebhookState) throws -> FeedPosition
   ) async throws -> Int {
     let feeds = try session.feeds()
     var count = 0
