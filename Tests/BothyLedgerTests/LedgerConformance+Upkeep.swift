@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTesting
 import Testing
 
 /// The checks of the operators' operations on a storage.

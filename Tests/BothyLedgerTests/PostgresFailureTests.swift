@@ -36,7 +36,7 @@ struct PostgresFailureTests {
     Case(.prepareAgain, "26000"), Case(.prepareAgain, "42P05"),
     Case(.prepareAgain, "0A000", "cached plan must not change result type"),
     Case(.prepareAgain, "0A000", "in another language", routine: "RevalidateCachedQuery"),
-    // What the database lacks.
+    // Commands and features that the database lacks.
     Case(.none, "0A000", "LISTEN not supported yet"), Case(.none, "42883"), Case(.none, "42601"),
     // Connections between the nodes of Citus.
     Case(.reconnect, "XX000", "server closed the connection unexpectedly"),

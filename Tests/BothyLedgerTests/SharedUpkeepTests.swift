@@ -2,6 +2,7 @@ import BothyPostgres
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTesting
 import Foundation
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTesting
 import Testing
 
 /// The requirements of the list of due spaces, and of the turns that empty it.

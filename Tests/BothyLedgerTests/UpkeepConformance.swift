@@ -1,6 +1,7 @@
 import BothyStore
 import BothySync
 import BothySyncService
+import BothyTesting
 import Testing
 
 /// The requirements of every storage for operators. Each check gets a storage whose spaces are new.

@@ -3,7 +3,7 @@ import BothyStore
 /// The address of a key set, such as that of an identity provider, and the way to request it.
 ///
 /// An address that ends in `/.well-known/openid-configuration` names the provider's metadata (OpenID Connect Discovery),
-/// which names the key set and the issuer. The key set is requested again when its response is no longer fresh, after 5
+/// which names the key set and the issuer. The key set is requested again when its response has expired, after 5
 /// minutes at least and a day at most. A token with an unknown key requests it at once, but at most once a minute. While the provider
 /// doesn't answer, the keys of its last response stay in use, for a day.
 public struct JWTKeyAddress: Sendable {

@@ -134,16 +134,7 @@ public final class WriteCallout: WriteRule {
 
   /// Returns the answer, or throws `CalloutOutage` when the time is over.
   private func answer(to body: [UInt8]) async throws -> Response {
-    try await withThrowingTaskGroup(of: Response.self) { tasks in
-      tasks.addTask { try await self.sendInTurn(body) }
-      tasks.addTask { [clock, limits] in
-        try await clock.sleep(for: limits.time)
-        throw CalloutOutage.late
-      }
-      defer { tasks.cancelAll() }
-      guard let first = try await tasks.next() else { throw CalloutOutage.unreachable }
-      return first
-    }
+    try await within(limits.time, by: clock, orThrow: CalloutOutage.late) { try await self.sendInTurn(body) }
   }
 
   private func sendInTurn(_ body: [UInt8]) async throws -> Response {

@@ -10,16 +10,7 @@ struct AccessWatch: Service {
   var interval = Duration.seconds(1)
 
   func run() async throws {
-    try await cancelWhenGracefulShutdown {
-      do {
-        while true {
-          try await Task.sleep(for: interval)
-          await look()
-        }
-      } catch is CancellationError {
-        // The server stops, and this task with it.
-      }
-    }
+    try await repeating(after: { interval }) { await look() }
   }
 
   func look() async {

@@ -32,16 +32,7 @@ package struct FileWatch: Service {
   }
 
   package func run() async throws {
-    try await cancelWhenGracefulShutdown {
-      do {
-        while true {
-          try await Task.sleep(for: interval)
-          look()
-        }
-      } catch is CancellationError {
-        // The server stops, and this task with it.
-      }
-    }
+    try await repeating(after: { interval }) { look() }
   }
 
   package func look() {

@@ -6,15 +6,6 @@ struct Heartbeat: Service {
   let interval: Duration
 
   func run() async throws {
-    try await cancelWhenGracefulShutdown {
-      do {
-        while true {
-          try await Task.sleep(for: interval)
-          hub.beat()
-        }
-      } catch is CancellationError {
-        // The server stops, and this task with it.
-      }
-    }
+    try await repeating(after: { interval }) { hub.beat() }
   }
 }

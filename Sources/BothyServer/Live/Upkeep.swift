@@ -17,17 +17,8 @@ struct Upkeep: Service {
   }
 
   func run() async throws {
-    try await cancelWhenGracefulShutdown {
-      do {
-        while true {
-          // Processes that were started together spread out.
-          try await Task.sleep(for: pace.wait())
-          try await rounds.work()
-        }
-      } catch is CancellationError {
-        // The server stops, and this task with it.
-      }
-    }
+    // Processes that were started together spread out.
+    try await repeating(after: pace.wait) { try await rounds.work() }
   }
 }
 

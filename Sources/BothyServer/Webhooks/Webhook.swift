@@ -58,9 +58,8 @@ public struct Webhook: Sendable, Hashable {
 
   private static func check(_ url: String, allowsHTTP: Bool) throws {
     let isText = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-    let own = ["http://localhost", "http://127.0.0.1", "http://[::1]"]
-    let isOwn = own.contains { url == $0 || url.hasPrefix($0 + ":") || url.hasPrefix($0 + "/") }
-    guard isText, url.hasPrefix("https://") || isOwn || allowsHTTP && url.hasPrefix("http://") else {
+    let isHTTP = url.hasPrefix("http://") && (allowsHTTP || ConfidentialAddress.accepts(url))
+    guard isText, url.hasPrefix("https://") || isHTTP else {
       throw BothyError(
         .invalidValue,
         "The webhook's address has to begin with https://. Without TLS, all on the network can read the records; "

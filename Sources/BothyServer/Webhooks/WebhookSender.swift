@@ -191,16 +191,7 @@ package final class WebhookSender: Sendable {
 
   /// Returns the response, or throws after the time limit. A receiver that sends its body slowly is thus given up too.
   private func response(to request: WebhookRequest) async throws -> WebhookResponse {
-    try await withThrowingTaskGroup(of: WebhookResponse.self) { group in
-      group.addTask { [settings] in try await settings.send(request) }
-      group.addTask {
-        try await Task.sleep(for: request.timeout)
-        throw TimedOut()
-      }
-      defer { group.cancelAll() }
-      guard let first = try await group.next() else { throw TimedOut() }
-      return first
-    }
+    try await within(request.timeout, orThrow: TimedOut()) { [settings] in try await settings.send(request) }
   }
 
   private func failed(

@@ -180,7 +180,7 @@ struct CompactCommand: AsyncParsableCommand {
   }
 }
 
-/// The retention times of data that is no longer needed, and the pace of upkeep. A running server and
+/// The retention times of unneeded data, and the pace of upkeep. A running server and
 /// `bothy admin compact` have them.
 struct RetentionOptions: ParsableArguments {
   @Option(help: ArgumentHelp("How long tombstones are kept.", valueName: "time")) var keepTombstones = "90d"

@@ -17,8 +17,8 @@ struct DecisionOptions: ParsableArguments {
   var decide: String?
   @Option(
     help: ArgumentHelp(
-      "Sign the requests with this file's bytes, 32 at least; the back end has the same.", valueName: "file"),
-    completion: .file())
+      "The file with the secret that requests are signed with: 24 bytes at least, a line for each secret.",
+      valueName: "file"), completion: .file())
   var decideSecret: String?
   @Option(
     help: ArgumentHelp(

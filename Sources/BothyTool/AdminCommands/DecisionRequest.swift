@@ -9,27 +9,31 @@ struct DecisionRequest: Sendable {
 
   /// - Parameter answerSize: the most bytes of an answer.
   init(answerSize: Int) {
-    #if canImport(Darwin)
-      transport = URLSessionTransport(bodyLimit: answerSize)
-    #else
-      transport = AsyncHTTPClientTransport(compression: false, bodyLimit: answerSize)
-    #endif
+    transport = RemoteConnection.makeTransport(compression: false, bodyLimit: answerSize)
   }
 
   /// Throws `RemoteError` if no answer comes, and `AnswerTooLarge` for a larger one.
   func send(_ request: WriteCallout.Request) async throws -> WriteCallout.Response {
-    var headers: HTTPFields = [:]
-    for (name, value) in request.headers {
-      if let name = HTTPField.Name(name) { headers[name] = value }
-    }
     let response: TransportResponse
     do {
       response = try await transport.send(
-        TransportRequest(.post, request.url, headers: headers, body: request.body, timeout: request.time))
+        TransportRequest(
+          .post, request.url, headers: HTTPFields(request.headers), body: request.body, timeout: request.time)
+      )
     } catch {
       guard error.code != "answerTooLarge" else { throw WriteCallout.AnswerTooLarge() }
       throw error
     }
     return WriteCallout.Response(status: response.status, body: response.body)
+  }
+}
+
+extension HTTPFields {
+  /// Makes fields from names and values. Invalid names are left out.
+  init(_ values: [String: String]) {
+    self.init()
+    for (name, value) in values {
+      if let name = HTTPField.Name(name) { self[name] = value }
+    }
   }
 }

@@ -10,13 +10,10 @@ struct WebhookTransport: Sendable {
 
   /// Sends a delivery once. Throws `RemoteError` without a response.
   func send(_ request: WebhookRequest) async throws -> WebhookResponse {
-    var headers = HTTPFields()
-    for (name, value) in request.headers {
-      if let name = HTTPField.Name(name) { headers[name] = value }
-    }
     let response = try await transport.send(
       TransportRequest(
-        .post, request.url, headers: headers, body: request.body, timeout: request.timeout))
+        .post, request.url, headers: HTTPFields(request.headers), body: request.body, timeout: request.timeout
+      ))
     let wait = response.headers[.retryAfter].flatMap {
       RetryAfter.milliseconds($0, date: response.headers[.date], now: nil)
     }

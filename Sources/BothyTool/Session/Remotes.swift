@@ -52,15 +52,16 @@ struct RemoteConnection: Sendable {
     return await ServerHealth.check(url: address.url, transport: transport)
   }
 
-  #if canImport(Darwin)
-    static func makeTransport(bodyLimit: Int = 64 << 20) -> any HTTPTransport {
+  /// Makes a transport for the platform.
+  ///
+  /// - Parameter compression: false if responses may not be compressed. It has no effect on Apple's platforms.
+  static func makeTransport(compression: Bool = true, bodyLimit: Int = 64 << 20) -> any HTTPTransport {
+    #if canImport(Darwin)
       URLSessionTransport(bodyLimit: bodyLimit)
-    }
-  #else
-    static func makeTransport(bodyLimit: Int = 64 << 20) -> any HTTPTransport {
-      AsyncHTTPClientTransport(bodyLimit: bodyLimit)
-    }
-  #endif
+    #else
+      AsyncHTTPClientTransport(compression: compression, bodyLimit: bodyLimit)
+    #endif
+  }
 }
 
 extension RemoteAddress {

@@ -91,7 +91,7 @@ struct JWTKeyAddressTests {
     }
   }
 
-  @Test("Keys are requested again when they are no longer fresh")
+  @Test("Keys are requested again when they have expired")
   func freshness() async throws {
     let (old, new) = (IssuerUnderTest(), IssuerUnderTest())
     provider.set(Self.keys, old.keySet)
