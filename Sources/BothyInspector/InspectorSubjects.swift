@@ -10,7 +10,7 @@ package struct InspectorSubjects: Sendable {
   /// The database's server, or `nil` if it has none.
   package var server: Server?
   package var caches: [Cache] = []
-  package var places: [PlaceFile] = []
+  package var places: [PlaceDatabase] = []
   /// The files of settings beside the database, which may also have settings.
   package var settings: [LocalStore] = []
   /// The folders of packs. Each is a pack or a folder that packs are installed in.
@@ -51,7 +51,7 @@ package struct InspectorSubjects: Sendable {
     }
   }
 
-  package struct PlaceFile: Sendable {
+  package struct PlaceDatabase: Sendable {
     package var places: PlaceStore
     /// The attributions of the data's owners.
     package var attributions: [String]

@@ -178,7 +178,7 @@ final class NewsChannel: @unchecked Sendable {
   private func look(_ listener: Listener, _ connection: PostgresConnection) throws {
     let spaces = listener.followed()
     guard !spaces.isEmpty else { return heads = [:] }
-    var select = PostgresStatement(LedgerSQL.heads)
+    var select = PostgresStatement(StorageSQL.heads)
     select.bind(spaces)
     let rows = try connection.run(select)
     var found: [String: Int64] = [:]

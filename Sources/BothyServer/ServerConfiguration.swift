@@ -10,15 +10,15 @@ public struct ServerConfiguration: Sendable {
   /// The port to listen on. With 0 the system chooses one (see `BothyServer.ready()`).
   public var port: Int
   /// The storage of records, lists and outcomes: all the server's data but the bytes of blobs.
-  public var ledger: any Ledger
+  public var storage: any ServerStorage
   /// The rules of the sync service: the schema with its permissions, and the limits of one sync.
-  public var rules: AuthorityRules
+  public var rules: AccessRules
   /// The storage of the bytes of blobs. With `nil` the server refuses blobs.
-  public var blobs: (any BlobVault)?
+  public var blobs: (any BlobFileStorage)?
   /// The tiles to serve, or `nil`.
   public var tiles: TileLibrary?
   /// The access control. With `nil` every caller is admitted to every space as the user `anyone`.
-  public var access: AccessControl?
+  public var access: Authentication?
   /// The host names of a server that requires no token, besides IP addresses, `localhost` and `host`.
   ///
   /// Requests under other names are refused, because a web page can let its own name point here.
@@ -32,7 +32,7 @@ public struct ServerConfiguration: Sendable {
   /// The files whose sizes `/metrics` prints.
   public var files = StorageFiles()
   /// The time for which data that isn't needed is kept.
-  public var upkeep = UpkeepTerms()
+  public var upkeep = RetentionPolicy()
   /// The group of the principals that may read the feed of their spaces: all records, whatever the permissions say. With
   /// `nil` the server has no feed. Without tokens every caller may read it.
   public var feedGroup: String?
@@ -56,17 +56,17 @@ public struct ServerConfiguration: Sendable {
   /// The defaults make a server for this machine alone that admits every caller. It accepts 8 MiB in a request, has no
   /// limit on request rates, and has neither blobs nor tiles.
   public init(
-    host: String = "127.0.0.1", port: Int = 8080, ledger: any Ledger,
-    rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
+    host: String = "127.0.0.1", port: Int = 8080, storage: any ServerStorage,
+    rules: AccessRules = AccessRules(), blobs: (any BlobFileStorage)? = nil,
     tiles: TileLibrary? = nil,
-    access: AccessControl? = nil, tls: TLSFiles? = nil, limits: Limits = Limits(),
+    access: Authentication? = nil, tls: TLSFiles? = nil, limits: Limits = Limits(),
     logger: Logger = Logger(label: "bothy.server"), auditLogger: Logger = Logger(label: "bothy.audit"),
     hints: ChangeNotifier = ChangeNotifier(), compressesAnswers: Bool = true,
     now: @escaping @Sendable () -> Int64 = ServerConfiguration.systemClock
   ) {
     self.host = host
     self.port = port
-    self.ledger = ledger
+    self.storage = storage
     self.rules = rules
     self.blobs = blobs
     self.tiles = tiles

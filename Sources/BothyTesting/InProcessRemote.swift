@@ -89,14 +89,14 @@ public struct InProcessRemote: RemoteStorage {
     do {
       if let file = FileIdentity.current { try service.check(file, space: space, principal: principal) }
       return try await body()
-    } catch let error as AuthorityError {
+    } catch let error as SyncServiceError {
       let status = error.code == .tooManyOperations ? 413 : 400
       throw RemoteError(.rejected, error.message, status: status, code: error.code.rawValue)
     } catch is WriteRuleUnavailable {
       throw RemoteError(
         .throttled, "The server can't decide about changes at the moment.", status: 503,
         retryAfter: Double(WriteRuleUnavailable.retryAfter), code: "undecided")
-    } catch let error as BlobProblem {
+    } catch let error as BlobError {
       throw RemoteError(
         error.code == .notFound ? .notFound : .rejected, error.message, code: error.code.rawValue)
     } catch let error as BothyError where [.unknownType, .unknownField, .invalidQuery].contains(error.code) {

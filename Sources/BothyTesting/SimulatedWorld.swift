@@ -5,14 +5,14 @@ import Synchronization
 
 /// A server and its devices in one process.
 ///
-/// The server is the real `SyncService` on a ledger, the devices use real files, a test moves the clock, and networks
+/// The server is the real `SyncService` on a storage, the devices use real files, a test moves the clock, and networks
 /// fail by a test's script.
 public final class SimulatedWorld {
   /// The current server.
   public var service: SyncService { current.service }
-  private let current: SharedAuthority
+  private let current: SharedService
   /// The storage of the server, for tests that inspect it directly.
-  package let ledger: any LedgerUpkeep
+  package let storage: any ServerMaintenance
   /// The space on the server that the devices share.
   public let space: String
   /// The clock of the server, and of every device but for its skew.
@@ -22,26 +22,26 @@ public final class SimulatedWorld {
   private let folder: WorldFolder
 
   /// - Parameters:
-  ///   - ledger: the storage of the server. Nil keeps records in memory, until the world is deallocated.
+  ///   - storage: the storage of the server. Nil keeps records in memory, until the world is deallocated.
   ///   - space: the space of devices and of inspections.
   ///   - blobs: the limits for blobs, or nil for a server that stores none.
   public init(
-    ledger: (any LedgerUpkeep)? = nil, space: String = "test", rules: AuthorityRules = AuthorityRules(),
+    storage: (any ServerMaintenance)? = nil, space: String = "test", rules: AccessRules = AccessRules(),
     blobs: BlobLimits? = BlobLimits(), time: VirtualTime = VirtualTime()
   ) throws {
-    let ledger = try ledger ?? SQLiteLedger()
-    self.ledger = ledger
+    let storage = try storage ?? SQLiteServerStorage()
+    self.storage = storage
     self.space = space
     self.time = time
     folder = try WorldFolder()
     let vaultPath = folder.path(of: "vault")
-    let vault = blobs.map { FolderVault(at: vaultPath, limits: $0, now: time.reader()) }
-    current = SharedAuthority(
-      SyncService(ledger: ledger, rules: rules, blobs: vault, now: time.reader()))
+    let vault = blobs.map { FolderBlobStorage(at: vaultPath, limits: $0, now: time.reader()) }
+    current = SharedService(
+      SyncService(storage: storage, rules: rules, blobs: vault, now: time.reader()))
   }
 
   /// Changes what the server accepts and shows, as a restart with another schema does.
-  public func setRules(_ rules: AuthorityRules) { current.setRules(rules) }
+  public func setRules(_ rules: AccessRules) { current.setRules(rules) }
 
   /// Adds a device with a file of its own, and opens it without a request to the server. Throws `BothyError`.
   ///
@@ -81,23 +81,23 @@ public final class SimulatedWorld {
 
   /// The live records on the server, whatever their audience. Reads all of them.
   public func serverRecords(_ space: String? = nil) async throws -> [RecordID: ServerRecord] {
-    try await ledger.read(space: space ?? self.space) { ledger in
+    try await storage.read(space: space ?? self.space) { storage in
       var records: [RecordID: ServerRecord] = [:]
-      try ledger.forEachRecord(in: .everything) { records[$0.record.id] = $0.record }
+      try storage.forEachRecord(in: .everything) { records[$0.record.id] = $0.record }
       return records
     }
   }
 }
 
 /// The authority that all devices of a world share.
-private final class SharedAuthority: Sendable {
+private final class SharedService: Sendable {
   private let state: Mutex<SyncService>
 
   init(_ service: SyncService) { state = Mutex(service) }
 
   var service: SyncService { state.withLock { $0 } }
 
-  func setRules(_ rules: AuthorityRules) { state.withLock { $0.rules = rules } }
+  func setRules(_ rules: AccessRules) { state.withLock { $0.rules = rules } }
 }
 
 /// One simulated installation of an app.

@@ -87,10 +87,10 @@ extension SimulatedWorld {
   /// Returns all contents of the world. Reads everything.
   public func snapshot(_ space: String = "test") async throws -> WorldSnapshot {
     var snapshot = WorldSnapshot()
-    (snapshot.server, snapshot.deletions) = try await ledger.read(space: space) { ledger in
+    (snapshot.server, snapshot.deletions) = try await storage.read(space: space) { storage in
       var records: WorldSnapshot.Records = [:]
       var deletions: Set<RecordID> = []
-      for change in try ledger.changes(after: 0, in: .everything, limit: 1 << 30).map(\.record) {
+      for change in try storage.changes(after: 0, in: .everything, limit: 1 << 30).map(\.record) {
         if change.isDeleted {
           deletions.insert(change.id)
         } else {

@@ -120,13 +120,13 @@ private final class OpenedSubjects {
     return InspectorSubjects.Cache(folder: folder, cache: cache, limits: list.diskLimits, regions: regions)
   }
 
-  func places(_ file: String) throws -> InspectorSubjects.PlaceFile {
+  func places(_ file: String) throws -> InspectorSubjects.PlaceDatabase {
     guard FileManager.default.fileExists(atPath: file) else {
       throw ToolError("The file of places \(file) does not exist. Make it with `bothy places load`.")
     }
     let places = try PlaceStore(path: file)
     closings.append { try places.close() }
-    return InspectorSubjects.PlaceFile(places, attributions: Attribution.of(file).sorted())
+    return InspectorSubjects.PlaceDatabase(places, attributions: Attribution.of(file).sorted())
   }
 
   func settings(_ path: String) throws -> LocalStore {

@@ -150,7 +150,7 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     let clock = try CLIClock()
-    let served = try await ServedLedger.open(
+    let served = try await ServedStorage.open(
       database, blobs: blobs, bounds: bounds, migrates: !noMigrate, now: { clock.now() })
     do {
       try await serve(served, bounds, clock)
@@ -162,7 +162,7 @@ struct ServeCommand: AsyncParsableCommand {
     try served.closeAll()
   }
 
-  private func serve(_ served: ServedLedger, _ bounds: ServerBounds, _ clock: CLIClock) async throws {
+  private func serve(_ served: ServedStorage, _ bounds: ServerBounds, _ clock: CLIClock) async throws {
     let configuration = try await serverConfiguration(served, bounds, clock)
     served.passNews(to: configuration.hints, logger())
     // Archives are checked in the background, so a slow check delays nothing else.
@@ -186,7 +186,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func serverConfiguration(
-    _ served: ServedLedger, _ bounds: ServerBounds, _ clock: CLIClock
+    _ served: ServedStorage, _ bounds: ServerBounds, _ clock: CLIClock
   ) async throws -> ServerConfiguration {
     var rules = bounds.rules
     let schemaFiles = schema.map {
@@ -209,12 +209,12 @@ struct ServeCommand: AsyncParsableCommand {
       try TileLibrary(folder: $0, maxAge: maxAge ?? .zero, isOpen: openTiles)
     }
     var configuration = ServerConfiguration(
-      host: host, port: port, ledger: served.ledger, rules: rules, blobs: served.blobs, tiles: library,
+      host: host, port: port, storage: served.storage, rules: rules, blobs: served.blobs, tiles: library,
       access: control, tls: access.tls, limits: bounds.server, logger: logger(), now: { clock.now() })
     configuration.upkeep = keeping.terms
     configuration.schemaFiles = schemaFiles
     configuration.files = served.files
-    try backEnds.set(&configuration, isAlone: !ServedLedger.isPostgres(database))
+    try backEnds.set(&configuration, isAlone: !ServedStorage.isPostgres(database))
     configuration.allowedHosts = access.allowHost
     configuration.auditLogger.logLevel = logLevel
     if let traces { configuration.tracer = try TraceFile.writer(appendingTo: traces) }

@@ -65,7 +65,7 @@ final class AuthorityTransport: HTTPTransport {
       let received = try SyncRequest(decoding: request.body)
       let answer = try await authority.sync(space: space, principal: principal, received)
       return TransportResponse(status: 200, body: answer.encoded())
-    } catch let error as AuthorityError {
+    } catch let error as SyncServiceError {
       let body: JSONValue = [
         "error": ["code": .string(error.code.rawValue), "message": .string(error.message)]
       ]

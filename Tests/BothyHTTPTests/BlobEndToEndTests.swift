@@ -28,7 +28,7 @@ struct BlobEndToEndTests {
     let folder = NSTemporaryDirectory() + "bothy-blobs-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }  // a folder left behind has no effect
-    let blobs = vault ? FolderVault(at: folder + "/vault", now: ServerConfiguration.systemClock) : nil
+    let blobs = vault ? FolderBlobStorage(at: folder + "/vault", now: ServerConfiguration.systemClock) : nil
     try await RunningServer.run(tokens: tokens, blobs: blobs) { try await body($0, folder) }
   }
 

@@ -51,7 +51,7 @@ struct EndToEndTests {
 
   @Test("A result longer than a response arrives whole, page by page")
   func pagedQuery() async throws {
-    var rules = AuthorityRules()
+    var rules = AccessRules()
     rules.answerSize = 1  // one record, because a record is never divided
     try await RunningServer.run(rules: rules) { server in
       let inserts = (Int64(1)...5).map { insert("\($0)", $0) }

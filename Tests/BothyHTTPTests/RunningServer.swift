@@ -13,16 +13,16 @@ struct RunningServer: Sendable {
   let server: BothyServer
 
   static func run(
-    tokens: String? = nil, limits: ServerConfiguration.Limits = .init(), ledger: (any Ledger)? = nil,
-    rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
+    tokens: String? = nil, limits: ServerConfiguration.Limits = .init(), storage: (any ServerStorage)? = nil,
+    rules: AccessRules = AccessRules(), blobs: (any BlobFileStorage)? = nil,
     _ body: @escaping @Sendable (RunningServer) async throws -> Void
   ) async throws {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     let server = BothyServer(
       ServerConfiguration(
-        port: 0, ledger: try ledger ?? SQLiteLedger(), rules: rules, blobs: blobs,
-        access: try tokens.map { AccessControl(tokens: try TokenTable(json: $0)) },
+        port: 0, storage: try storage ?? SQLiteServerStorage(), rules: rules, blobs: blobs,
+        access: try tokens.map { Authentication(tokens: try TokenTable(json: $0)) },
         limits: limits, logger: logger))
     let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
     try await withThrowingTaskGroup(of: Void.self) { tasks in

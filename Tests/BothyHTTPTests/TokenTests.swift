@@ -28,7 +28,7 @@ struct TokenTests {
     let time = VirtualTime()
     let clock = VirtualClock()
     let transport = AuthorityTransport(
-      SyncService(ledger: try SQLiteLedger(), now: time.reader()),
+      SyncService(storage: try SQLiteServerStorage(), now: time.reader()),
       principals: ["good": "ann", "better": "ann"])
     let count = Count()
     let remote = BothyRemote(
@@ -242,7 +242,8 @@ struct TokenTests {
   /// Sends a request to a server that always answers with this status and `Retry-After: 0`. Returns the number of
   /// requests that it receives.
   private func attempts(_ request: TransportRequest, status: Int = 503) async throws -> Int {
-    let transport = AuthorityTransport(SyncService(ledger: try SQLiteLedger(), now: { 0 }), principals: [:])
+    let transport = AuthorityTransport(
+      SyncService(storage: try SQLiteServerStorage(), now: { 0 }), principals: [:])
     transport.setScript { _ in Self.busy("0", status: status) }
     let guarded = GuardedTransport(
       transport: transport, patience: RetryAfterPolicy(clock: VirtualClock()), allowsHTTP: false)
@@ -253,7 +254,7 @@ struct TokenTests {
   /// Promises: X-6
   @Test("Unencrypted addresses are refused, except on this machine or on purpose")
   func encryption() async throws {
-    let authority = SyncService(ledger: try SQLiteLedger(), now: { 0 })
+    let authority = SyncService(storage: try SQLiteServerStorage(), now: { 0 })
     for (url, allowed, goes) in [
       ("http://example.org", false, false), ("HTTP://example.org", false, false),
       ("http://127.0.0.1.example.org", false, false), ("http://localhost.example.org", false, false),

@@ -83,7 +83,7 @@ struct CopiesAnswerTests {
       let places = try PlaceStore(path: folder.appending(path: "some.places").path)
       let tile = try Tile(containing: Coordinate(latitude: 49.9983, longitude: 10.0003), zoom: 16)
       try places.replace(PlaceTile(tile, payload: Data(payload.utf8), receivedAt: subjects.store.clock.now()))
-      subjects.places = [InspectorSubjects.PlaceFile(places, attributions: ["© Walkers"])]
+      subjects.places = [InspectorSubjects.PlaceDatabase(places, attributions: ["© Walkers"])]
       subjects.caches = [InspectorSubjects.Cache(folder: "tiles", cache: cache)]
     }
     try await device.put(

@@ -129,7 +129,7 @@ struct EventTests {
     let visitor = try await device.visitor()
     try await device.put("oslo", ["title": "Oslo", "country": "Norway"])
     await device.store.sync()
-    let another = InProcessRemote(SyncService(ledger: try SQLiteLedger(), now: { 0 }))
+    let another = InProcessRemote(SyncService(storage: try SQLiteServerStorage(), now: { 0 }))
     let other = try SyncedStore(existing: device.path, remote: another)
     #expect(await other.sync().stop?.name == "otherServer")
     try other.store.close()

@@ -38,7 +38,7 @@ final class InspectedDevice: Sendable {
     path = folder.appending(path: "trips.bothy").path
     var strict = Self.schema
     strict.types[0].fields[1].isOptional = false
-    let service = SyncService(ledger: try SQLiteLedger(), rules: AuthorityRules(schema: strict)) {
+    let service = SyncService(storage: try SQLiteServerStorage(), rules: AccessRules(schema: strict)) {
       Int64(Date().timeIntervalSince1970 * 1000)
     }
     var configuration = SyncOptions()

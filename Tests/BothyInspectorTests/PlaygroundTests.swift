@@ -11,7 +11,7 @@ import Testing
 struct PlaygroundTests {
   /// Returns two devices, a server that requires the country, and an admitted browser.
   private func play() async throws -> (world: SimulatedWorld, visitor: Visitor) {
-    let world = try SimulatedWorld(rules: AuthorityRules(schema: Playground.schema(isStrict: true)))
+    let world = try SimulatedWorld(rules: AccessRules(schema: Playground.schema(isStrict: true)))
     let devices = try ["Ada", "Ben"].map {
       try world.addDevice($0, schema: Playground.schema(isStrict: false))
     }

@@ -5,32 +5,36 @@ import Foundation
 import Testing
 
 @Suite("Ledgers in SQLite", .timeLimit(.minutes(5)))
-struct SQLiteLedgerTests {
-  @Test("A SQLite ledger in memory conforms", arguments: LedgerConformance.checks)
-  func memory(check: LedgerConformance.Check) async throws { try await check.run(SQLiteLedger()) }
-
-  @Test("A SQLite ledger in a file conforms", arguments: LedgerConformance.checks)
-  func file(check: LedgerConformance.Check) async throws {
-    let folder = try TemporaryFolder()
-    let ledger = try SQLiteLedger(at: folder.path + "/ledger.sqlite")
-    try await check.run(ledger)
-    try ledger.close()
+struct SQLiteServerStorageTests {
+  @Test("A SQLite storage in memory conforms", arguments: ServerStorageConformance.checks)
+  func memory(check: ServerStorageConformance.Check) async throws {
+    try await check.run(SQLiteServerStorage())
   }
 
-  @Test("A SQLite ledger answers queries as the reference does", arguments: 0..<20 as Range<UInt64>)
-  func queries(seed: UInt64) async throws { try await QueryConformance(seed: seed).run(SQLiteLedger()) }
+  @Test("A SQLite storage in a file conforms", arguments: ServerStorageConformance.checks)
+  func file(check: ServerStorageConformance.Check) async throws {
+    let folder = try TemporaryFolder()
+    let storage = try SQLiteServerStorage(at: folder.path + "/ledger.sqlite")
+    try await check.run(storage)
+    try storage.close()
+  }
 
-  @Test("A file ledger keeps its content when it is opened again")
+  @Test("A SQLite storage answers queries as the reference does", arguments: 0..<20 as Range<UInt64>)
+  func queries(seed: UInt64) async throws {
+    try await QueryConformance(seed: seed).run(SQLiteServerStorage())
+  }
+
+  @Test("A file storage keeps its content when it is opened again")
   func reopening() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/ledger.sqlite"
-    let first = try SQLiteLedger(at: path)
-    let epoch = try await first.write(space: "s") { ledger in
-      try ledger.put([LedgerConformance.entry(1, "a")])
-      return ledger.epoch
+    let first = try SQLiteServerStorage(at: path)
+    let epoch = try await first.write(space: "s") { storage in
+      try storage.put([ServerStorageConformance.entry(1, "a")])
+      return storage.epoch
     }
     try first.close()
-    let second = try SQLiteLedger(at: path)
+    let second = try SQLiteServerStorage(at: path)
     let found = try await second.read(space: "s") { ($0.head, $0.epoch, try $0.records([.note("a")]).count) }
     #expect(found == (1, epoch, 1))
     #expect(!first.identity.isEmpty && first.identity == second.identity)
@@ -42,12 +46,12 @@ struct SQLiteLedgerTests {
   func newer() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/ledger.sqlite"
-    try SQLiteLedger(at: path).close()
+    try SQLiteServerStorage(at: path).close()
     try setVersion(99, of: path)
     let bytes = try Data(contentsOf: URL(filePath: path))
-    let error = #expect(throws: BothyError.self) { try SQLiteLedger(at: path) }
+    let error = #expect(throws: BothyError.self) { try SQLiteServerStorage(at: path) }
     #expect(error?.code == .newerFile)
-    #expect(#expect(throws: BothyError.self) { try SQLiteLedger.migrate(path) }?.code == .newerFile)
+    #expect(#expect(throws: BothyError.self) { try SQLiteServerStorage.migrate(path) }?.code == .newerFile)
     #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
   }
 
@@ -55,15 +59,15 @@ struct SQLiteLedgerTests {
   func older() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/ledger.sqlite"
-    let first = try SQLiteLedger(at: path, migrates: false)
-    try await first.write(space: "s") { try $0.put([LedgerConformance.entry(1, "a")]) }
+    let first = try SQLiteServerStorage(at: path, migrates: false)
+    try await first.write(space: "s") { try $0.put([ServerStorageConformance.entry(1, "a")]) }
     try first.close()
     try setVersion(1, of: path)
-    let error = #expect(throws: BothyError.self) { try SQLiteLedger(at: path, migrates: false) }
+    let error = #expect(throws: BothyError.self) { try SQLiteServerStorage(at: path, migrates: false) }
     #expect(error?.code == .schemaMismatch)
-    let (before, after) = try SQLiteLedger.migrate(path)
+    let (before, after) = try SQLiteServerStorage.migrate(path)
     #expect(before == 1 && after > 1)
-    let second = try SQLiteLedger(at: path, migrates: false)
+    let second = try SQLiteServerStorage(at: path, migrates: false)
     #expect(try await second.read(space: "s") { $0.head } == 1)
     try second.close()
   }
@@ -81,7 +85,7 @@ struct SQLiteLedgerTests {
 struct QueryConformance {
   let seed: UInt64
 
-  func run(_ ledger: any Ledger) async throws {
+  func run(_ storage: any ServerStorage) async throws {
     var world = RandomQueries(seed: seed)
     let type = world.type
     let schema = StoreSchema(types: [type])
@@ -93,19 +97,22 @@ struct QueryConformance {
       records[index].origin.metadata.modifiedTime = metadata.modifiedTime ?? 0
     }
     let entries = records.enumerated().map { index, record in
-      LedgerRecord(
+      StoredRecord(
         position: Int64(index + 1),
         record: ServerRecord(
           id: record.recordID, container: record.container, version: String(index + 1),
           modified: record.metadata.modifiedTime ?? 0, created: record.metadata.createdTime,
           owner: record.metadata.owner, fields: FieldsDocument(canonical: document(record))))
     }
-    try await ledger.write(space: "s") { try $0.put(entries) }
+    try await storage.write(space: "s") { try $0.put(entries) }
     for round in 0..<40 {
       let query = world.query()
       let expected = try query.evaluate(over: records, schema: type).map(\.id)
-      let found = try await ledger.read(space: "s") { ledger in
-        (try ledger.query(query, schema: schema).map(\.record.id.id), try ledger.count(query, schema: schema))
+      let found = try await storage.read(space: "s") { storage in
+        (
+          try storage.query(query, schema: schema).map(\.record.id.id),
+          try storage.count(query, schema: schema)
+        )
       }
       let comment: Comment = "seed \(seed), round \(round): \(query)"
       #expect(found.0 == expected, comment)

@@ -43,9 +43,9 @@ struct LostSessionTests {
     arguments: 1...3)
   func once(seed: UInt64) async throws {
     let saboteur = Saboteur(seed: seed)
-    var configuration = PostgresLedger.Configuration(schema: saboteur.name, connections: 3)
+    var configuration = PostgresServerStorage.Configuration(schema: saboteur.name, connections: 3)
     configuration.trace = { saboteur.see($0) }
-    let ledger = try await PostgresLedger.open(
+    let storage = try await PostgresServerStorage.open(
       "\(RealPostgres.url ?? "")?application_name=\(saboteur.name)", configuration: configuration)
     var positions: [String: Int64] = [:]
     try await withThrowingTaskGroup(of: [String: Int64].self) { tasks in
@@ -54,9 +54,9 @@ struct LostSessionTests {
           var positions: [String: Int64] = [:]
           for number in 0..<15 {
             let name = "\(writer)-\(number)"
-            positions[name] = try await ledger.write(space: writer < 4 ? "s" : "t") { transaction in
+            positions[name] = try await storage.write(space: writer < 4 ? "s" : "t") { transaction in
               let position = transaction.head + 1
-              try transaction.put([LedgerConformance.entry(position, name)])
+              try transaction.put([ServerStorageConformance.entry(position, name)])
               return position
             }
           }
@@ -66,13 +66,13 @@ struct LostSessionTests {
       for try await part in tasks { positions.merge(part) { $1 } }
     }
     for (space, count) in [("s", 60), ("t", 30)] {
-      let found = try await ledger.read(space: space) {
+      let found = try await storage.read(space: space) {
         try $0.changes(after: 0, in: .everything, limit: 1000)
       }
       #expect(found.map(\.position) == Array(1...Int64(count)), "seed \(seed): one position for each write")
       for entry in found { #expect(positions[entry.record.id.id] == entry.position, "seed \(seed)") }
     }
     #expect(saboteur.endedCount > 0)
-    ledger.close()
+    storage.close()
   }
 }

@@ -12,12 +12,12 @@ struct PostgresErrorTests {
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint), arguments: ["40001", "40P01", "55P03", "57014"])
   func conflict(code: String) async throws {
     let inserts = try await FailingInserts(code, count: 2)
-    defer { inserts.ledger.close() }
+    defer { inserts.storage.close() }
     try await inserts.write()
-    let found = try await inserts.ledger.read(space: "s") {
+    let found = try await inserts.storage.read(space: "s") {
       try $0.changes(after: 0, in: .everything, limit: 9)
     }
-    #expect(found == [LedgerConformance.entry(1, "a")])
+    #expect(found == [ServerStorageConformance.entry(1, "a")])
     #expect(try inserts.attempts() == "3")
   }
 
@@ -26,12 +26,12 @@ struct PostgresErrorTests {
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint), arguments: ["23514", "42501", "0A000"])
   func refusal(code: String) async throws {
     let inserts = try await FailingInserts(code, count: 2)
-    defer { inserts.ledger.close() }
+    defer { inserts.storage.close() }
     let error = await #expect(throws: BothyError.self) { try await inserts.write() }
     let expected: BothyError.Code = code == "42501" ? .cannotOpen : .database
     #expect(error?.code == expected)
     #expect(try inserts.attempts() == "1")
-    #expect(try await inserts.ledger.read(space: "s") { $0.head } == 0)
+    #expect(try await inserts.storage.read(space: "s") { $0.head } == 0)
   }
 
   @Test(
@@ -39,12 +39,12 @@ struct PostgresErrorTests {
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
   func doubt() async throws {
     let inserts = try await FailingInserts("40003", count: 2, atCommit: true)
-    defer { inserts.ledger.close() }
+    defer { inserts.storage.close() }
     try await inserts.write()
-    let found = try await inserts.ledger.read(space: "s") {
+    let found = try await inserts.storage.read(space: "s") {
       try $0.changes(after: 0, in: .everything, limit: 9)
     }
-    #expect(found == [LedgerConformance.entry(1, "a")])
+    #expect(found == [ServerStorageConformance.entry(1, "a")])
     #expect(try inserts.attempts() == "3")
   }
 
@@ -53,11 +53,11 @@ struct PostgresErrorTests {
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint), arguments: ["26000", "42P05"])
   func prepared(code: String) async throws {
     let once = try await FailingInserts(code, count: 1)
-    defer { once.ledger.close() }
+    defer { once.storage.close() }
     try await once.write()
     #expect(try once.attempts() == "2")
     let always = try await FailingInserts(code, count: 9)
-    defer { always.ledger.close() }
+    defer { always.storage.close() }
     let error = await #expect(throws: BothyError.self) { try await always.write() }
     #expect(error?.code == .cannotOpen && error.map { "\($0)".contains("pool_mode") } ?? false)
     #expect(try always.attempts() == "2")
@@ -76,24 +76,24 @@ struct PostgresErrorTests {
     #expect(await code(of: "postgresql://127.0.0.1/hut?unknown=1") == .cannotOpen)
   }
 
-  /// Returns the code of the error for an address. A repeated connection ends with another error, `LedgerUnavailable`.
+  /// Returns the code of the error for an address. A repeated connection ends with another error, `StorageUnavailable`.
   private func code(of address: String) async -> BothyError.Code? {
-    let configuration = PostgresLedger.Configuration(patience: .seconds(1))
+    let configuration = PostgresServerStorage.Configuration(patience: .seconds(1))
     let error = await #expect(throws: BothyError.self) {
-      try await PostgresLedger.open(address, configuration: configuration).close()
+      try await PostgresServerStorage.open(address, configuration: configuration).close()
     }
     return error?.code
   }
 }
 
-/// A ledger in which the first inserts of records fail with an error that PostgreSQL raises.
+/// A storage in which the first inserts of records fail with an error that PostgreSQL raises.
 private struct FailingInserts {
-  let ledger: PostgresLedger
+  let storage: PostgresServerStorage
   private let schema = RealPostgres.newSchema()
 
-  /// Opens the ledger. `code` is the SQLSTATE of the first `count` inserts, or of their commits.
+  /// Opens the storage. `code` is the SQLSTATE of the first `count` inserts, or of their commits.
   init(_ code: String, count: Int, atCommit: Bool = false) async throws {
-    ledger = try await RealPostgres.open(schema)
+    storage = try await RealPostgres.open(schema)
     // A rollback leaves a sequence as it is, so it counts the attempts.
     _ = try PostgresCatalogue.rows(RealPostgres.url ?? "", "CREATE SEQUENCE \(schema).attempts")
     _ = try PostgresCatalogue.rows(
@@ -116,7 +116,7 @@ private struct FailingInserts {
   }
 
   func write() async throws {
-    try await ledger.write(space: "s") { try $0.put([LedgerConformance.entry($0.head + 1, "a")]) }
+    try await storage.write(space: "s") { try $0.put([ServerStorageConformance.entry($0.head + 1, "a")]) }
   }
 
   /// Returns the number of attempts to insert a record.

@@ -13,36 +13,36 @@ struct PostgresSilenceTests {
   func stalled() async throws {
     let proxy = try PostgresProxy(to: RealPostgres.url ?? "")
     defer { proxy.close() }
-    let configuration = PostgresLedger.Configuration(
+    let configuration = PostgresServerStorage.Configuration(
       schema: RealPostgres.newSchema(), connections: 2, patience: .seconds(2))
-    let ledger = try await PostgresLedger.open(proxy.address, configuration: configuration)
-    defer { ledger.close() }
-    try await ledger.write(space: "s") { try $0.put([LedgerConformance.entry(1, "a")]) }
-    #expect(try await ledger.read(space: "s") { $0.head } == 1)
-    try await ledger.check()
+    let storage = try await PostgresServerStorage.open(proxy.address, configuration: configuration)
+    defer { storage.close() }
+    try await storage.write(space: "s") { try $0.put([ServerStorageConformance.entry(1, "a")]) }
+    #expect(try await storage.read(space: "s") { $0.head } == 1)
+    try await storage.check()
     proxy.stall()
     let start = ContinuousClock.now
-    await withTaskGroup(of: LedgerUnavailable.Reason?.self) { tasks in
-      // More than the ledger has threads, so some of them wait for one.
+    await withTaskGroup(of: StorageUnavailable.Reason?.self) { tasks in
+      // More than the storage has threads, so some of them wait for one.
       for _ in 0..<4 {
-        tasks.addTask { await reason { try await ledger.read(space: "s") { _ = $0.head } } }
-        tasks.addTask { await reason { try await ledger.write(space: "s") { _ = $0.head } } }
+        tasks.addTask { await reason { try await storage.read(space: "s") { _ = $0.head } } }
+        tasks.addTask { await reason { try await storage.write(space: "s") { _ = $0.head } } }
       }
-      tasks.addTask { await reason { try await ledger.check() } }
+      tasks.addTask { await reason { try await storage.check() } }
       for await found in tasks { #expect(found == .unreachable) }
     }
     #expect(ContinuousClock.now - start < .seconds(12))
     proxy.resume()
-    let head = try await ledger.write(space: "s") { ledger in
-      try ledger.put([LedgerConformance.entry(ledger.head + 1, "b")])
-      return ledger.head
+    let head = try await storage.write(space: "s") { storage in
+      try storage.put([ServerStorageConformance.entry(storage.head + 1, "b")])
+      return storage.head
     }
     #expect(head == 2)
   }
 
   /// Returns the reason of a failed call, or `nil` if it doesn't fail or has another error.
-  private func reason(_ body: () async throws -> Void) async -> LedgerUnavailable.Reason? {
-    do { try await body() } catch { return (error as? LedgerUnavailable)?.reason }
+  private func reason(_ body: () async throws -> Void) async -> StorageUnavailable.Reason? {
+    do { try await body() } catch { return (error as? StorageUnavailable)?.reason }
     return nil
   }
 
@@ -52,9 +52,9 @@ struct PostgresSilenceTests {
     defer { proxy.close() }
     let schema = RealPostgres.newSchema()
     let first = try await RealPostgres.open(schema)
-    var configuration = PostgresLedger.Configuration(schema: schema, connections: 2)
+    var configuration = PostgresServerStorage.Configuration(schema: schema, connections: 2)
     configuration.lookInterval = .milliseconds(20)
-    let second = try await PostgresLedger.open(proxy.address, configuration: configuration)
+    let second = try await PostgresServerStorage.open(proxy.address, configuration: configuration)
     try await first.write(space: "s") { _ in }
     let (heard, hearing) = AsyncStream.makeStream(of: String.self)
     let reports = Mutex<[String]>([])
@@ -64,7 +64,7 @@ struct PostgresSilenceTests {
     var names = heard.makeAsyncIterator()
     #expect(await names.next() == "s", "a look at the beginning")
     for number in Int64(1)...3 {
-      try await first.write(space: "s") { try $0.put([LedgerConformance.entry(number, "a\(number)")]) }
+      try await first.write(space: "s") { try $0.put([ServerStorageConformance.entry(number, "a\(number)")]) }
       #expect(await names.next() == "s")
     }
     #expect(second.looksForNews && !first.looksForNews)

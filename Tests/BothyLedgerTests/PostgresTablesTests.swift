@@ -64,8 +64,9 @@ struct PostgresTablesTests {
   private let schema = RealPostgres.newSchema()
   private var url: String { RealPostgres.url ?? "" }
 
-  private func configuration(known: Int? = nil, migrates: Bool = true) -> PostgresLedger.Configuration {
-    var configuration = PostgresLedger.Configuration(schema: schema, connections: 2)
+  private func configuration(known: Int? = nil, migrates: Bool = true) -> PostgresServerStorage.Configuration
+  {
+    var configuration = PostgresServerStorage.Configuration(schema: schema, connections: 2)
     if let known { configuration.knownSteps = known }
     configuration.migrates = migrates
     return configuration
@@ -78,12 +79,13 @@ struct PostgresTablesTests {
     try sql("SELECT version::text, oldest::text FROM \(schema).bothy_version").first ?? []
   }
 
-  /// Returns the code of the error of opening, or `nil` if the ledger opens and takes a write.
-  private func refusal(_ configuration: PostgresLedger.Configuration) async throws -> BothyError.Code? {
+  /// Returns the code of the error of opening, or `nil` if the storage opens and takes a write.
+  private func refusal(_ configuration: PostgresServerStorage.Configuration) async throws -> BothyError.Code?
+  {
     do {
-      let ledger = try await PostgresLedger.open(url, configuration: configuration)
-      defer { ledger.close() }
-      try await ledger.write(space: "s") { try $0.put([LedgerConformance.entry($0.head + 1, "a")]) }
+      let storage = try await PostgresServerStorage.open(url, configuration: configuration)
+      defer { storage.close() }
+      try await storage.write(space: "s") { try $0.put([ServerStorageConformance.entry($0.head + 1, "a")]) }
       return nil
     } catch let error as BothyError {
       return error.code
@@ -94,31 +96,31 @@ struct PostgresTablesTests {
   func refusal() async throws {
     #expect(try await refusal(configuration(migrates: false)) == .schemaMismatch)
     #expect(try sql("SELECT nspname FROM pg_namespace WHERE nspname = '\(schema)'").isEmpty)
-    try await PostgresLedger.open(url, configuration: configuration(known: 3)).close()
+    try await PostgresServerStorage.open(url, configuration: configuration(known: 3)).close()
     #expect(try await refusal(configuration(migrates: false)) == .schemaMismatch)
     #expect(try version() == ["3", "3"])
-    _ = try await PostgresLedger.migrate(url, configuration: configuration())
+    _ = try await PostgresServerStorage.migrate(url, configuration: configuration())
     #expect(try await refusal(configuration(migrates: false)) == nil)
   }
 
   @Test("Tables of a version without the oldest server get the missing steps")
   func migration() async throws {
-    try await PostgresLedger.open(url, configuration: configuration(known: 3)).close()
+    try await PostgresServerStorage.open(url, configuration: configuration(known: 3)).close()
     try sql("ALTER TABLE \(schema).bothy_version DROP COLUMN id, DROP COLUMN oldest")
-    let (before, after) = try await PostgresLedger.migrate(url, configuration: configuration())
+    let (before, after) = try await PostgresServerStorage.migrate(url, configuration: configuration())
     #expect(before == 3 && after > 3)
     #expect(try version().first == "\(after)")
     #expect(try await refusal(configuration()) == nil)
-    let again = try await PostgresLedger.migrate(url, configuration: configuration())
+    let again = try await PostgresServerStorage.migrate(url, configuration: configuration())
     #expect(again == (after, after))
   }
 
   @Test("Servers that start while another migrates find each step done once")
   func together() async throws {
-    try await PostgresLedger.open(url, configuration: configuration(known: 2)).close()
+    try await PostgresServerStorage.open(url, configuration: configuration(known: 2)).close()
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for _ in 0..<6 {
-        tasks.addTask { try await PostgresLedger.open(url, configuration: configuration()).close() }
+        tasks.addTask { try await PostgresServerStorage.open(url, configuration: configuration()).close() }
       }
       try await tasks.waitForAll()
     }
@@ -153,9 +155,9 @@ struct PostgresTablesTests {
       """
     let expected = try PostgresCatalogue.rows(address, plain).isEmpty ? "C" : "default"
     #expect(!sortsByBytes || expected == "default")
-    let ledger = try await PostgresLedger.open(address, configuration: configuration())
-    try await LedgerConformance.checks[0].run(ledger)
-    ledger.close()
+    let storage = try await PostgresServerStorage.open(address, configuration: configuration())
+    try await ServerStorageConformance.checks[0].run(storage)
+    storage.close()
     let found = try PostgresCatalogue.rows(
       address,
       """

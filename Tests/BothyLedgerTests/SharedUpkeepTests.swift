@@ -12,25 +12,25 @@ import Testing
 struct SharedUpkeepTests {
   private static let start: Int64 = 1_767_225_600_000
 
-  private static func fill(_ ledger: any LedgerUpkeep, _ count: Int) async throws {
+  private static func fill(_ storage: any ServerMaintenance, _ count: Int) async throws {
     for number in 0..<count {
-      try await ledger.write(space: "s\(number)") { try $0.put([LedgerConformance.entry(1, "a")]) }
+      try await storage.write(space: "s\(number)") { try $0.put([ServerStorageConformance.entry(1, "a")]) }
     }
   }
 
   /// Takes spaces in small batches until none is due.
-  private static func takeAll(_ ledger: any LedgerUpkeep) async throws -> [String] {
+  private static func takeAll(_ storage: any ServerMaintenance) async throws -> [String] {
     var taken: [String] = []
-    while try await ledger.dueCount(at: start, limit: 1) > 0 {
-      taken += try await ledger.takeDue(at: start, limit: 3, lease: 1000).map(\.space)
+    while try await storage.dueCount(at: start, limit: 1) > 0 {
+      taken += try await storage.takeDue(at: start, limit: 3, lease: 1000).map(\.space)
     }
     return taken
   }
 
-  private static func share(_ first: any LedgerUpkeep, _ second: any LedgerUpkeep) async throws {
+  private static func share(_ first: any ServerMaintenance, _ second: any ServerMaintenance) async throws {
     try await fill(first, 40)
     let taken = try await withThrowingTaskGroup(of: [String].self) { tasks in
-      for ledger in [first, second] { for _ in 0..<3 { tasks.addTask { try await takeAll(ledger) } } }
+      for storage in [first, second] { for _ in 0..<3 { tasks.addTask { try await takeAll(storage) } } }
       return try await tasks.reduce(into: []) { $0 += $1 }
     }
     #expect(taken.count == 40)
@@ -41,7 +41,7 @@ struct SharedUpkeepTests {
   func sqlite() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/ledger.sqlite"
-    let (first, second) = (try SQLiteLedger(at: path), try SQLiteLedger(at: path))
+    let (first, second) = (try SQLiteServerStorage(at: path), try SQLiteServerStorage(at: path))
     try await Self.share(first, second)
     try second.close()
     try first.close()
@@ -64,15 +64,15 @@ struct SharedUpkeepTests {
   func idleFile() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/ledger.sqlite"
-    let ledger = try SQLiteLedger(at: path)
-    try await Self.fill(ledger, 30)
-    for number in 0..<30 { try await ledger.turn("s\(number)", at: Self.start) }
+    let storage = try SQLiteServerStorage(at: path)
+    try await Self.fill(storage, 30)
+    for number in 0..<30 { try await storage.turn("s\(number)", at: Self.start) }
     let log = URL(fileURLWithPath: path + "-wal")
     let before = try Data(contentsOf: log)
-    let found = try await ledger.takeDue(at: Self.start + 80 * UpkeepTerms.day, limit: 9, lease: 1000)
+    let found = try await storage.takeDue(at: Self.start + 80 * RetentionPolicy.day, limit: 9, lease: 1000)
     #expect(found.isEmpty)
     #expect(try Data(contentsOf: log) == before)
-    try ledger.close()
+    try storage.close()
   }
 
   @Test(
@@ -80,14 +80,14 @@ struct SharedUpkeepTests {
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
   func idlePostgres() async throws {
     let seen = Mutex<[String]>([])
-    var configuration = PostgresLedger.Configuration(schema: RealPostgres.newSchema(), connections: 1)
+    var configuration = PostgresServerStorage.Configuration(schema: RealPostgres.newSchema(), connections: 1)
     configuration.trace = { sql in seen.withLock { $0.append(sql) } }
-    let ledger = try await PostgresLedger.open(RealPostgres.url ?? "", configuration: configuration)
-    defer { ledger.close() }
-    try await Self.fill(ledger, 30)
-    for number in 0..<30 { try await ledger.turn("s\(number)", at: Self.start) }
+    let storage = try await PostgresServerStorage.open(RealPostgres.url ?? "", configuration: configuration)
+    defer { storage.close() }
+    try await Self.fill(storage, 30)
+    for number in 0..<30 { try await storage.turn("s\(number)", at: Self.start) }
     seen.withLock { $0 = [] }
-    let found = try await ledger.takeDue(at: Self.start + 80 * UpkeepTerms.day, limit: 9, lease: 1000)
+    let found = try await storage.takeDue(at: Self.start + 80 * RetentionPolicy.day, limit: 9, lease: 1000)
     #expect(found.isEmpty)
     #expect(seen.withLock { $0.count } == 1)
   }
@@ -97,23 +97,23 @@ struct SharedUpkeepTests {
     .enabled(if: RealPostgres.url != nil, RealPostgres.hint))
   func statements() async throws {
     let seen = Mutex<[String]>([])
-    var configuration = PostgresLedger.Configuration(schema: RealPostgres.newSchema(), connections: 1)
+    var configuration = PostgresServerStorage.Configuration(schema: RealPostgres.newSchema(), connections: 1)
     configuration.trace = { sql in seen.withLock { $0.append(sql) } }
-    let ledger = try await PostgresLedger.open(RealPostgres.url ?? "", configuration: configuration)
-    defer { ledger.close() }
-    try await Self.fill(ledger, 1)
-    try await ledger.turn("s0", at: Self.start)
+    let storage = try await PostgresServerStorage.open(RealPostgres.url ?? "", configuration: configuration)
+    defer { storage.close() }
+    try await Self.fill(storage, 1)
+    try await storage.turn("s0", at: Self.start)
     seen.withLock { $0 = [] }
-    try await ledger.write(space: "s0") { ledger in
-      try ledger.put([LedgerConformance.entry(2, "b")])
-      try ledger.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d", at: Self.start)
+    try await storage.write(space: "s0") { storage in
+      try storage.put([ServerStorageConformance.entry(2, "b")])
+      try storage.remember([Outcome(operation: "o", .waiting(on: "x"))], device: "d", at: Self.start)
     }
     #expect(seen.withLock { $0.filter { $0.hasPrefix("UPDATE space") }.count } == 1)
-    #expect(try await ledger.isDue(at: Self.start + UpkeepTerms.hour))
-    let epoch = try await ledger.read(space: "s0") { $0.epoch }
+    #expect(try await storage.isDue(at: Self.start + RetentionPolicy.hour))
+    let epoch = try await storage.read(space: "s0") { $0.epoch }
     seen.withLock { $0 = [] }
     let progress = (1...50).map { DeviceProgress(scope: "x\($0)", position: 1, epoch: epoch) }
-    #expect(try await ledger.acknowledge(space: "s0", device: "d", progress, at: Self.start))
+    #expect(try await storage.acknowledge(space: "s0", device: "d", progress, at: Self.start))
     #expect(seen.withLock { $0.filter { $0 == "COMMIT" }.count } == 1)
   }
 
@@ -124,7 +124,7 @@ struct SharedUpkeepTests {
     let (url, schema) = (RealPostgres.url ?? "", RealPostgres.newSchema())
     let inSchema = "\(url)?options=-csearch_path%3D\(schema)"
     _ = try PostgresCatalogue.rows(url, "CREATE SCHEMA \(schema)")
-    let older = LedgerTables.steps.map(\.sql).prefix { !$0.contains("space_due") }
+    let older = StorageTables.steps.map(\.sql).prefix { !$0.contains("space_due") }
     for step in older {
       for sql in step.split(separator: ";") where sql.contains(/\S/) {
         _ = try PostgresCatalogue.rows(inSchema, String(sql))
@@ -136,12 +136,12 @@ struct SharedUpkeepTests {
     }
     _ = try PostgresCatalogue.rows(inSchema, "CREATE TABLE bothy_version (version bigint NOT NULL)")
     _ = try PostgresCatalogue.rows(inSchema, "INSERT INTO bothy_version VALUES (\(older.count))")
-    let ledger = try await RealPostgres.open(schema)
-    defer { ledger.close() }
+    let storage = try await RealPostgres.open(schema)
+    defer { storage.close() }
     let now = Int64(Date().timeIntervalSince1970 * 1000)
-    #expect(try await ledger.dueCount(at: now - UpkeepTerms.hour, limit: 99) == 0)
-    #expect(try await ledger.dueCount(at: now + UpkeepTerms.hour, limit: 99) == 50)
-    let half = try await ledger.dueCount(at: now + UpkeepTerms.hour / 2, limit: 99)
+    #expect(try await storage.dueCount(at: now - RetentionPolicy.hour, limit: 99) == 0)
+    #expect(try await storage.dueCount(at: now + RetentionPolicy.hour, limit: 99) == 50)
+    let half = try await storage.dueCount(at: now + RetentionPolicy.hour / 2, limit: 99)
     #expect((1..<50).contains(half))
   }
 }

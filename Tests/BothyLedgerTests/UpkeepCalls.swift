@@ -1,17 +1,18 @@
 import BothySyncService
 
-extension LedgerUpkeep {
+extension ServerMaintenance {
   /// Runs a turn without a lease, by default with the usual terms.
   @discardableResult
   func turn(
-    _ space: String, at time: Int64, _ terms: UpkeepTerms = UpkeepTerms(), collection: BlobCollection? = nil
-  ) async throws -> UpkeepReport? {
-    try await maintain(space: space, UpkeepTurn(time: time, terms: terms, collection: collection))
+    _ space: String, at time: Int64, _ terms: RetentionPolicy = RetentionPolicy(),
+    collection: BlobCollection? = nil
+  ) async throws -> RetentionReport? {
+    try await maintain(space: space, MaintenanceTurn(time: time, terms: terms, collection: collection))
   }
 
   /// Runs a turn that keeps marks, tombstones and devices since `oldest`.
   func turn(_ space: String, at time: Int64, keepingSince oldest: Int64) async throws {
-    try await turn(space, at: time, UpkeepTerms(tombstoneAge: time - oldest))
+    try await turn(space, at: time, RetentionPolicy(tombstoneAge: time - oldest))
   }
 
   /// Returns true if one space is due at `time`, and none a millisecond before.

@@ -23,7 +23,7 @@ struct BlobRouteTests {
     let folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
     defer { try? FileManager.default.removeItem(atPath: folder) }  // an error means that it was never made
     var server = try ServerUnderTest(tokens: tokens)
-    server.configuration.blobs = limits.map { FolderVault(at: folder, limits: $0, now: { 1000 }) }
+    server.configuration.blobs = limits.map { FolderBlobStorage(at: folder, limits: $0, now: { 1000 }) }
     try await server.run(body)
   }
 
@@ -63,7 +63,7 @@ struct BlobRouteTests {
     let folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
     defer { try? FileManager.default.removeItem(atPath: folder) }
     var server = try ServerUnderTest()
-    server.configuration.blobs = FolderVault(at: folder, now: { 1000 })
+    server.configuration.blobs = FolderBlobStorage(at: folder, now: { 1000 })
     try await server.run { call in
       _ = try await call(.put, address(), text, bytesType)
       let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
@@ -202,7 +202,7 @@ struct BlobRouteTests {
   func keeping() async throws {
     let folder = NSTemporaryDirectory() + "bothy-vault-" + UUID().uuidString
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let vault = FolderVault(at: folder, now: { 1000 })
+    let vault = FolderBlobStorage(at: folder, now: { 1000 })
     var server = try ServerUnderTest()
     server.configuration.blobs = vault
     try await server.run { call in

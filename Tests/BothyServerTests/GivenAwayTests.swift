@@ -159,16 +159,16 @@ struct GivenAwayTests {
 
   @Test("A hanging database is reported within the limit, by one check for all callers")
   func health() async throws {
-    let ledger = HangingLedger()
-    var server = try ServerUnderTest(ledger: ledger)
+    let storage = HangingStorage()
+    var server = try ServerUnderTest(storage: storage)
     server.configuration.limits.healthTime = .milliseconds(50)
     try await server.run { call async throws in
       for _ in 0..<3 {
         let reply = try await call(.get, "/healthz")
         #expect(reply.status == 503 && reply.headers[.retryAfter] == "1")
       }
-      #expect(ledger.looks == 1)
-      ledger.goOn()
+      #expect(storage.looks == 1)
+      storage.goOn()
       while try await call(.get, "/healthz").status != 200 { await Task.yield() }
     }
   }
@@ -190,7 +190,7 @@ extension Caller {
 }
 
 /// A storage whose database doesn't respond until the test releases it.
-private final class HangingLedger: Ledger {
+private final class HangingStorage: ServerStorage {
   let identity = "hanging"
   private let state = Mutex((looks: 0, isStuck: true, waiting: [CheckedContinuation<Void, Never>]()))
 
@@ -217,10 +217,10 @@ private final class HangingLedger: Ledger {
   }
 
   func write<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result { throw CancellationError() }
 
   func read<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result { throw CancellationError() }
 }

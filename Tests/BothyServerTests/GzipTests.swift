@@ -54,12 +54,12 @@ struct GzipTests {
 
   @Test("Decompressed bodies beyond the total budget, or half for one user, are 503")
   func budget() async throws {
-    let ledger = try GatedLedger()
+    let storage = try GatedStorage()
     var limits = ServerConfiguration.Limits(bodySize: 10_000)
     limits.unpackedSize = 20_000
     let tokens = ["a", "b", "c"].map { #"{"token":"\#($0)","principal":"p\#($0)","spaces":["hut"]}"# }
     let server = try ServerUnderTest(
-      tokens: "[\(tokens.joined(separator: ","))]", limits: limits, ledger: ledger)
+      tokens: "[\(tokens.joined(separator: ","))]", limits: limits, storage: storage)
     let plain = #"{"device":"d","schema":1,"pulls":[{"container":"T"}]}"#
     let body = ByteBuffer(
       bytes: [UInt8](Deflate.gzip(Data((plain + String(repeating: " ", count: 9_000)).utf8))))
@@ -70,17 +70,17 @@ struct GzipTests {
           .send(.post, "/v1/spaces/hut/sync", body, [.contentEncoding: "gzip"])
       }
       async let first = send("a")
-      await ledger.waiters(1)
+      await storage.waiters(1)
       let second = try await send("a")
       #expect(second.status == 503 && second.headers[.retryAfter] == "1", "\(second.text)")
       #expect(second.text.contains("without gzip"))
       async let other = send("b")
-      await ledger.waiters(2)
+      await storage.waiters(2)
       #expect(try await send("c").status == 503)
       // A body that isn't compressed is limited by the connection that sends it.
       async let open = call.with(token: "c")(.post, "/v1/spaces/hut/sync", plain)
-      await ledger.waiters(3)
-      ledger.open()
+      await storage.waiters(3)
+      storage.open()
       #expect(try await [first.status, other.status, open.status] == [200, 200, 200])
       #expect(try await send("c").status == 200)
       #expect(try await send("a").status == 200)
@@ -89,13 +89,13 @@ struct GzipTests {
 }
 
 /// A storage that responds to nothing until it is opened.
-final class GatedLedger: Ledger {
-  private let ledger: SQLiteLedger
+final class GatedStorage: ServerStorage {
+  private let storage: SQLiteServerStorage
   private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>](), arrived: 0))
 
-  init() throws { ledger = try SQLiteLedger() }
+  init() throws { storage = try SQLiteServerStorage() }
 
-  var identity: String { ledger.identity }
+  var identity: String { storage.identity }
 
   func check() async throws {}
 
@@ -125,16 +125,16 @@ final class GatedLedger: Ledger {
   }
 
   func write<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result {
     await pass()
-    return try await ledger.write(space: space, body)
+    return try await storage.write(space: space, body)
   }
 
   func read<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {
     await pass()
-    return try await ledger.read(space: space, body)
+    return try await storage.read(space: space, body)
   }
 }

@@ -11,9 +11,9 @@ struct MetricListTests {
   func list() async throws {
     let folder = try TileFolderUnderTest()
     let path = folder.path + "/server.sqlite"
-    let ledger = try SQLiteLedger(at: path)
+    let storage = try SQLiteServerStorage(at: path)
     var server = try ServerUnderTest(
-      tokens: #"[{"token":"a","principal":"ann","spaces":["hut"]}]"#, ledger: ledger)
+      tokens: #"[{"token":"a","principal":"ann","spaces":["hut"]}]"#, storage: storage)
     server.configuration.rules.writeRule = RuleUnderTest { _ in .accept }
     server.configuration.files = StorageFiles(database: path, blobs: folder.path + "/blobs")
     try await server.run { call async throws in
@@ -37,9 +37,9 @@ struct MetricListTests {
       let size = lines.first { $0.hasPrefix(#"bothy_database_bytes{file="data"} "#) }
       #expect(size?.hasSuffix(" 0") == false)
       #expect(text.contains("bothy_upkeep_age_seconds 0\n"))
-      #expect(text.contains(#"bothy_ledger_transactions_running{kind="search"} 0"#))
+      #expect(text.contains(#"bothy_storage_transactions_running{kind="search"} 0"#))
     }
-    try ledger.close()
+    try storage.close()
   }
 
   @Test("The age of the upkeep begins with the last look that succeeded")
@@ -48,7 +48,7 @@ struct MetricListTests {
     var server = try ServerUnderTest()
     server.configuration.now = { time.value }
     let noted = Locked<[Int64]>([])
-    let service = SyncService(ledger: server.configuration.ledger, now: { time.value })
+    let service = SyncService(storage: server.configuration.storage, now: { time.value })
     let rounds = UpkeepRounds(
       service, server.configuration, metrics: MetricsRegistry(), pace: UpkeepPace(interval: 1000),
       looked: { at in noted.change { $0.append(at) } })

@@ -23,7 +23,7 @@ struct NumberGateTests {
     let folder = NSTemporaryDirectory() + "bothy-numbers-" + UUID().uuidString
     defer { try? FileManager.default.removeItem(atPath: folder) }  // an error means that it was never made
     var server = try ServerUnderTest()
-    server.configuration.blobs = FolderVault(at: folder, limits: BlobLimits(), now: { 1000 })
+    server.configuration.blobs = FolderBlobStorage(at: folder, limits: BlobLimits(), now: { 1000 })
     try await server.run { call async throws in
       let address = "/v1/spaces/hut/blobs/\(Self.blob)"
       #expect(try await call(.put, address, "hello world", bytesType).status == 201)

@@ -9,11 +9,11 @@ enum PostgresUnderTest {
     "BOTHY_POSTGRES is not set: run the tests by scripts/with-postgres swift test --filter BothyServerTests"
 
   /// Runs `body` with a storage in its own schema.
-  static func with(_ body: (PostgresLedger) async throws -> Void) async throws {
+  static func with(_ body: (PostgresServerStorage) async throws -> Void) async throws {
     let schema = "t" + UUID().uuidString.lowercased().replacing("-", with: "")
-    let ledger = try await PostgresLedger.open(
-      url ?? "", configuration: PostgresLedger.Configuration(schema: schema, connections: 4))
-    defer { ledger.close() }
-    try await body(ledger)
+    let storage = try await PostgresServerStorage.open(
+      url ?? "", configuration: PostgresServerStorage.Configuration(schema: schema, connections: 4))
+    defer { storage.close() }
+    try await body(storage)
   }
 }

@@ -45,7 +45,7 @@ struct QueryRouteTests {
         {"name":"n","type":"int"},{"name":"title","type":"string","optional":true},
         {"name":"at","type":"coordinate","optional":true}]}]}
         """)
-    for rules in [AuthorityRules(), AuthorityRules(schema: schema)] {
+    for rules in [AccessRules(), AccessRules(schema: schema)] {
       try await ServerUnderTest(rules: rules).run { call in
         try await fill(call)
         let reply = try await call(.post, "/v1/spaces/hut/query", document)

@@ -17,24 +17,24 @@ struct QueryTurnsTests {
 
   @Test("With all slots for queries taken, pulls and pushes still pass")
   func separate() async throws {
-    let ledger = try HangingSearches()
+    let storage = try HangingSearches()
     var limits = ServerConfiguration.Limits()
     limits.queryConcurrency = 2
-    try await ServerUnderTest(limits: limits, ledger: ledger).run { call async throws in
+    try await ServerUnderTest(limits: limits, storage: storage).run { call async throws in
       try await withThrowingTaskGroup(of: Int.self) { queries in
         for path in ["query", "count", "query", "count"] {
           queries.addTask { try await call(.post, "/v1/spaces/hut/\(path)", #"{"type":"T"}"#).status }
         }
         queries.addTask { try await call(.get, "/v1/spaces/hut/digest").status }
-        await ledger.searches(2)
+        await storage.searches(2)
         while try await !waits(3, call) { await Task.yield() }
         #expect(try await call(.post, "/v1/spaces/hut/sync", Self.push).status == 200)
         #expect(try await call(.post, "/v1/spaces/hut/sync", Self.pull).status == 200)
         #expect(try await call(.put, "/v1/spaces/hut/records/T/2", #"{"fields":{}}"#).status == 201)
         #expect(try await call(.get, "/v1/spaces/hut/changes").status == 200)
         #expect(try await call(.get, "/v1/spaces/hut/records/T/1").status == 200)
-        #expect(ledger.started == 2)
-        ledger.goOn()
+        #expect(storage.started == 2)
+        storage.goOn()
         for try await status in queries { #expect(status == 200) }
       }
       let metrics = try await call(.get, "/metrics").text
@@ -50,17 +50,17 @@ struct QueryTurnsTests {
 
   @Test("With all slots for pushes taken, pulls still pass")
   func pushes() async throws {
-    let ledger = try HangingSearches(holdsWrites: true)
+    let storage = try HangingSearches(holdsWrites: true)
     var limits = ServerConfiguration.Limits()
     limits.pushConcurrency = 1
-    try await ServerUnderTest(limits: limits, ledger: ledger).run { call async throws in
+    try await ServerUnderTest(limits: limits, storage: storage).run { call async throws in
       async let first = call(.post, "/v1/spaces/hut/sync", Self.push)
       async let second = call(.put, "/v1/spaces/hut/records/T/2", #"{"fields":{}}"#)
-      await ledger.searches(1)
+      await storage.searches(1)
       #expect(try await call(.post, "/v1/spaces/hut/sync", Self.pull).status == 200)
       #expect(try await call(.get, "/v1/spaces/hut/changes").status == 200)
-      #expect(ledger.started == 1)
-      ledger.goOn()
+      #expect(storage.started == 1)
+      storage.goOn()
       #expect(try await first.status == 200)
       #expect(try await second.status == 201)
     }
@@ -68,35 +68,35 @@ struct QueryTurnsTests {
 
   @Test("A principal has half of the slots for queries")
   func share() async throws {
-    let ledger = try HangingSearches()
+    let storage = try HangingSearches()
     var limits = ServerConfiguration.Limits()
     limits.queryConcurrency = 2
     let tokens = """
       [{"token":"a","principal":"ann","spaces":["hut"]},{"token":"b","principal":"bob","spaces":["hut"]}]
       """
-    try await ServerUnderTest(tokens: tokens, limits: limits, ledger: ledger).run { call async throws in
+    try await ServerUnderTest(tokens: tokens, limits: limits, storage: storage).run { call async throws in
       @Sendable func query(_ token: String) async throws -> Int {
         try await call.with(token: token)(.post, "/v1/spaces/hut/query", #"{"type":"T"}"#).status
       }
       async let first = query("a")
       async let second = query("a")
-      await ledger.searches(1)
+      await storage.searches(1)
       async let other = query("b")
-      await ledger.searches(2)
-      ledger.goOn()
+      await storage.searches(2)
+      storage.goOn()
       #expect(try await [first, second, other] == [200, 200, 200])
     }
   }
 
   @Test("A query whose caller leaves while it waits gives up its place")
   func left() async throws {
-    let ledger = try HangingSearches()
+    let storage = try HangingSearches()
     var limits = ServerConfiguration.Limits()
     limits.queryConcurrency = 1
     let query =
       "POST /v1/spaces/hut/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
       + "Content-Length: 12\r\n\r\n{\"type\":\"T\"}"
-    let configuration = try ServerUnderTest(limits: limits, ledger: ledger).configuration
+    let configuration = try ServerUnderTest(limits: limits, storage: storage).configuration
     try await ConnectedServer.run(configuration) { server async throws in
       func wait(for count: Int) async throws {
         let line = #"bothy_requests_waiting{kind="query"} \#(count)"#
@@ -104,25 +104,25 @@ struct QueryTurnsTests {
       }
       try await server.line { first async throws in
         try await first.send(query)
-        await ledger.searches(1)
+        await storage.searches(1)
         try await server.line { second async throws in
           try await second.send(query)
           try await wait(for: 1)
         }
         try await wait(for: 0)
-        ledger.goOn()
+        storage.goOn()
         #expect(try await first.reply().status == 200)
       }
-      #expect(ledger.started == 1)
+      #expect(storage.started == 1)
     }
   }
 
   @Test("Searches on a file have connections apart from those of reads and writes")
   func connections() async throws {
     let folder = try TileFolderUnderTest()
-    let ledger = try SQLiteLedger(at: folder.path + "/ledger.sqlite", readers: 1, queries: 1)
-    try await checkSeparate(ledger)
-    try ledger.close()
+    let storage = try SQLiteServerStorage(at: folder.path + "/ledger.sqlite", readers: 1, queries: 1)
+    try await checkSeparate(storage)
+    try storage.close()
   }
 
   @Test(
@@ -132,34 +132,34 @@ struct QueryTurnsTests {
     try await PostgresUnderTest.with { try await checkSeparate($0) }
   }
 
-  private func checkSeparate(_ ledger: any Ledger) async throws {
+  private func checkSeparate(_ storage: any ServerStorage) async throws {
     let started = AsyncStream.makeStream(of: Void.self)
     let gate = DispatchSemaphore(value: 0)
-    async let search = ledger.search(space: "hut", within: .seconds(60)) { snapshot in
+    async let search = storage.search(space: "hut", within: .seconds(60)) { snapshot in
       started.continuation.yield()
       gate.wait()
       return snapshot.head
     }
     for await _ in started.stream { break }
-    #expect(try await ledger.read(space: "hut") { $0.head } == 0)
-    try await ledger.write(space: "hut") { try $0.put([HistoryEntry](), keeping: 10) }
+    #expect(try await storage.read(space: "hut") { $0.head } == 0)
+    try await storage.write(space: "hut") { try $0.put([HistoryEntry](), keeping: 10) }
     gate.signal()
     #expect(try await search == 0)
   }
 }
 
 /// A storage whose searches, or writes, wait until the test releases them.
-private final class HangingSearches: Ledger {
-  private let ledger: SQLiteLedger
+private final class HangingSearches: ServerStorage {
+  private let storage: SQLiteServerStorage
   private let holdsWrites: Bool
   private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>](), started: 0))
 
   init(holdsWrites: Bool = false) throws {
-    ledger = try SQLiteLedger()
+    storage = try SQLiteServerStorage()
     self.holdsWrites = holdsWrites
   }
 
-  var identity: String { ledger.identity }
+  var identity: String { storage.identity }
 
   /// The number of held calls since the beginning.
   var started: Int { state.withLock { $0.started } }
@@ -188,20 +188,20 @@ private final class HangingSearches: Ledger {
   }
 
   func write<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result {
     if holdsWrites { await pass() }
-    return try await ledger.write(space: space, body)
+    return try await storage.write(space: space, body)
   }
 
   func read<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
-  ) async throws -> Result { try await ledger.read(space: space, body) }
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result { try await storage.read(space: space, body) }
 
   func search<Result: Sendable>(
-    space: String, within limit: Duration, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {
     await pass()
-    return try await ledger.search(space: space, within: limit, body)
+    return try await storage.search(space: space, within: limit, body)
   }
 }

@@ -48,22 +48,22 @@ struct ReadinessTests {
 
   @Test("While the database hangs the server is alive, and not ready within the limit")
   func hanging() async throws {
-    let ledger = try SilentLedger()
+    let storage = try SilentStorage()
     var limits = ServerConfiguration.Limits()
     limits.healthTime = .milliseconds(50)
-    let configuration = try ServerUnderTest(limits: limits, ledger: ledger).configuration
+    let configuration = try ServerUnderTest(limits: limits, storage: storage).configuration
     try await ConnectedServer.run(configuration) { server async throws in
       #expect(try await server.get("/readyz").status == 503)
       #expect(try await server.get("/healthz").status == 503)
       #expect(try await server.get("/livez").status == 200)
-      ledger.goOn()
+      storage.goOn()
       while try await server.get("/readyz").status != 200 { await Task.yield() }
     }
   }
 
   @Test("A full disk leaves a server ready, because pulls go on")
   func fullDisk() async throws {
-    let configuration = try ServerUnderTest(ledger: FullLedger()).configuration
+    let configuration = try ServerUnderTest(storage: FullStorage()).configuration
     try await ConnectedServer.run(configuration) { server async throws in
       #expect(try await server.get("/healthz").status == 503)
       #expect(try await server.get("/readyz").status == 200)
@@ -72,13 +72,13 @@ struct ReadinessTests {
 }
 
 /// A storage whose check doesn't respond until the test releases it.
-private final class SilentLedger: Ledger {
-  private let ledger: SQLiteLedger
+private final class SilentStorage: ServerStorage {
+  private let storage: SQLiteServerStorage
   private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
 
-  init() throws { ledger = try SQLiteLedger() }
+  init() throws { storage = try SQLiteServerStorage() }
 
-  var identity: String { ledger.identity }
+  var identity: String { storage.identity }
 
   func check() async throws {
     await withCheckedContinuation { continuation in
@@ -100,25 +100,25 @@ private final class SilentLedger: Ledger {
   }
 
   func write<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
-  ) async throws -> Result { try await ledger.write(space: space, body) }
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
+  ) async throws -> Result { try await storage.write(space: space, body) }
 
   func read<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
-  ) async throws -> Result { try await ledger.read(space: space, body) }
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result { try await storage.read(space: space, body) }
 }
 
 /// A storage whose disk is full.
-private struct FullLedger: Ledger {
+private struct FullStorage: ServerStorage {
   let identity = "full"
 
   func check() async throws { throw BothyError(.diskFull, "The disk is full.") }
 
   func write<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result { throw BothyError(.diskFull, "The disk is full.") }
 
   func read<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result { throw CancellationError() }
 }

@@ -179,7 +179,7 @@ struct RecordRouteTests {
 
   @Test("An invalid field is 422, too large is 413, forbidden is 403")
   func refusals() async throws {
-    let rules = AuthorityRules(schema: try todoSchema(Permissions(delete: .nobody)), recordSizeLimit: 100)
+    let rules = AccessRules(schema: try todoSchema(Permissions(delete: .nobody)), recordSizeLimit: 100)
     try await ServerUnderTest(rules: rules).run { call in
       let invalid = try await call(.put, address, #"{"fields":{"title":1,"x":2}}"#)
       #expect(invalid.status == 422)

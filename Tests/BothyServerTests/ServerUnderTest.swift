@@ -13,14 +13,14 @@ struct ServerUnderTest {
   var configuration: ServerConfiguration
 
   init(
-    rules: AuthorityRules = AuthorityRules(), tokens: String? = nil,
-    limits: ServerConfiguration.Limits = .init(), ledger: (any Ledger)? = nil
+    rules: AccessRules = AccessRules(), tokens: String? = nil,
+    limits: ServerConfiguration.Limits = .init(), storage: (any ServerStorage)? = nil
   ) throws {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     configuration = ServerConfiguration(
-      ledger: try ledger ?? SQLiteLedger(), rules: rules,
-      access: try tokens.map { AccessControl(tokens: try TokenTable(json: $0)) }, limits: limits,
+      storage: try storage ?? SQLiteServerStorage(), rules: rules,
+      access: try tokens.map { Authentication(tokens: try TokenTable(json: $0)) }, limits: limits,
       logger: logger, auditLogger: logger, now: { 1000 })
   }
 

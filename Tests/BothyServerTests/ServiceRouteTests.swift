@@ -16,7 +16,7 @@ struct ServiceRouteTests {
       #expect(reply.status == 200)
       #expect(reply.text == #"{"status":"ok"}"#)
     }
-    try await ServerUnderTest(ledger: BrokenLedger()).run { call in
+    try await ServerUnderTest(storage: BrokenStorage()).run { call in
       let reply = try await call(.get, "/healthz")
       #expect(reply.status == 503)
     }
@@ -27,14 +27,14 @@ struct ServiceRouteTests {
     let folder = NSTemporaryDirectory() + "full-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let ledger = try SQLiteLedger(at: folder + "/full.sqlite")
+    let storage = try SQLiteServerStorage(at: folder + "/full.sqlite")
     let time = Mutex<Int64>(1000)
-    var server = try ServerUnderTest(ledger: ledger)
+    var server = try ServerUnderTest(storage: storage)
     server.configuration.now = { time.withLock { $0 } }
     let large = #"{"fields":{"a":"\#(String(repeating: "x", count: 200_000))"}}"#
     try await server.run { call async throws in
       _ = try await call(.put, "/v1/spaces/hut/records/T/0", #"{"fields":{}}"#)
-      try ledger.limit(pages: 1)
+      try storage.limit(pages: 1)
       // Writes that share a commit fail too.
       let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
         for number in 1...4 {
@@ -53,7 +53,7 @@ struct ServiceRouteTests {
       #expect(try await call(.get, "/healthz").status == 200, "so that writes are tried again")
       #expect(try await call(.put, "/v1/spaces/hut/records/T/1", large).status == 503)
       #expect(try await call(.get, "/healthz").status == 503)
-      try ledger.limit(pages: nil)
+      try storage.limit(pages: nil)
       #expect(try await call(.put, "/v1/spaces/hut/records/T/1", large).status == 201)
       #expect(try await call(.get, "/healthz").status == 200)
     }
@@ -61,7 +61,7 @@ struct ServiceRouteTests {
 
   @Test("A server failure is 500 and reveals no details")
   func failure() async throws {
-    try await ServerUnderTest(ledger: BrokenLedger()).run { call in
+    try await ServerUnderTest(storage: BrokenStorage()).run { call in
       let reply = try await call(.get, "/v1/spaces/hut/changes")
       #expect(reply.status == 500)
       #expect(try reply.code() == "internal")
@@ -132,16 +132,16 @@ struct ServiceRouteTests {
 }
 
 /// A storage whose disk is missing.
-struct BrokenLedger: Ledger {
+struct BrokenStorage: ServerStorage {
   struct Failure: Error { let secret = "secret" }
 
   let identity = "broken"
 
   func write<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result { throw Failure() }
 
   func read<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result { throw Failure() }
 }

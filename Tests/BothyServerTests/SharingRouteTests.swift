@@ -15,7 +15,7 @@ struct SharingRouteTests {
   private func server() throws -> ServerUnderTest {
     let permissions = Permissions(read: .shared, update: .shared, delete: .owner)
     return try ServerUnderTest(
-      rules: AuthorityRules(schema: todoSchema(permissions)), tokens: Self.tokens)
+      rules: AccessRules(schema: todoSchema(permissions)), tokens: Self.tokens)
   }
 
   /// Promises: N-4, N-5

@@ -77,14 +77,14 @@ struct SyncRouteTests {
 
   @Test("A cursor of another epoch starts a complete snapshot")
   func foreignEpoch() async throws {
-    let ledger = try SQLiteLedger()
-    try await ServerUnderTest(ledger: ledger).run { call in
+    let storage = try SQLiteServerStorage()
+    try await ServerUnderTest(storage: storage).run { call in
       let first = try SyncResponse(decoding: try await call(.post, sync, request([insert(1)])).bytes)
       let cursor = first.pages[0].cursor
       let next = try SyncResponse(decoding: try await call(.post, sync, request(cursor: cursor)).bytes)
       #expect(next.pages[0].reset == false)
       #expect(next.pages[0].changes.isEmpty)
-      try await ledger.startEpoch(space: "hut")
+      try await storage.startEpoch(space: "hut")
       let reset = try SyncResponse(decoding: try await call(.post, sync, request(cursor: cursor)).bytes)
       #expect(reset.pages[0].reset)
       #expect(reset.pages[0].changes.count == 1)
@@ -124,7 +124,7 @@ struct SyncRouteTests {
 
   @Test("Too many operations are 413, an old schema 422 updateRequired, equal ids 400")
   func limits() async throws {
-    let rules = AuthorityRules(operationLimit: 2, minimumSchemaVersion: 1)
+    let rules = AccessRules(operationLimit: 2, minimumSchemaVersion: 1)
     try await ServerUnderTest(rules: rules).run { call in
       let many = try await call(.post, sync, request((1...3).map(insert)))
       #expect(many.status == 413)

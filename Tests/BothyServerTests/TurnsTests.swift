@@ -12,23 +12,23 @@ struct TurnsTests {
 
   @Test("A user's requests have a share and a line, which others and /healthz pass")
   func share() async throws {
-    let ledger = try GatedLedger()
+    let storage = try GatedStorage()
     var limits = ServerConfiguration.Limits()
     (limits.concurrency, limits.principalConcurrency, limits.waiting) = (3, 1, 1)
-    let server = try ServerUnderTest(tokens: Self.tokens, limits: limits, ledger: ledger)
+    let server = try ServerUnderTest(tokens: Self.tokens, limits: limits, storage: storage)
     try await server.run { call async throws in
       @Sendable func pull(_ token: String) async throws -> Reply {
         try await call.with(token: token)(.get, "/v1/spaces/hut/changes")
       }
       async let first = pull("a")
-      await ledger.waiters(1)
+      await storage.waiters(1)
       // One of these waits in line, and the other is refused.
       async let second = pull("a")
       async let third = pull("a")
       async let neighbour = pull("b")
-      await ledger.waiters(2)
+      await storage.waiters(2)
       #expect(try await call(.get, "/healthz").status == 200)
-      ledger.open()
+      storage.open()
       let statuses = try await [first, second, third].map(\.status).sorted()
       #expect(statuses == [200, 200, 503] || statuses == [200, 200, 200], "the line may be free by then")
       #expect(try await neighbour.status == 200)
@@ -38,16 +38,17 @@ struct TurnsTests {
 
   @Test("A request beyond the line is refused at once, with a time to retry")
   func line() async throws {
-    let ledger = try GatedLedger()
+    let storage = try GatedStorage()
     var limits = ServerConfiguration.Limits()
     (limits.concurrency, limits.principalConcurrency, limits.waiting) = (3, 1, 0)
-    try await ServerUnderTest(tokens: Self.tokens, limits: limits, ledger: ledger).run { call async throws in
+    try await ServerUnderTest(tokens: Self.tokens, limits: limits, storage: storage).run {
+      call async throws in
       let ann = call.with(token: "a")
       async let first = ann(.get, "/v1/spaces/hut/changes")
-      await ledger.waiters(1)
+      await storage.waiters(1)
       let refused = try await ann(.get, "/v1/spaces/hut/changes")
       #expect(refused.status == 503 && refused.headers[.retryAfter] == "1")
-      ledger.open()
+      storage.open()
       #expect(try await first.status == 200)
     }
   }

@@ -10,8 +10,8 @@ import Testing
 @Suite("Upkeep of a server", .timeLimit(.minutes(5)))
 struct UpkeepRoundsTests {
   private static let start: Int64 = 1_767_225_600_000
-  private static let day = UpkeepTerms.day
-  private static let hour = UpkeepTerms.hour
+  private static let day = RetentionPolicy.day
+  private static let hour = RetentionPolicy.hour
 
   private struct Broken: Error {}
 
@@ -31,9 +31,9 @@ struct UpkeepRoundsTests {
     }
   }
 
-  /// A process on a ledger, and the clock of all processes.
+  /// A process on a storage, and the clock of all processes.
   private struct Process {
-    let ledger: any LedgerUpkeep
+    let storage: any ServerMaintenance
     let clock: Locked<Int64>
     let secrets = Secrets()
     let log = LogUnderTest()
@@ -41,17 +41,17 @@ struct UpkeepRoundsTests {
     let pauses = Locked<[Duration]>([])
     let rounds: UpkeepRounds
 
-    init(_ ledger: any LedgerUpkeep, _ clock: Locked<Int64>, batch: Int = 16) {
-      self.ledger = ledger
+    init(_ storage: any ServerMaintenance, _ clock: Locked<Int64>, batch: Int = 16) {
+      self.storage = storage
       self.clock = clock
-      var rules = AuthorityRules()
+      var rules = AccessRules()
       rules.secretVault = secrets
       let configuration = ServerConfiguration(
-        ledger: ledger, rules: rules, logger: log.logger(), now: { clock.value })
+        storage: storage, rules: rules, logger: log.logger(), now: { clock.value })
       var pace = UpkeepPace(interval: configuration.upkeep.interval)
       pace.batch = batch
       rounds = UpkeepRounds(
-        SyncService(ledger: ledger, rules: rules, now: { clock.value }), configuration, metrics: metrics,
+        SyncService(storage: storage, rules: rules, now: { clock.value }), configuration, metrics: metrics,
         pace: pace, pause: { [pauses] duration in pauses.change { $0.append(duration) } })
     }
 
@@ -59,14 +59,14 @@ struct UpkeepRoundsTests {
       let record = ServerRecord(
         id: RecordID(type: "Todo", id: "1"), container: "Todo", version: "\(position)", modified: 1,
         isDeleted: isDeleted, fields: .empty)
-      try await ledger.write(space: space) { try $0.put([LedgerRecord(position: position, record: record)]) }
+      try await storage.write(space: space) { try $0.put([StoredRecord(position: position, record: record)]) }
     }
 
     var errors: Int { log.lines.filter { $0.level == .error }.count }
   }
 
   private static func process(batch: Int = 16) throws -> Process {
-    Process(try SQLiteLedger(), Locked(start), batch: batch)
+    Process(try SQLiteServerStorage(), Locked(start), batch: batch)
   }
 
   @Test("Each change has one upkeep, and idle spaces have none")
@@ -90,9 +90,9 @@ struct UpkeepRoundsTests {
 
   @Test("Two processes look after each space once in a period")
   func shared() async throws {
-    let ledger = try SQLiteLedger()
+    let storage = try SQLiteServerStorage()
     let clock = Locked(Self.start)
-    let processes = [Process(ledger, clock, batch: 2), Process(ledger, clock, batch: 2)]
+    let processes = [Process(storage, clock, batch: 2), Process(storage, clock, batch: 2)]
     try await Self.share(processes, clock)
   }
 
@@ -100,9 +100,9 @@ struct UpkeepRoundsTests {
     "Two processes on PostgreSQL look after each space once in a period",
     .enabled(if: PostgresUnderTest.url != nil, PostgresUnderTest.hint))
   func sharedPostgres() async throws {
-    try await PostgresUnderTest.with { ledger in
+    try await PostgresUnderTest.with { storage in
       let clock = Locked(Self.start)
-      try await Self.share([Process(ledger, clock, batch: 2), Process(ledger, clock, batch: 2)], clock)
+      try await Self.share([Process(storage, clock, batch: 2), Process(storage, clock, batch: 2)], clock)
     }
   }
 
@@ -111,7 +111,7 @@ struct UpkeepRoundsTests {
       for number in 0..<20 { try await processes[0].write("s\(number)", period) }
       // A process that loses all spaces of a look to the other ends its round, so several rounds may be needed.
       var count = 0
-      while try await processes[0].ledger.dueCount(at: clock.value, limit: 1) > 0 {
+      while try await processes[0].storage.dueCount(at: clock.value, limit: 1) > 0 {
         count += try await withThrowingTaskGroup(of: Int.self) { tasks in
           for process in processes { tasks.addTask { try await process.rounds.round() } }
           return try await tasks.reduce(0, +)
@@ -131,7 +131,7 @@ struct UpkeepRoundsTests {
     let process = try Self.process()
     try await process.write("s")
     let lease = UpkeepPace(interval: Self.hour).lease
-    #expect(try await process.ledger.takeDue(at: Self.start, limit: 9, lease: lease).count == 1)
+    #expect(try await process.storage.takeDue(at: Self.start, limit: 9, lease: lease).count == 1)
     #expect(try await process.rounds.round() == 0)
     process.clock.change { $0 += lease }
     #expect(try await process.rounds.round() == 1)
@@ -147,7 +147,7 @@ struct UpkeepRoundsTests {
     #expect(process.errors == 1)
     #expect(process.log.lines.first { $0.level == .error }?.metadata["space"]?.contains("s1") == true)
     for number in [0, 2, 3, 4] {
-      #expect(try await process.ledger.position(of: "s\(number)", markedBefore: Self.start) == 1)
+      #expect(try await process.storage.position(of: "s\(number)", markedBefore: Self.start) == 1)
     }
     // An hour, two hours and four hours later, even if the space changes.
     var tried: [Int] = []
@@ -161,7 +161,7 @@ struct UpkeepRoundsTests {
     process.secrets.broken.value = []
     process.clock.change { $0 += Self.day }
     #expect(try await process.rounds.round() == 1)
-    #expect(try await process.ledger.position(of: "s1", markedBefore: process.clock.value) == 13)
+    #expect(try await process.storage.position(of: "s1", markedBefore: process.clock.value) == 13)
     process.secrets.broken.value = ["s1"]
     try await process.write("s1", 99)
     process.clock.change { $0 += Self.day }
@@ -199,13 +199,13 @@ struct UpkeepRoundsTests {
     let metrics = process.metrics
     var pace = UpkeepPace(interval: Self.hour)
     pace.batch = 2
-    var rules = AuthorityRules()
+    var rules = AccessRules()
     rules.secretVault = process.secrets
     let clock = process.clock
     let configuration = ServerConfiguration(
-      ledger: process.ledger, rules: rules, logger: process.log.logger(), now: { clock.value })
+      storage: process.storage, rules: rules, logger: process.log.logger(), now: { clock.value })
     let rounds = UpkeepRounds(
-      SyncService(ledger: process.ledger, rules: rules, now: { clock.value }), configuration,
+      SyncService(storage: process.storage, rules: rules, now: { clock.value }), configuration,
       metrics: metrics, pace: pace, pause: { _ in seen.change { $0.append(metrics.prometheusText) } })
     clock.change { $0 += 30_000 }
     #expect(try await rounds.round() == 5)
@@ -226,9 +226,9 @@ struct UpkeepRoundsTests {
   func away() async throws {
     let log = LogUnderTest()
     let configuration = ServerConfiguration(
-      ledger: AbsentLedger(), logger: log.logger(), now: { Self.start })
+      storage: AbsentStorage(), logger: log.logger(), now: { Self.start })
     let rounds = UpkeepRounds(
-      SyncService(ledger: AbsentLedger(), now: { Self.start }), configuration, metrics: MetricsRegistry(),
+      SyncService(storage: AbsentStorage(), now: { Self.start }), configuration, metrics: MetricsRegistry(),
       pace: UpkeepPace(interval: Self.hour))
     for _ in 0..<3 { try await rounds.work() }
     #expect(log.lines.filter { $0.level == .error }.count == 1)
@@ -246,15 +246,15 @@ struct UpkeepRoundsTests {
 }
 
 /// A storage that can't be reached.
-private struct AbsentLedger: LedgerUpkeep {
-  private let problem = LedgerUnavailable(.unreachable, "away")
+private struct AbsentStorage: ServerMaintenance {
+  private let problem = StorageUnavailable(.unreachable, "away")
   let identity = ""
 
   func write<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result { throw problem }
   func read<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result { throw problem }
   func spaces() async throws -> [String] { throw problem }
   func statistics(of space: String) async throws -> SpaceStatistics { throw problem }
@@ -272,5 +272,5 @@ private struct AbsentLedger: LedgerUpkeep {
   func putOff(_ due: DueSpace, until time: Int64) async throws { throw problem }
   func makeDue(space: String) async throws { throw problem }
   func lastCollection(of space: String) async throws -> BlobCollection? { throw problem }
-  func maintain(space: String, _ turn: UpkeepTurn) async throws -> UpkeepReport? { throw problem }
+  func maintain(space: String, _ turn: MaintenanceTurn) async throws -> RetentionReport? { throw problem }
 }

@@ -13,23 +13,24 @@ struct LedgerDriver {
   private static let time = Duration.seconds(2)
 
   static func main() async throws {
-    let folder = NSTemporaryDirectory() + "bothy-ledger-" + UUID().uuidString
+    let folder = NSTemporaryDirectory() + "bothy-storage-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     // In the worst case a file stays in the temporary folder.
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try await compare("SQLite") { limit in
       let path = "\(folder)/\(UUID().uuidString).sqlite"
-      return try SQLiteLedger(at: path, lanes: WriteQueues(limit: limit))
+      return try SQLiteServerStorage(at: path, lanes: WriteQueues(limit: limit))
     }
     guard let address = ProcessInfo.processInfo.environment["BOTHY_POSTGRES"] else { return }
     try await compare("PostgreSQL") { limit in
-      var configuration = PostgresLedger.Configuration()
+      var configuration = PostgresServerStorage.Configuration()
       configuration.joinedWrites = limit
-      return try await PostgresLedger.open(address, configuration: configuration)
+      return try await PostgresServerStorage.open(address, configuration: configuration)
     }
   }
 
-  private static func compare(_ name: String, _ make: @Sendable (Int) async throws -> any Ledger) async throws
+  private static func compare(_ name: String, _ make: @Sendable (Int) async throws -> any ServerStorage)
+    async throws
   {
     var best: [Int: Double] = [:]
     for _ in 0..<rounds {
@@ -44,7 +45,7 @@ struct LedgerDriver {
   }
 
   /// Returns the writes per second. Each write has one record of a kilobyte, and each caller waits for its answer.
-  private static func writesPerSecond(of ledger: any Ledger) async throws -> Double {
+  private static func writesPerSecond(of storage: any ServerStorage) async throws -> Double {
     let space = UUID().uuidString
     let text = String(repeating: "x", count: 1000)
     let start = ContinuousClock.now
@@ -54,11 +55,11 @@ struct LedgerDriver {
           var count = 0
           while ContinuousClock.now - start < time {
             let id = RecordID(type: "Item", id: "\(caller)-\(count)")
-            try await ledger.write(space: space) { transaction in
+            try await storage.write(space: space) { transaction in
               let position = transaction.head + 1
               let fields = FieldsDocument(["text": .string(text)])
               let record = ServerRecord(id: id, version: String(position), modified: 0, fields: fields)
-              try transaction.put([LedgerRecord(position: position, record: record)])
+              try transaction.put([StoredRecord(position: position, record: record)])
             }
             count += 1
           }

@@ -16,9 +16,9 @@ struct FrontDoorSyncTests {
   let otherRemote: FaultyRemote
 
   init() throws {
-    var rules = AuthorityRules()
+    var rules = AccessRules()
     rules.recordSizeLimit = 300
-    server = SyncService(ledger: try SQLiteLedger(), rules: rules, now: VirtualTime().reader())
+    server = SyncService(storage: try SQLiteServerStorage(), rules: rules, now: VirtualTime().reader())
     store = try SyncedStore.inMemory([TodoList.self, Todo.self], remote: InProcessRemote(server))
     otherRemote = FaultyRemote(InProcessRemote(server))
     other = try SyncedStore.inMemory([TodoList.self, Todo.self], remote: otherRemote)

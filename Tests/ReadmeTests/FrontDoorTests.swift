@@ -34,7 +34,7 @@ import Testing
   let now = Date(timeIntervalSince1970: 1_700_000_000)
 
   init() throws {
-    let server = InProcessRemote(SyncService(ledger: try SQLiteLedger(), now: VirtualTime().reader()))
+    let server = InProcessRemote(SyncService(storage: try SQLiteServerStorage(), now: VirtualTime().reader()))
     store = try SyncedStore.inMemory([TodoList.self, Todo.self, Stop.self], remote: server)
   }
 

@@ -88,7 +88,7 @@ struct SettingsGuideTests {
 
   @Test("A group whose type is in the schema of a synced store is synced") func synced() async throws {
     let path = NSTemporaryDirectory() + "bothy-guide-\(UUIDv7.make()).bothy"
-    let remote = InProcessRemote(SyncService(ledger: try SQLiteLedger(), now: VirtualTime().reader()))
+    let remote = InProcessRemote(SyncService(storage: try SQLiteServerStorage(), now: VirtualTime().reader()))
     // settings: begin
     let schema = StoreSchema(types: [Todo.schema, Units.recordType])
     let store = try SyncedStore(at: path, schema: schema, remote: remote)

@@ -22,7 +22,7 @@ struct TasteOfCodeTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }  // a folder left behind harms nothing
     let path = folder.appendingPathComponent("todo.bothy").path
-    let service = SyncService(ledger: try SQLiteLedger(), now: VirtualTime().reader())
+    let service = SyncService(storage: try SQLiteServerStorage(), now: VirtualTime().reader())
     let remote = InProcessRemote(service)
 
     // README: begin

@@ -1,4 +1,4 @@
-"""Wide random histories in numbers, with optimized code, several processes at a time, on both ledgers by turns."""
+"""Wide random histories in numbers, with optimized code, several processes at a time, on both storages by turns."""
 
 import concurrent.futures
 import json

@@ -36,14 +36,14 @@ public final class PlaceStore: Sendable {
   /// Throws `BothyError` `.unavailable` for a file that can't be opened and for a database of another application.
   public init(path: String, categories: CategoryTable = .common) throws(BothyError) {
     self.path = path
-    let pool = try PlaceFile.open(path)
+    let pool = try PlaceDatabase.open(path)
     state = Mutex(State(pool: pool, categories: categories))
     try deriveAnew()
   }
 
   /// Closes the file. Later calls throw.
   public func close() throws(BothyError) {
-    do { try state.withLock { $0.pool }.close() } catch { throw PlaceFile.failure(error, path) }
+    do { try state.withLock { $0.pool }.close() } catch { throw PlaceDatabase.failure(error, path) }
   }
 
   /// The current table of categories.
@@ -93,16 +93,18 @@ public final class PlaceStore: Sendable {
 
   /// Recreates the file if the error reports damage, and returns the error to throw.
   private func recovered(_ error: any Error, _ pool: ClosableDatabase) -> BothyError {
-    guard PlaceFile.isDamage(error) || error is FeatureDamage else { return PlaceFile.failure(error, path) }
+    guard PlaceDatabase.isDamage(error) || error is FeatureDamage else {
+      return PlaceDatabase.failure(error, path)
+    }
     do {
       try state.withLock { state in
         guard state.pool === pool else { return }  // another call did this
-        try PlaceFile.putAway(path)
-        state.pool = try PlaceFile.open(path)
+        try PlaceDatabase.putAway(path)
+        state.pool = try PlaceDatabase.open(path)
         state.generation += 1
         state.revision += 1
       }
-    } catch { return PlaceFile.failure(error, path) }
+    } catch { return PlaceDatabase.failure(error, path) }
     try? pool.close()  // after the calls that still run
     return BothyError(
       .damagedPlaces,

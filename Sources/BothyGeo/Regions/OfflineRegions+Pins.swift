@@ -24,7 +24,7 @@ extension OfflineRegions {
 
   /// Pins the tiles of regions that have lost pins. A region pins all of its tiles while it is loaded.
   private static func putPinsBack(
-    _ cache: ResourceCache, _ file: RegionFile, _ lockPath: (Region.ID) -> String
+    _ cache: ResourceCache, _ file: RegionDatabase, _ lockPath: (Region.ID) -> String
   ) async throws {
     guard cache.hasDisk else { return }
     for region in try await file.all() where region.state != .waiting {

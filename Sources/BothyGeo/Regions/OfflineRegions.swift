@@ -23,7 +23,7 @@ import Synchronization
 /// All methods are safe from any thread. Several processes may use one folder.
 public final class OfflineRegions: Sendable {
   let cache: ResourceCache
-  let file: RegionFile
+  let file: RegionDatabase
   /// The maximum numbers of tiles, checked when a region is created.
   package let limits: RegionLimits
   private let folder: URL
@@ -76,7 +76,7 @@ public final class OfflineRegions: Sendable {
     } catch {
       throw BothyError(.unavailable, "\(folder.path) can't be made: \(error).", underlying: error)
     }
-    file = try RegionFile(path: folder.appending(path: "regions.sqlite").path)
+    file = try RegionDatabase(path: folder.appending(path: "regions.sqlite").path)
     let listener = cache.followNetwork { [weak self] in self?.followNetwork() }
     state.withLock { $0.listener = listener }
     followNetwork()

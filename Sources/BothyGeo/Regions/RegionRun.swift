@@ -8,7 +8,7 @@ import BothyStore
 struct RegionRun {
   let region: Region
   let cache: ResourceCache
-  let file: RegionFile
+  let file: RegionDatabase
   let control: RegionControl
   /// The rule for the freshness of the source's tiles.
   let freshness: FreshnessRule
@@ -40,7 +40,7 @@ struct RegionRun {
   private static let misledLimit = 4
 
   init(
-    _ region: Region, _ cache: ResourceCache, _ file: RegionFile, _ control: RegionControl,
+    _ region: Region, _ cache: ResourceCache, _ file: RegionDatabase, _ control: RegionControl,
     _ freshness: FreshnessRule
   ) throws(BothyError) {
     self.region = region
@@ -200,7 +200,7 @@ struct RegionRun {
   }
 
   private mutating func remember(_ key: ResourceKey, _ message: String) {
-    guard failuresKept < RegionFile.rememberedFailures, let tile = Tile(key) else { return }
+    guard failuresKept < RegionDatabase.rememberedFailures, let tile = Tile(key) else { return }
     failures.append(RegionFailure(tile: tile, message: message))
     failuresKept += 1
   }

@@ -54,7 +54,7 @@ struct MapState {
   }
 
   private static func placeTiles(
-    _ files: [InspectorSubjects.PlaceFile], now: Int64
+    _ files: [InspectorSubjects.PlaceDatabase], now: Int64
   ) throws -> [(tile: Tile, freshness: FreshnessCounts)] {
     try files.flatMap { file in
       try file.places.heldTiles(limit: 200_000).map { held in
@@ -66,7 +66,7 @@ struct MapState {
   }
 
   private static func places(
-    _ files: [InspectorSubjects.PlaceFile], in box: GeoBox, limit: Int
+    _ files: [InspectorSubjects.PlaceDatabase], in box: GeoBox, limit: Int
   ) throws -> (dots: [Dot], total: Int) {
     var dots: [Dot] = []
     var total = 0

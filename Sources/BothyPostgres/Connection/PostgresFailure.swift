@@ -110,8 +110,8 @@ extension PostgresFailure {
   }
 
   /// The reason why the storage could not do its work in time.
-  package var unavailability: LedgerUnavailable {
-    let reason: LedgerUnavailable.Reason =
+  package var unavailability: StorageUnavailable {
+    let reason: StorageUnavailable.Reason =
       switch code {
       // While connecting, the server's answer is only a text.
       case nil where message.contains("the database system is"): .restarting
@@ -124,6 +124,6 @@ extension PostgresFailure {
       case "40001", "40P01", "55P03", "57014": .busy
       default: .unreachable
       }
-    return LedgerUnavailable(reason, "\(self)")
+    return StorageUnavailable(reason, "\(self)")
   }
 }

@@ -54,7 +54,7 @@ final class Worker {
   /// Runs `body` until it succeeds, fails permanently, or the time is over. Uses a new connection if the old one is
   /// lost. `body` must restart each time, and leave no effect when it throws.
   ///
-  /// Throws `LedgerUnavailable` if the time is over, `BothyError` if PostgreSQL refuses a statement, and errors of
+  /// Throws `StorageUnavailable` if the time is over, `BothyError` if PostgreSQL refuses a statement, and errors of
   /// `body`.
   func attempt<Result>(
     _ time: CallTime = CallTime(), _ body: (PostgresConnection) throws -> Result

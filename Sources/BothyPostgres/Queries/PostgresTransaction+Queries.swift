@@ -8,16 +8,16 @@ import BothySyncService
 /// concerns a whole query if a document of the type has a text with a zero character. The reference evaluator then
 /// decides the records that the rest of the condition selects.
 extension PostgresTransaction {
-  func query(_ query: AnyQuery, schema: StoreSchema?, _ body: (LedgerRecord) throws -> Bool) throws {
+  func query(_ query: AnyQuery, schema: StoreSchema?, _ body: (StoredRecord) throws -> Bool) throws {
     for entry in try found(query, schema) { guard try body(entry) else { return } }
   }
 
-  private func found(_ query: AnyQuery, _ schema: StoreSchema?) throws -> [LedgerRecord] {
+  private func found(_ query: AnyQuery, _ schema: StoreSchema?) throws -> [StoredRecord] {
     let plan = try QueryPlan(query, schema)
     guard plan.isExact else { return try evaluate(plan) }
     var condition = PostgresCondition(plan.type, statement(""))
     condition.bind(plan.query.type)
-    let rows = try decide(plan, condition, LedgerSQL.columns, isSorted: true)
+    let rows = try decide(plan, condition, StorageSQL.columns, isSorted: true)
     return try rows.map { try records($0) } ?? evaluate(plan)
   }
 
@@ -41,7 +41,7 @@ extension PostgresTransaction {
     var condition = start
     var sql = try Self.select(columns, plan.query, plan.query.filter, &condition)
     if isSorted { sql += try Self.tail(plan.query, &condition) }
-    var look = statement(LedgerSQL.hasUncommon)
+    var look = statement(StorageSQL.hasUncommon)
     look.bind(plan.query.type)
     let results = try connection.run(takeWaiting() + [look, condition.statement.saying(sql)])
     guard results.count >= 2, let rows = results.last else {
@@ -56,7 +56,7 @@ extension PostgresTransaction {
   ) throws -> String {
     var sql = """
       SELECT \(columns) FROM (
-        SELECT \(LedgerSQL.columns), fields::jsonb AS d FROM record
+        SELECT \(StorageSQL.columns), fields::jsonb AS d FROM record
         WHERE space = $1 AND type = $2 AND NOT deleted AND plain
       """
     if let container = query.container, !(container.isEmpty && query.includesChildren) {
@@ -89,16 +89,16 @@ extension PostgresTransaction {
     return sql
   }
 
-  private func evaluate(_ plan: QueryPlan) throws -> [LedgerRecord] {
-    var look = statement(LedgerSQL.hasUncommon)
+  private func evaluate(_ plan: QueryPlan) throws -> [StoredRecord] {
+    var look = statement(StorageSQL.hasUncommon)
     look.bind(plan.query.type)
     let isUncommon = try read(look).bool(0, 0)
     var condition = PostgresCondition(plan.type, statement(""))
     condition.bind(plan.query.type)
     let sql =
       isUncommon
-      ? "SELECT \(LedgerSQL.columns) FROM record WHERE space = $1 AND type = $2 AND NOT deleted"
-      : try Self.select(LedgerSQL.columns, plan.query, .and(plan.exactParts), &condition)
+      ? "SELECT \(StorageSQL.columns) FROM record WHERE space = $1 AND type = $2 AND NOT deleted"
+      : try Self.select(StorageSQL.columns, plan.query, .and(plan.exactParts), &condition)
     let found = try records(try read(condition.statement.saying(sql)))
     let entries = Dictionary(found.map { ($0.record.id.id, $0) }, uniquingKeysWith: { $1 })
     let records = try found.map { entry in

@@ -33,8 +33,8 @@ public struct AccessFiles: Sendable {
   }
 
   /// Reads the files, beside a key set from the address.
-  func read(_ keySet: JWTKeyAddress.KeySet?) async throws -> AccessControl.Keys {
-    var found = AccessControl.Keys()
+  func read(_ keySet: JWTKeyAddress.KeySet?) async throws -> Authentication.Keys {
+    var found = Authentication.Keys()
     if let tokens { found.tokens = try named(tokens) { try TokenTable(json: $0) } }
     guard jwtKeys != nil || jwtSecret != nil || keyAddress != nil else { return found }
     var keys = JWTKeys()

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A check costs two comparisons. The token is evaluated again only after the files of access have changed.
 final class AuthenticatedSession: Sendable {
-  private let access: AccessControl
+  private let access: Authentication
   private let token: String
   private let space: String
   private let now: @Sendable () -> Int64
@@ -17,7 +17,7 @@ final class AuthenticatedSession: Sendable {
   }
 
   init(
-    _ access: AccessControl, token: Substring, space: String, _ grant: Grant, generation: Int,
+    _ access: Authentication, token: Substring, space: String, _ grant: Grant, generation: Int,
     now: @escaping @Sendable () -> Int64
   ) {
     self.access = access

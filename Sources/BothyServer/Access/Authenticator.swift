@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// Authenticates requests by their tokens and limits their rate.
 struct Authenticator: Sendable {
-  private let access: AccessControl?
+  private let access: Authentication?
   private let principals: RateLimiter<String>?
   private let spaces: RateLimiter<String>?
   private let hosts: OwnHosts

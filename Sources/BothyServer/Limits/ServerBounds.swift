@@ -2,7 +2,7 @@ package import BothySyncService
 
 /// The values of all limits of a server, each in the type that uses it.
 package struct ServerBounds: Sendable {
-  package var rules = AuthorityRules()
+  package var rules = AccessRules()
   package var server = ServerConfiguration.Limits()
   package var blobs = BlobLimits()
   package var database = DatabaseBounds()

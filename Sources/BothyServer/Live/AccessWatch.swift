@@ -4,7 +4,7 @@ import ServiceLifecycle
 /// Checks every second if the files that define access have changed. If so, open event streams check their tokens
 /// again.
 struct AccessWatch: Service {
-  let access: AccessControl?
+  let access: Authentication?
   let hub: ChangeNotifier
   let logger: Logger
   var interval = Duration.seconds(1)

@@ -7,7 +7,7 @@ import Synchronization
 /// Callers share one check. If it hangs, no caller waits for longer than the limit, and no second check starts behind
 /// it.
 final class HealthCheck: Sendable {
-  private let ledger: any Ledger
+  private let storage: any ServerStorage
   private let limit: Duration
   private let state = Mutex(State())
 
@@ -17,8 +17,8 @@ final class HealthCheck: Sendable {
     var number = 0
   }
 
-  init(_ ledger: any Ledger, limit: Duration) {
-    self.ledger = ledger
+  init(_ storage: any ServerStorage, limit: Duration) {
+    self.storage = storage
     self.limit = limit
   }
 
@@ -35,14 +35,14 @@ final class HealthCheck: Sendable {
       Task {
         try? await Task.sleep(for: limit)  // this task is never cancelled
         let late = state.withLock { $0.waiting.removeValue(forKey: number) }
-        late?.resume(returning: .unavailable(LedgerUnavailable.Reason.unreachable.rawValue))
+        late?.resume(returning: .unavailable(StorageUnavailable.Reason.unreachable.rawValue))
       }
     }
   }
 
   private func look() async {
     var problem: HTTPFailure?
-    do { try await ledger.check() } catch let error as LedgerUnavailable {
+    do { try await storage.check() } catch let error as StorageUnavailable {
       problem = .unavailable(error.reason.rawValue)
     } catch let error as BothyError where error.code == .diskFull {
       problem = .diskFull

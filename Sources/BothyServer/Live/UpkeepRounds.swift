@@ -59,26 +59,26 @@ package actor UpkeepRounds {
   /// Looks after the spaces that are due, until none is left. Returns their number, with those that failed. Throws if
   /// the storage is unavailable or the task is cancelled; leases that are left end by themselves.
   package func round() async throws -> Int {
-    guard let ledger = service.ledger.upkeep else { return 0 }
+    guard let storage = service.storage.upkeep else { return 0 }
     var count = 0
     var left: Int?
     while true {
       try Task.checkCancellation()
       let start = ContinuousClock.now
       let now = configuration.now()
-      let taken = try await ledger.takeDue(at: now, limit: pace.batch, lease: pace.lease)
+      let taken = try await storage.takeDue(at: now, limit: pace.batch, lease: pace.lease)
       looked(now)
       let isLast = taken.count < pace.batch
       // Only a list with more than a batch is counted, and only once a round.
       if left == nil, !isLast {
-        left = try await ledger.dueCount(at: now, limit: Self.countLimit) + taken.count
+        left = try await storage.dueCount(at: now, limit: Self.countLimit) + taken.count
       }
       let oldest = taken.map(\.since).min()
       metrics.set(
         due: max(taken.count, left ?? 0), lag: oldest.map { max(0, now - max($0, drained)) } ?? 0)
       for due in taken {
         try Task.checkCancellation()
-        try await lookAfter(due, in: ledger)
+        try await lookAfter(due, in: storage)
       }
       count += taken.count
       left = left.map { max(0, $0 - taken.count) }
@@ -92,7 +92,7 @@ package actor UpkeepRounds {
     }
   }
 
-  private func lookAfter(_ due: DueSpace, in ledger: any LedgerUpkeep) async throws {
+  private func lookAfter(_ due: DueSpace, in storage: any ServerMaintenance) async throws {
     do {
       guard let report = try await service.upkeep(due, configuration.upkeep) else { return }
       failures[due.space] = nil
@@ -106,16 +106,16 @@ package actor UpkeepRounds {
         ])
     } catch let error as CancellationError {
       throw error
-    } catch let error as LedgerUnavailable where error.reason != .busy {
+    } catch let error as StorageUnavailable where error.reason != .busy {
       // The other spaces fail in the same way.
       throw error
     } catch {
       metrics.lookedAfter(succeeded: false)
-      await putOff(due, error, in: ledger)
+      await putOff(due, error, in: storage)
     }
   }
 
-  private func putOff(_ due: DueSpace, _ error: any Error, in ledger: any LedgerUpkeep) async {
+  private func putOff(_ due: DueSpace, _ error: any Error, in storage: any ServerMaintenance) async {
     if failures.count >= Self.countLimit { failures.removeAll() }
     let count = failures[due.space, default: 0]
     failures[due.space] = count + 1
@@ -126,9 +126,9 @@ package actor UpkeepRounds {
         "error": "\(LogText.safe("\(error)"))",
       ])
     let wait = min(
-      min(configuration.upkeep.interval, UpkeepTerms.day) << Int64(min(count, 16)), UpkeepTerms.day)
+      min(configuration.upkeep.interval, RetentionPolicy.day) << Int64(min(count, 16)), RetentionPolicy.day)
     do {
-      try await ledger.putOff(due, until: configuration.now() + wait)
+      try await storage.putOff(due, until: configuration.now() + wait)
     } catch {
       configuration.logger.debug(
         "a space is due again at the end of its lease", metadata: ["error": "\(LogText.safe("\(error)"))"])
@@ -138,13 +138,13 @@ package actor UpkeepRounds {
   /// Sweeps the vault if its daily sweep is due, which is looked at once an hour.
   private func sweep() async {
     let now = configuration.now()
-    guard let blobs = configuration.blobs, sweepAsked.map({ now - $0 >= UpkeepTerms.hour }) ?? true else {
+    guard let blobs = configuration.blobs, sweepAsked.map({ now - $0 >= RetentionPolicy.hour }) ?? true else {
       return
     }
     sweepAsked = now
     let age = Int64(configuration.limits.unusedBlobAge / .milliseconds(1))
     do {
-      guard try await blobs.takeSweep(at: now, every: UpkeepTerms.day) else { return }
+      guard try await blobs.takeSweep(at: now, every: RetentionPolicy.day) else { return }
       let removed = try await blobs.sweep(before: now - age)
       if removed > 0 { configuration.logger.info("unused blobs removed", metadata: ["count": "\(removed)"]) }
     } catch {

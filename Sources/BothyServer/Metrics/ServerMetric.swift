@@ -51,10 +51,10 @@ package struct ServerMetric: Sendable {
     ServerMetric(
       name: "bothy_decision_seconds", kind: .histogram, about: "Times of calls of the team's own rule."),
     ServerMetric(
-      name: "bothy_ledger_transaction_seconds", kind: .histogram, labels: ["kind", "result"],
+      name: "bothy_storage_transaction_seconds", kind: .histogram, labels: ["kind", "result"],
       about: "Times of transactions on the database: read, write or search."),
     ServerMetric(
-      name: "bothy_ledger_transactions_running", kind: .gauge, labels: ["kind"],
+      name: "bothy_storage_transactions_running", kind: .gauge, labels: ["kind"],
       about: "Transactions that use a connection or wait for one. Reads beyond the connections for them wait."
     ),
     ServerMetric(

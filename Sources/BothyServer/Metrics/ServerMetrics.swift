@@ -39,13 +39,13 @@ struct ServerMetrics: Sendable {
   /// Counts and times a transaction on the storage, of the kind `read`, `write` or `search`.
   func transaction(_ kind: String, succeeded: Bool, duration: Duration) {
     let dimensions = [("kind", kind), ("result", succeeded ? "done" : "failed")]
-    registry.makeTimer(label: "bothy_ledger_transaction_seconds", dimensions: dimensions)
+    registry.makeTimer(label: "bothy_storage_transaction_seconds", dimensions: dimensions)
       .recordNanoseconds(Self.nanoseconds(duration))
   }
 
   /// Counts the running transactions of a kind.
   func transactions(_ kind: String, changeBy amount: Double) {
-    registry.makeMeter(label: "bothy_ledger_transactions_running", dimensions: [("kind", kind)])
+    registry.makeMeter(label: "bothy_storage_transactions_running", dimensions: [("kind", kind)])
       .increment(by: amount)
   }
 

@@ -125,10 +125,10 @@ extension HTTPFailure {
     switch error {
     case let problem as HTTPFailure: self = problem
     case let error as JSONError: self.init(.badRequest, "malformed", error.description)
-    case let error as AuthorityError: self.init(error)
-    case let error as LedgerUnavailable: self = .unavailable(error.reason.rawValue)
+    case let error as SyncServiceError: self.init(error)
+    case let error as StorageUnavailable: self = .unavailable(error.reason.rawValue)
     case is WriteRuleUnavailable: self = .undecided
-    case let problem as BlobProblem: self.init(problem)
+    case let problem as BlobError: self.init(problem)
     case is CancellationError: self = .unavailable("The caller has left, or the server stops.")
     case let error as BothyError:
       switch error.code {
@@ -142,7 +142,7 @@ extension HTTPFailure {
     }
   }
 
-  private init(_ problem: BlobProblem) {
+  private init(_ problem: BlobError) {
     let status: HTTPResponse.Status =
       switch problem.code {
       case .invalid: .badRequest
@@ -157,7 +157,7 @@ extension HTTPFailure {
 
   /// Creates the failure for an error of the sync service. `updateRequired` is 422, because 426 concerns the protocol
   /// of the connection and requires an `Upgrade` field.
-  private init(_ error: AuthorityError) {
+  private init(_ error: SyncServiceError) {
     let status: HTTPResponse.Status =
       switch error.code {
       case .badCursor, .badRequest: .badRequest

@@ -94,7 +94,7 @@ extension ServerServices {
       while offset < range.upperBound {
         let end = min(range.upperBound, offset + 262_144)
         let bytes = try await service.downloadBlob(space: call.space, name, offset..<end)
-        guard !bytes.isEmpty else { throw BlobProblem(.notFound, "The blob is gone.") }
+        guard !bytes.isEmpty else { throw BlobError(.notFound, "The blob is gone.") }
         try await writer.write(ByteBuffer(bytes: bytes))
         offset += Int64(bytes.count)
       }

@@ -124,7 +124,7 @@ extension ServerServices {
     if let named = call.spaces, !named.contains("*") {
       limit = min(limit, Self.namedLimit)
       for name in named.filter({ $0 > after }).sorted().prefix(limit) {
-        let head = try await service.ledger.read(space: name) {
+        let head = try await service.storage.read(space: name) {
           FeedPosition(epoch: $0.epoch, position: $0.head)
         }
         found.append(SpaceHead(space: name, head: head))

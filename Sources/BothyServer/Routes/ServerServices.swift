@@ -17,7 +17,7 @@ struct ServerServices: Sendable {
   let feedWaits = FeedWaits()
   /// The group of back ends, or `nil` for a server without a feed.
   let feedGroup: String?
-  let feeds: (any FeedLedger)?
+  let feeds: (any FeedStorage)?
   let tiles: TileLibrary?
   let asksForTokens: Bool
   let compressesTiles: Bool
@@ -31,8 +31,8 @@ struct ServerServices: Sendable {
       registry: MetricsRegistry(),
       turns: RequestTurns(configuration.limits, isShared: configuration.access != nil),
       connections: ConnectionCount(limit: configuration.limits.connections), startedAt: configuration.now())
-    let ledger = InstrumentedLedger(
-      base: configuration.ledger, metrics: metrics, tracer: configuration.tracer,
+    let storage = InstrumentedStorage(
+      base: configuration.storage, metrics: metrics, tracer: configuration.tracer,
       room: RoomWatch(now: configuration.now))
     var rules = configuration.rules
     if let rule = rules.writeRule {
@@ -40,10 +40,10 @@ struct ServerServices: Sendable {
         rule, metrics: metrics, logger: configuration.logger, now: configuration.now)
     }
     let service = SyncService(
-      ledger: ledger, rules: rules, blobs: configuration.blobs, now: configuration.now)
+      storage: storage, rules: rules, blobs: configuration.blobs, now: configuration.now)
     UpkeepMetrics(registry: metrics.registry).begin()
     rulebook = Rulebook(service)
-    health = HealthCheck(ledger, limit: configuration.limits.healthTime)
+    health = HealthCheck(storage, limit: configuration.limits.healthTime)
     seats = StreamSeats(configuration.limits)
     files = configuration.files
     hints = configuration.hints
@@ -51,7 +51,7 @@ struct ServerServices: Sendable {
     logger = configuration.logger
     audit = AuditLog(logger: configuration.auditLogger)
     feedGroup = configuration.feedGroup
-    feeds = configuration.ledger as? any FeedLedger
+    feeds = configuration.storage as? any FeedStorage
     tiles = configuration.tiles
     asksForTokens = configuration.access != nil
     compressesTiles = configuration.compressesAnswers

@@ -14,7 +14,7 @@ package final class WebhookSender: Sendable {
   private let hook: Webhook
   private let settings: WebhookSettings
   private let service: SyncService
-  private let ledger: any FeedLedger
+  private let storage: any FeedStorage
   private let metrics: WebhookMetrics
   private let logger: Logger
   private let now: @Sendable () -> Int64
@@ -28,10 +28,10 @@ package final class WebhookSender: Sendable {
   }
 
   package init(
-    _ hook: Webhook, _ settings: WebhookSettings, _ service: SyncService, _ ledger: any FeedLedger,
+    _ hook: Webhook, _ settings: WebhookSettings, _ service: SyncService, _ storage: any FeedStorage,
     metrics: MetricsRegistry, logger: Logger, now: @escaping @Sendable () -> Int64
   ) {
-    (self.hook, self.settings, self.service, self.ledger) = (hook, settings, service, ledger)
+    (self.hook, self.settings, self.service, self.storage) = (hook, settings, service, storage)
     (self.metrics, self.logger, self.now) = (WebhookMetrics(registry: metrics, name: hook.name), logger, now)
     backoff = Backoff(random: settings.random)
     let schedule = WebhookSchedule(width: settings.width, capacity: settings.capacity, backoff: backoff)
@@ -92,7 +92,7 @@ package final class WebhookSender: Sendable {
     let place = state.withLock { $0.search.next(&$0.schedule, at: now()) }
     guard let place else { return false }
     do {
-      let found = try await ledger.states(of: hook.name, after: place, limit: Self.searchPage)
+      let found = try await storage.states(of: hook.name, after: place, limit: Self.searchPage)
       state.withLock { state in
         var last = place
         for space in found {
@@ -127,7 +127,7 @@ package final class WebhookSender: Sendable {
 
   /// Delivers the next batch of a space, if it has one.
   private func deliver(_ space: String) async throws -> WebhookSchedule.End {
-    guard let found = try await ledger.state(of: hook.name, in: space), found.isBehind else {
+    guard let found = try await storage.state(of: hook.name, in: space), found.isBehind else {
       return .done(isSuccess: false)
     }
     guard let progress = try await hold(found) else {
@@ -150,7 +150,7 @@ package final class WebhookSender: Sendable {
       (done.failures, done.deliveredAt) = (0, now())
     }
     let end = page.more || settings.isAlone ? now() + settings.lease : 0
-    let isNoted = try await ledger.note(
+    let isNoted = try await storage.note(
       done, of: hook.name, in: space, by: settings.holder, until: end)
     // Another process has it, or an operator has placed the webhook elsewhere: the next attempt finds out.
     guard isNoted, !page.more else { return .more(isSuccess: !delivery.isEmpty) }
@@ -163,7 +163,7 @@ package final class WebhookSender: Sendable {
     let isOwn = found.holder == settings.holder
     if isOwn, found.heldUntil - now >= settings.margin { return found.progress }
     guard isOwn || found.heldUntil <= now else { return nil }
-    return try await ledger.claim(
+    return try await storage.claim(
       hook.name, in: found.head.space, for: settings.holder, until: now + settings.lease, at: now)
   }
 
@@ -213,7 +213,7 @@ package final class WebhookSender: Sendable {
           "waiting since": "\(delivery.oldest.map { Timestamp(milliseconds: $0).rfc3339 } ?? "unknown")",
         ])
     }
-    _ = try await ledger.note(progress, of: hook.name, in: delivery.space, by: settings.holder, until: until)
+    _ = try await storage.note(progress, of: hook.name, in: delivery.space, by: settings.holder, until: until)
     return .failed(until: until)
   }
 
@@ -222,7 +222,7 @@ package final class WebhookSender: Sendable {
       "a webhook's receiver wants no more deliveries (410); it gets none until the server starts again",
       metadata: ["webhook": "\(hook.name)"])
     metrics.switchedOff()
-    _ = try await ledger.note(progress, of: hook.name, in: space, by: settings.holder, until: 0)
+    _ = try await storage.note(progress, of: hook.name, in: space, by: settings.holder, until: 0)
     return .gone
   }
 

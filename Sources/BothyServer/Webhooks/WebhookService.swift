@@ -10,13 +10,13 @@ struct WebhookService: Service {
   /// Returns `nil` for a server without webhooks, and for a storage that keeps no progress of them.
   init?(_ configuration: ServerConfiguration, _ parts: ServerServices) {
     guard let settings = configuration.webhooks, !settings.webhooks.isEmpty else { return nil }
-    guard let ledger = configuration.ledger as? any FeedLedger else {
+    guard let storage = configuration.storage as? any FeedStorage else {
       configuration.logger.error("the storage keeps no progress of webhooks, so nothing is delivered")
       return nil
     }
     senders = settings.webhooks.map { hook in
       WebhookSender(
-        hook, settings, parts.service, ledger, metrics: parts.metrics.registry,
+        hook, settings, parts.service, storage, metrics: parts.metrics.registry,
         logger: configuration.logger, now: configuration.now)
     }
     configuration.hints.observe { [senders] space in for sender in senders { sender.news(space: space) } }

@@ -96,7 +96,7 @@ struct BlobUpload {
   /// which had bytes of another try. The upload then restarts.
   private mutating func refusal(_ error: RemoteError) async throws -> Progress {
     let code = error.code ?? error.errorClass.rawValue
-    guard code == BlobProblem.Code.checksumMismatch.rawValue else {
+    guard code == BlobError.Code.checksumMismatch.rawValue else {
       return .refused(Rejection(code: code, message: error.message))
     }
     let (folder, sha256) = (pass.blobs, blob.sha256)

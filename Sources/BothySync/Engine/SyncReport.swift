@@ -8,7 +8,7 @@ public struct SyncReport: Sendable, Hashable, Codable {
   /// policy discards them.
   public var failures: [Failure] = []
   /// The local content that a conflict or a rejection policy replaced.
-  public var overwritten: [Overwritten] = []
+  public var overwritten: [ReplacedContent] = []
   /// The changes that were not sent because of another record. They refer to a record that isn't on the server, or were
   /// written in one transaction with a record that cannot be sent now.
   package var blocked: [Blocked] = []
@@ -138,7 +138,7 @@ extension SyncReport {
 
 extension SyncReport {
   /// Local content that was replaced by the other side of a conflict, or because a rejected change was undone.
-  public struct Overwritten: Sendable, Hashable, Codable {
+  public struct ReplacedContent: Sendable, Hashable, Codable {
     /// The record of the content.
     public var record: RecordID
     /// The local content that was replaced, also if the container alone was replaced; `nil` for a deletion that was

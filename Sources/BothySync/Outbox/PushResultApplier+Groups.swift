@@ -200,7 +200,7 @@ extension PushResultApplier {
     guard let entry = try OutboxQueue.current(entry, in: transaction) else { return }
     let table = try transaction.catalog.table(entry.record.type)
     let lost = try OutboxQueue.local(entry, table, in: transaction).map { table.document($0) }
-    report.overwritten.append(SyncReport.Overwritten(record: entry.record, fields: lost))
+    report.overwritten.append(SyncReport.ReplacedContent(record: entry.record, fields: lost))
     let told = try entry.told(since: current) ?? OutboxQueue.told(of: entry, in: transaction)
     let version = current.flatMap { $0.isAbsence ? nil : $0.version }
     let noted = try journal(entry, .overwritten, .atomic, loses: true, to: told, version: version)

@@ -29,7 +29,7 @@ extension PushResultApplier {
   /// Undoes the local change. The row becomes what the server last reported, and the next pull requests the record.
   mutating func discard(_ entry: Outbox.Entry, _ table: TypeTable, _ rejection: Rejection) throws {
     let lost = try OutboxQueue.local(entry, table, in: transaction).map { table.document($0) }
-    report.overwritten.append(SyncReport.Overwritten(record: entry.record, fields: lost))
+    report.overwritten.append(SyncReport.ReplacedContent(record: entry.record, fields: lost))
     let noted = try journal(
       entry, .rejected, .rejectionPolicy, loses: true, to: entry.told, reason: rejection)
     let container = try OutboxQueue.serverContainer(of: entry, in: transaction)

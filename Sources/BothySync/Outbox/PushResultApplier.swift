@@ -225,7 +225,7 @@ struct PushResultApplier {
     } else {
       let lost = row.map { table.document($0) }
       if isEdited(entry, row, table) {
-        report.overwritten.append(SyncReport.Overwritten(record: id, fields: lost))
+        report.overwritten.append(SyncReport.ReplacedContent(record: id, fields: lost))
       }
       noted = try journal(entry, .overwritten, .merge, loses: true, to: current, version: live?.version)
       try OutboxQueue.takeOut(entry, in: transaction)
@@ -308,7 +308,7 @@ struct PushResultApplier {
       let mine = table.document(before)
       return try losesPlace || Self.losesEdit(mine, entry.base, document) ? mine : nil
     }
-    if let lost { report.overwritten.append(SyncReport.Overwritten(record: id, fields: lost)) }
+    if let lost { report.overwritten.append(SyncReport.ReplacedContent(record: id, fields: lost)) }
     if let live, live.fields == document && container == live.container {
       let isAsWritten = before.map { table.document($0) == document } ?? false
       let verdict: Journal.Verdict = lost != nil ? .overwritten : isAsWritten ? .accepted : .merged

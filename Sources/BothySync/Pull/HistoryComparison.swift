@@ -216,7 +216,7 @@ struct HistoryComparison {
   ///
   /// Returns the last acknowledged states that the server lost and that others have written again since. Empty if the
   /// server lost nothing.
-  mutating func end(_ history: ServerHistory?) throws -> [SyncReport.Overwritten] {
+  mutating func end(_ history: ServerHistory?) throws -> [SyncReport.ReplacedContent] {
     guard isShown else { return [] }
     let isDecided = try ServerBinding.isAdopting(in: transaction)
     guard missing.isEmpty || isDecided || decision == .adopt else { throw HistoryLoss(count: missing.count) }
@@ -227,7 +227,7 @@ struct HistoryComparison {
       var row = Journal.Row(record, .update, .overwritten, .otherHistory)
       row.loss = loss
       try Journal.note(row, in: transaction)
-      return SyncReport.Overwritten(record: record, fields: loss.local)
+      return SyncReport.ReplacedContent(record: record, fields: loss.local)
     }
   }
 

@@ -21,7 +21,7 @@ extension SyncOptions {
 struct MissingParents {
   let transaction: WriteTransaction
   let policy: SyncOptions.MissingParentPolicy
-  private(set) var overwritten: [SyncReport.Overwritten] = []
+  private(set) var overwritten: [SyncReport.ReplacedContent] = []
 
   init(_ transaction: WriteTransaction, _ policy: SyncOptions.MissingParentPolicy) {
     self.transaction = transaction
@@ -74,7 +74,7 @@ struct MissingParents {
   private mutating func drop(_ entry: Outbox.Entry) throws {
     let id = entry.record
     let table = try transaction.catalog.table(id.type)
-    var lost: [SyncReport.Overwritten] = []
+    var lost: [SyncReport.ReplacedContent] = []
     if entry.operationID == nil {
       try OutboxQueue.forget(id, in: transaction) { try note($0, &lost) }
       try transaction.evict(table, id: id.id)
@@ -89,10 +89,11 @@ struct MissingParents {
     overwritten += lost
   }
 
-  private func note(_ entry: Outbox.Entry, _ lost: inout [SyncReport.Overwritten]) throws -> Journal.Noted {
+  private func note(_ entry: Outbox.Entry, _ lost: inout [SyncReport.ReplacedContent]) throws -> Journal.Noted
+  {
     let table = try transaction.catalog.table(entry.record.type)
     let local = try OutboxQueue.local(entry, table, in: transaction)
-    lost.append(SyncReport.Overwritten(record: entry.record, fields: local.map { table.document($0) }))
+    lost.append(SyncReport.ReplacedContent(record: entry.record, fields: local.map { table.document($0) }))
     var row = Journal.Row(entry, .overwritten, .orphaned)
     row.loss = try Journal.Loss(entry, local, table, now: entry.told)
     return try Journal.note(row, in: transaction)

@@ -11,7 +11,7 @@ struct PullApplication {
   private(set) var pulled = 0
   private(set) var repaired = 0
   /// Unsent records that were deleted because others deleted what they refer to.
-  private(set) var overwritten: [SyncReport.Overwritten] = []
+  private(set) var overwritten: [SyncReport.ReplacedContent] = []
   var orphans = SyncOptions.MissingParentPolicy.deleteRule
   /// Records that left the scope and have pending work.
   private(set) var leaving: [RecordID] = []

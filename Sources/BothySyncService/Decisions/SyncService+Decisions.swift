@@ -23,12 +23,12 @@ extension SyncService {
   ///   - preview: returns the writes to decide, from a snapshot.
   func deciding<Result: Sendable>(
     _ operations: [SyncOperation], _ space: String, _ principal: Principal, at now: Int64,
-    preview: @escaping @Sendable (any LedgerSnapshot, WriteDecisions) throws -> [ProposedWrite],
-    write: @escaping @Sendable (any LedgerTransaction, WriteDecisions?) throws -> WriteAttempt<Result>
+    preview: @escaping @Sendable (any ServerSnapshot, WriteDecisions) throws -> [ProposedWrite],
+    write: @escaping @Sendable (any ServerTransaction, WriteDecisions?) throws -> WriteAttempt<Result>
   ) async throws -> Result {
     var decisions = rules.writeRule == nil || operations.isEmpty ? nil : WriteDecisions()
     var open: [ProposedWrite] = []
-    if let none = decisions { open = try await ledger.read(space: space) { try preview($0, none) } }
+    if let none = decisions { open = try await storage.read(space: space) { try preview($0, none) } }
     var round = 0
     while true {
       round += 1
@@ -39,7 +39,7 @@ extension SyncService {
       }
       decisions?.isFinal = round >= FixedLimits.decisionRounds
       let known = decisions
-      switch try await ledger.write(space: space, { try write($0, known) }) {
+      switch try await storage.write(space: space, { try write($0, known) }) {
       case .done(let result): return result
       case .undecided(let writes): open = writes
       }

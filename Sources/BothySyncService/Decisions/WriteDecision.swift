@@ -37,7 +37,7 @@ public struct WriteDecision: Sendable, Hashable {
     WriteDecision(kind: .refuse(Rejection(code: code, message: message, fields: fields)))
   }
 
-  /// The rule can't decide now. The request is answered as `AuthorityRules.acceptsUndecided` says.
+  /// The rule can't decide now. The request is answered as `AccessRules.acceptsUndecided` says.
   ///
   /// - Parameter reason: for a log, without content of records.
   public static func undecided(_ reason: String) -> WriteDecision { WriteDecision(kind: .undecided(reason)) }

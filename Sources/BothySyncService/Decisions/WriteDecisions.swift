@@ -20,7 +20,7 @@ struct WriteDecisions: Sendable {
   }
 
   /// Returns the operations whose fields the rule amends, with its fields alone.
-  func amendments(of operations: [SyncOperation], _ rules: AuthorityRules) -> [SyncOperation] {
+  func amendments(of operations: [SyncOperation], _ rules: AccessRules) -> [SyncOperation] {
     operations.compactMap { operation in
       guard let decision = known[operation.id]?.decision else { return nil }
       var bare = operation

@@ -2,7 +2,7 @@ public import BothyStore
 
 /// The team's own decision about writes, beyond the schema and the permissions.
 ///
-/// `AuthorityRules.writeRule` has it. It decides about each operation that the server is about to apply, and so never
+/// `AccessRules.writeRule` has it. It decides about each operation that the server is about to apply, and so never
 /// about conflicts, refusals of the server's own or repetitions. A refusal is remembered like that of any other rule.
 public protocol WriteRule: Sendable {
   /// Returns a decision for each of the proposed writes, in their order.

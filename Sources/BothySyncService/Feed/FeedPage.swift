@@ -37,7 +37,7 @@ public struct FeedChange: Sendable, Hashable {
   }
 
   /// Makes the change of a record whose change isn't remembered.
-  init(_ entry: LedgerRecord) {
+  init(_ entry: StoredRecord) {
     position = entry.position
     kind = entry.record.isDeleted ? .delete : .update
     id = entry.record.id

@@ -5,7 +5,7 @@ import BothyStore
 /// Remembered changes and records are merged by position. A record whose last change isn't remembered, because it was
 /// imported or is too old, has one change at its position.
 struct FeedReading {
-  let ledger: any LedgerSnapshot
+  let storage: any ServerSnapshot
   /// The most changes of the page.
   let limit: Int
   /// The approximate number of bytes of its records.
@@ -22,9 +22,9 @@ struct FeedReading {
   /// Reads the changes after a position. Costs two reads, and one more for each 16 records that were changed again
   /// later.
   func changes(after position: Int64) throws -> Found {
-    let remembered = try ledger.history(after: position, limit: limit)
-    let records = try ledger.changes(after: position, in: .everything, limit: limit, bytes: bytes)
-    var end = ledger.head
+    let remembered = try storage.history(after: position, limit: limit)
+    let records = try storage.changes(after: position, in: .everything, limit: limit, bytes: bytes)
+    var end = storage.head
     if remembered.count >= limit, let last = remembered.last { end = min(end, last.position) }
     let size = records.reduce(0) { $0.addingClamped($1.record.fields.bytes.count) }
     if records.count >= limit || size >= bytes, let last = records.last { end = min(end, last.position) }
@@ -43,7 +43,7 @@ struct FeedReading {
       if let entry = entries[position] {
         if !asked.contains(entry.record) {
           let ids = next(positions[index...].compactMap { entries[$0]?.record }, besides: asked)
-          for (id, record) in try ledger.records(ids) { current[id] = record.record }
+          for (id, record) in try storage.records(ids) { current[id] = record.record }
           asked.formUnion(ids)
         }
         found.changes.append(FeedChange(entry, record: current[entry.record]))

@@ -10,28 +10,28 @@ extension SyncService {
   /// Returns a page of the feed after a cursor, or from the start without one. Callers decide who may read it.
   ///
   /// A cursor stays valid after restarts. After a new epoch the page is a reset and begins at the start. A cursor from
-  /// before forgotten deletions continues, and the page is incomplete. Throws `AuthorityError` `.badCursor` for text
-  /// that isn't a cursor of a feed. Uses one transaction, and at most about the bytes of `AuthorityRules.answerSize`.
+  /// before forgotten deletions continues, and the page is incomplete. Throws `SyncServiceError` `.badCursor` for text
+  /// that isn't a cursor of a feed. Uses one transaction, and at most about the bytes of `AccessRules.answerSize`.
   public func feed(space: String, after token: String?, limit: Int = SyncService.feedLimit) async throws
     -> FeedPage
   {
     let cursor = try token.map { token in
       guard let cursor = Cursor(token: token), cursor.scopeMark == Self.feedMark else {
-        throw AuthorityError(
+        throw SyncServiceError(
           .badCursor, "'\(token.prefix(128))' isn't a cursor of a feed. Read without one to start over.")
       }
       return cursor
     }
     let (limit, bytes) = (max(1, min(limit, Self.feedLimit)), max(1, rules.answerSize))
-    return try await ledger.read(space: space) { ledger in
+    return try await storage.read(space: space) { storage in
       var start: Int64 = 0
-      var began: Int64? = ledger.head
+      var began: Int64? = storage.head
       var (isReset, isIncomplete) = (true, false)
-      if let cursor, try Self.continues(cursor.epoch, cursor.position, ledger) {
+      if let cursor, try Self.continues(cursor.epoch, cursor.position, storage) {
         (start, began, isReset) = (cursor.position, cursor.began, false)
-        isIncomplete = start > 0 && max(start, began ?? 0) < ledger.floor
+        isIncomplete = start > 0 && max(start, began ?? 0) < storage.floor
       }
-      var page = try Self.page(after: start, limit: limit, bytes: bytes, began: began, ledger)
+      var page = try Self.page(after: start, limit: limit, bytes: bytes, began: began, storage)
       (page.isReset, page.isIncomplete) = (isReset, isIncomplete)
       return page
     }
@@ -42,15 +42,16 @@ extension SyncService {
   package func delivery(
     space: String, after position: FeedPosition, limit: Int, bytes: Int
   ) async throws -> FeedPage {
-    try await ledger.read(space: space) { ledger in
-      guard try Self.continues(position.epoch, position.position, ledger) else {
+    try await storage.read(space: space) { storage in
+      guard try Self.continues(position.epoch, position.position, storage) else {
         return FeedPage(
-          epoch: ledger.epoch, after: ledger.head, upTo: ledger.head, changes: [], more: false, isReset: true,
-          isIncomplete: false, cursor: Self.cursor(at: ledger.head, ledger))
+          epoch: storage.epoch, after: storage.head, upTo: storage.head, changes: [], more: false,
+          isReset: true,
+          isIncomplete: false, cursor: Self.cursor(at: storage.head, storage))
       }
       let start = position.position
-      var page = try Self.page(after: start, limit: max(1, limit), bytes: max(1, bytes), began: nil, ledger)
-      page.isIncomplete = start > 0 && start < ledger.floor
+      var page = try Self.page(after: start, limit: max(1, limit), bytes: max(1, bytes), began: nil, storage)
+      page.isIncomplete = start > 0 && start < storage.floor
       return page
     }
   }
@@ -58,25 +59,25 @@ extension SyncService {
   /// Returns true if the space's history continues one with this epoch and position. A space without writes has no
   /// epoch, and its readers continue in the first one.
   private static func continues(
-    _ epoch: String, _ position: Int64, _ ledger: any LedgerSnapshot
+    _ epoch: String, _ position: Int64, _ storage: any ServerSnapshot
   ) throws -> Bool {
     if epoch.isEmpty && position == 0 { return true }
-    return try epoch == ledger.epoch && ledger.has(position)
+    return try epoch == storage.epoch && storage.has(position)
   }
 
   private static func page(
-    after start: Int64, limit: Int, bytes: Int, began: Int64?, _ ledger: any LedgerSnapshot
+    after start: Int64, limit: Int, bytes: Int, began: Int64?, _ storage: any ServerSnapshot
   ) throws -> FeedPage {
-    let found = try FeedReading(ledger: ledger, limit: limit, bytes: bytes).changes(after: start)
-    let more = found.end < ledger.head
+    let found = try FeedReading(storage: storage, limit: limit, bytes: bytes).changes(after: start)
+    let more = found.end < storage.head
     return FeedPage(
-      epoch: ledger.epoch, after: start, upTo: found.end, changes: found.changes, more: more, isReset: false,
-      isIncomplete: false, cursor: cursor(at: found.end, began: more ? began : nil, ledger))
+      epoch: storage.epoch, after: start, upTo: found.end, changes: found.changes, more: more, isReset: false,
+      isIncomplete: false, cursor: cursor(at: found.end, began: more ? began : nil, storage))
   }
 
   private static func cursor(
-    at position: Int64, began: Int64? = nil, _ ledger: any LedgerSnapshot
+    at position: Int64, began: Int64? = nil, _ storage: any ServerSnapshot
   ) -> String {
-    Cursor(epoch: ledger.epoch, position: position, scopeMark: feedMark, began: began).token
+    Cursor(epoch: storage.epoch, position: position, scopeMark: feedMark, began: began).token
   }
 }

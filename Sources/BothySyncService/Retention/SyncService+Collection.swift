@@ -7,7 +7,7 @@ extension SyncService {
   func isCollectionDue(_ due: DueSpace, at time: Int64) async -> Bool {
     guard let last = due.collection else { return true }
     if let next = last.due, next <= time { return true }
-    guard time >= last.at + UpkeepTerms.day else { return false }
+    guard time >= last.at + RetentionPolicy.day else { return false }
     if last.head != due.head { return true }
     return await hasNews(due.space, since: last.at)
   }
@@ -23,14 +23,14 @@ extension SyncService {
   /// Costs look-ups of files. If the space has any secrets or blobs, it also costs a read of the head, and if it has
   /// blobs, a read of its records.
   func collect(
-    _ space: String, _ terms: UpkeepTerms, since last: BlobCollection?
+    _ space: String, _ terms: RetentionPolicy, since last: BlobCollection?
   ) async throws -> (collection: BlobCollection?, blobs: Int) {
     let time = now()
     let held = try rules.secretVault?.records(of: space) ?? []
     let found = try await blobsToCollect(in: space)
     guard !held.isEmpty || found != nil else { return (nil, 0) }
     // Read first, so that later changes make another collection due.
-    var collection = BlobCollection(at: time, head: try await ledger.read(space: space) { $0.head })
+    var collection = BlobCollection(at: time, head: try await storage.read(space: space) { $0.head })
     try await sweepSecrets(held, in: space)
     guard let blobs, let found else { return (collection, 0) }
     let named = try await namedBlobs(in: space)
@@ -59,9 +59,9 @@ extension SyncService {
   }
 
   private func namedBlobs(in space: String) async throws -> Set<String> {
-    try await ledger.read(space: space) { ledger in
+    try await storage.read(space: space) { storage in
       var named: Set<String> = []
-      try ledger.forEachRecord(in: .everything) { entry in
+      try storage.forEachRecord(in: .everything) { entry in
         for value in try entry.record.fields.members().values {
           if let blob = Blob(value) { named.insert(blob.sha256) }
         }

@@ -9,7 +9,7 @@ extension SyncService {
   /// occasionally, not with each request.
   @discardableResult
   public func acknowledge(space: String, _ request: SyncRequest) async throws -> Bool {
-    guard let ledger = ledger.upkeep else { return false }
+    guard let storage = storage.upkeep else { return false }
     var lowest: [Place: Int64] = [:]
     for pull in request.pulls {
       // A cursor without an epoch is from before the first write, so it holds back nothing.
@@ -19,7 +19,7 @@ extension SyncService {
     }
     guard !lowest.isEmpty else { return false }
     let progress = lowest.map { DeviceProgress(scope: $0.scope, position: $1, epoch: $0.epoch) }
-    return try await ledger.acknowledge(space: space, device: request.device, progress, at: now())
+    return try await storage.acknowledge(space: space, device: request.device, progress, at: now())
   }
 
   private struct Place: Hashable {
@@ -32,19 +32,19 @@ extension SyncService {
   ///
   /// - Parameter collectsBlobs: false leaves out blobs and secrets, and so the reading of all records.
   public func upkeep(
-    space: String, _ terms: UpkeepTerms, collectsBlobs: Bool = true
-  ) async throws -> UpkeepReport {
-    guard let ledger = ledger.upkeep else {
-      guard collectsBlobs else { return UpkeepReport() }
-      return UpkeepReport(blobs: try await collect(space, terms, since: nil).blobs)
+    space: String, _ terms: RetentionPolicy, collectsBlobs: Bool = true
+  ) async throws -> RetentionReport {
+    guard let storage = storage.upkeep else {
+      guard collectsBlobs else { return RetentionReport() }
+      return RetentionReport(blobs: try await collect(space, terms, since: nil).blobs)
     }
-    var turn = UpkeepTurn(time: now(), terms: terms)
-    turn.collection = try await ledger.lastCollection(of: space)
+    var turn = MaintenanceTurn(time: now(), terms: terms)
+    turn.collection = try await storage.lastCollection(of: space)
     var blobs = 0
     if collectsBlobs {
       (turn.collection, blobs) = try await collect(space, terms, since: turn.collection)
     }
-    var report = try await ledger.maintain(space: space, turn) ?? UpkeepReport()
+    var report = try await storage.maintain(space: space, turn) ?? RetentionReport()
     report.blobs = blobs
     return report
   }
@@ -53,21 +53,21 @@ extension SyncService {
   /// most once a day. It reads them only after a change of the space, or if the time of a blob is over.
   ///
   /// Returns `nil` if the lease ended and another caller has taken the space.
-  public func upkeep(_ due: DueSpace, _ terms: UpkeepTerms) async throws -> UpkeepReport? {
-    guard let ledger = ledger.upkeep else { return nil }
-    var turn = UpkeepTurn(time: now(), terms: terms, lease: due.lease, collection: due.collection)
+  public func upkeep(_ due: DueSpace, _ terms: RetentionPolicy) async throws -> RetentionReport? {
+    guard let storage = storage.upkeep else { return nil }
+    var turn = MaintenanceTurn(time: now(), terms: terms, lease: due.lease, collection: due.collection)
     var blobs = 0
     if await isCollectionDue(due, at: turn.time) {
       (turn.collection, blobs) = try await collect(due.space, terms, since: due.collection)
     } else if let last = due.collection, await hasNews(due.space, since: last.at) {
-      let nextDay = last.at + UpkeepTerms.day
+      let nextDay = last.at + RetentionPolicy.day
       turn.collection?.due = min(last.due ?? nextDay, nextDay)
     }
-    var report = try await ledger.maintain(space: due.space, turn)
+    var report = try await storage.maintain(space: due.space, turn)
     report?.blobs = blobs
     // An upload during the turn couldn't make the space due.
     if report != nil, await hasNews(due.space, since: turn.time) {
-      try await ledger.makeDue(space: due.space)
+      try await storage.makeDue(space: due.space)
     }
     return report
   }

@@ -22,7 +22,7 @@ struct PageBudget {
   }
 
   /// Returns true if the records use all of the bytes. The storage may have left out others after them.
-  func isReached(by records: [LedgerRecord]) -> Bool {
+  func isReached(by records: [StoredRecord]) -> Bool {
     records.reduce(0) { $0 + $1.record.fields.bytes.count } >= bytes
   }
 }

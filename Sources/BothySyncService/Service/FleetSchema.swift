@@ -114,7 +114,7 @@ extension TypeSchema {
   }
 }
 
-extension AuthorityRules {
+extension AccessRules {
   /// Returns the operation with wire names in place of aliases, and each value in the form in which devices write it.
   /// Otherwise queries miss it and digests differ.
   func canonical(_ operation: SyncOperation) -> SyncOperation {

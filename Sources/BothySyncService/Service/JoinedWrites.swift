@@ -4,7 +4,7 @@ import Synchronization
 package struct JoinedWrite: Sendable {
   package let space: String
   /// Does the caller's work and returns a closure that answers the caller, to call after the commit.
-  package let work: @Sendable (any LedgerTransaction) throws -> @Sendable () -> Void
+  package let work: @Sendable (any ServerTransaction) throws -> @Sendable () -> Void
   /// Answers the caller that nothing was written.
   package let fail: @Sendable (any Error) -> Void
   /// The time since which the caller waits.
@@ -12,7 +12,7 @@ package struct JoinedWrite: Sendable {
 
   /// Adds the work by `add` and waits for its answer.
   package static func result<Result: Sendable>(
-    space: String, of body: @escaping @Sendable (any LedgerTransaction) throws -> Result,
+    space: String, of body: @escaping @Sendable (any ServerTransaction) throws -> Result,
     adding add: (JoinedWrite) -> Void
   ) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in

@@ -5,11 +5,11 @@ import BothyStore
 struct OperationBatch {
   let evaluator: OperationEvaluator
   private(set) var head: Int64
-  private var records: [RecordID: LedgerRecord]
+  private var records: [RecordID: StoredRecord]
   /// The records before the request.
-  private let originals: [RecordID: LedgerRecord]
+  private let originals: [RecordID: StoredRecord]
   private var changed: [RecordID: Int] = [:]
-  private var results: [LedgerRecord?] = []
+  private var results: [StoredRecord?] = []
   /// The containers of moved records before the request.
   private var origins: [RecordID: String] = [:]
   /// The changes, in order.
@@ -28,7 +28,7 @@ struct OperationBatch {
   private var amendments: [String: SyncOperation] = [:]
 
   init(
-    evaluator: OperationEvaluator, head: Int64, records: [RecordID: LedgerRecord],
+    evaluator: OperationEvaluator, head: Int64, records: [RecordID: StoredRecord],
     unique: UniqueFields? = nil,
     holders: [UniqueFieldValue: Set<String>] = [:], decisions: WriteDecisions? = nil
   ) {
@@ -42,12 +42,12 @@ struct OperationBatch {
   }
 
   /// Returns the stored records with their earlier versions.
-  func changes(_ written: [LedgerRecord]) -> [(before: ServerRecord?, after: ServerRecord)] {
+  func changes(_ written: [StoredRecord]) -> [(before: ServerRecord?, after: ServerRecord)] {
     written.map { (originals[$0.record.id]?.record, $0.record) }
   }
 
   /// The records to store: the last version of each changed record.
-  var written: [LedgerRecord] {
+  var written: [StoredRecord] {
     results.compactMap { result in
       guard var entry = result else { return nil }
       if let origin = origins[entry.record.id], origin != entry.record.container { entry.leaves = origin }
@@ -160,7 +160,7 @@ struct OperationBatch {
       head += 1
       record.version = String(head)
       note(operation, record)
-      try store(LedgerRecord(position: head, record: record))
+      try store(StoredRecord(position: head, record: record))
       return .applied(
         version: record.version, modified: record.modified, record: fieldsDiffer || isAmended ? record : nil)
     case .unchanged(let record):
@@ -226,7 +226,7 @@ struct OperationBatch {
         time: evaluator.now, fields: fields))
   }
 
-  private mutating func store(_ record: LedgerRecord) throws {
+  private mutating func store(_ record: StoredRecord) throws {
     let id = record.record.id
     for value in try unique?.values(of: record.record) ?? [] { holders[value, default: []].insert(id.id) }
     if let before = records[id]?.record.container, before != record.record.container, origins[id] == nil {

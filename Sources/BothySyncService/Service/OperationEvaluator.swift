@@ -2,13 +2,13 @@ import BothyStore
 
 /// Decides one operation from the server's record. Pure: its arguments are its only input.
 package struct OperationEvaluator {
-  let rules: AuthorityRules
+  let rules: AccessRules
   let viewer: Viewer
   /// The server's clock.
   let now: Int64
 
   /// - Parameter lists: The lists that the user is a member of.
-  package init(rules: AuthorityRules, principal: Principal, lists: Set<String> = [], now: Int64) {
+  package init(rules: AccessRules, principal: Principal, lists: Set<String> = [], now: Int64) {
     self.rules = rules
     viewer = Viewer(principal: principal, lists: lists)
     self.now = now

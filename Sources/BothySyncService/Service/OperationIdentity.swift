@@ -3,7 +3,7 @@ import Crypto
 
 /// The key of the outcome of an operation in a storage.
 public struct OperationKey: Sendable, Hashable {
-  /// The device of the operation, as given to `LedgerTransaction.remember`.
+  /// The device of the operation, as given to `ServerTransaction.remember`.
   public var device: String
   /// The name of the outcome among those of the device.
   public var operation: String

@@ -45,10 +45,10 @@ package final class SearchWatch: Sendable {
         try Task.checkCancellation()
         return try await body()
       } catch is Gate.Crowded {
-        throw LedgerUnavailable(.busy, "Too many queries wait.")
+        throw StorageUnavailable(.busy, "Too many queries wait.")
       } catch  where isInterruption(error) || error is CancellationError {
         if isCancelled { throw CancellationError() }
-        throw AuthorityError(
+        throw SyncServiceError(
           .tooExpensive,
           "This took longer than the \(limit) that the server has for it. Ask for less at a time.")
       }

@@ -22,10 +22,10 @@ extension SyncService {
   public func containers(space: String, principal: Principal, _ scope: SyncScope) async throws
     -> [ContainerSummary]
   {
-    try await ledger.search(space: space, within: rules.scanTime) { ledger in
-      let viewer = try viewer(principal, in: ledger)
+    try await storage.search(space: space, within: rules.scanTime) { storage in
+      let viewer = try viewer(principal, in: storage)
       var summaries: [String: ContainerSummary] = [:]
-      try ledger.forEachRecord(in: scope) { entry in
+      try storage.forEachRecord(in: scope) { entry in
         guard rules.shows(entry.record, to: viewer) else { return }
         let name = entry.record.container
         var summary = summaries[name] ?? ContainerSummary(container: name, count: 0, position: 0)

@@ -1,20 +1,20 @@
 import BothyProtocol
 
 extension SyncService {
-  /// Throws `AuthorityError` `.otherServer` or `.wrongPrincipal` for a request from a file of another server, space or
+  /// Throws `SyncServiceError` `.otherServer` or `.wrongPrincipal` for a request from a file of another server, space or
   /// user. Reads nothing.
   package func check(
     _ file: FileIdentity, space: String, principal: Principal
-  ) throws(AuthorityError) {
-    if let server = file.server, let known = file.space, server != ledger.identity || known != space {
+  ) throws(SyncServiceError) {
+    if let server = file.server, let known = file.space, server != storage.identity || known != space {
       let (then, now) = (
         ServerHistory(server: server, space: known, epoch: ""),
-        ServerHistory(server: ledger.identity, space: space, epoch: "")
+        ServerHistory(server: storage.identity, space: space, epoch: "")
       )
-      throw AuthorityError(.otherServer, then.refusal(now))
+      throw SyncServiceError(.otherServer, then.refusal(now))
     }
     if let owner = file.principal, let name = principal.name, owner != name {
-      throw AuthorityError(
+      throw SyncServiceError(
         .wrongPrincipal,
         "This is the file of '\(owner)', and the token is that of '\(name)'. Nothing was read.")
     }

@@ -12,10 +12,10 @@ extension SyncService {
     var query = query
     query.limit = max(1, min(query.limit, Self.historyPageLimit))
     let asked = query
-    return try await ledger.read(space: space) { ledger in
-      let viewer = try viewer(principal, in: ledger)
-      let found = try ledger.history(asked)
-      let records = try ledger.records(found.map(\.record))
+    return try await storage.read(space: space) { storage in
+      let viewer = try viewer(principal, in: storage)
+      let found = try storage.history(asked)
+      let records = try storage.records(found.map(\.record))
       let shown = found.filter { entry in
         guard let record = records[entry.record]?.record else {
           // The record and its tombstone are forgotten. The change is returned if every user may read the type.
@@ -31,13 +31,13 @@ extension SyncService {
 
 /// The history of a space, and the one that a device expects.
 extension SyncService {
-  func history(of space: String, _ snapshot: any LedgerSnapshot) -> ServerHistory {
+  func history(of space: String, _ snapshot: any ServerSnapshot) -> ServerHistory {
     ServerHistory(
-      server: ledger.identity, space: space, epoch: snapshot.epoch, position: snapshot.head)
+      server: storage.identity, space: space, epoch: snapshot.epoch, position: snapshot.head)
   }
 
   /// Returns true if the present history continues the one that a device knows.
-  func goesOn(_ known: ServerHistory, _ here: ServerHistory, _ snapshot: any LedgerSnapshot) throws -> Bool {
+  func goesOn(_ known: ServerHistory, _ here: ServerHistory, _ snapshot: any ServerSnapshot) throws -> Bool {
     try known.isContinued(by: here) && snapshot.has(known.position)
   }
 
@@ -46,18 +46,18 @@ extension SyncService {
     response.principal = principal.name
   }
 
-  /// Throws `AuthorityError` `.otherServer` for a request to another server or space. Throws `.otherHistory` for
+  /// Throws `SyncServiceError` `.otherServer` for a request to another server or space. Throws `.otherHistory` for
   /// operations of a device that must compare its records first. Requests with pulls alone are answered, because the
   /// device needs their pages for that.
-  func check(_ request: SyncRequest, _ space: String, _ snapshot: any LedgerSnapshot) throws {
+  func check(_ request: SyncRequest, _ space: String, _ snapshot: any ServerSnapshot) throws {
     guard let known = request.history else { return }
     let here = history(of: space, snapshot)
     guard known.server == here.server, known.space == here.space else {
-      throw AuthorityError(.otherServer, known.refusal(here))
+      throw SyncServiceError(.otherServer, known.refusal(here))
     }
     guard !request.operations.isEmpty || request.pulls.isEmpty, try !goesOn(known, here, snapshot)
     else { return }
-    throw AuthorityError(
+    throw SyncServiceError(
       .otherHistory,
       "The device knows changes that the space '\(space)' does not have: the server was restored or emptied. "
         + "Pull, and compare, before anything is sent.")

@@ -1,7 +1,7 @@
 public import BothyStore
 
 /// The result of an import of records.
-public struct LedgerImport: Sendable, Hashable {
+public struct ServerImport: Sendable, Hashable {
   /// The number of records that did not exist or were deleted.
   public var inserted = 0
   /// The number of records that replaced other content with their id.
@@ -17,12 +17,12 @@ public struct LedgerImport: Sendable, Hashable {
 
 extension SyncService {
   /// Stores records unchanged, with owner, audience and time of change. Checks neither permissions nor
-  /// `AuthorityRules.writeRule`, because only operators import. Meant for records of an export. Versions are assigned
+  /// `AccessRules.writeRule`, because only operators import. Meant for records of an export. Versions are assigned
   /// again. Existing records are replaced, and no others are changed. A record with a value that is nested too deeply is
   /// left out and reported.
   ///
   /// Uses one transaction. Callers send a few hundred at a time.
-  public func restore(_ records: [ServerRecord], into space: String) async throws -> LedgerImport {
+  public func restore(_ records: [ServerRecord], into space: String) async throws -> ServerImport {
     var last = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     var refused: [RecordID: Rejection] = [:]
     for (id, record) in last where record.fields.bytes.nests(deeperThan: JSONReader.maximumValueDepth + 1) {
@@ -43,12 +43,12 @@ extension SyncService {
     }
     let ordered = last.values.sorted { ($0.id.type, $0.id.id) < ($1.id.type, $1.id.id) }
     let (rules, leftOut) = (rules, refused)
-    return try await ledger.write(space: space) { ledger in
-      var done = LedgerImport()
+    return try await storage.write(space: space) { storage in
+      var done = ServerImport()
       done.refused = leftOut
       var changes: [(before: ServerRecord?, after: ServerRecord)] = []
-      var written: [LedgerRecord] = []
-      let known = try ledger.records(ordered.map(\.id))
+      var written: [StoredRecord] = []
+      let known = try storage.records(ordered.map(\.id))
       for var record in ordered {
         let before = known[record.id]?.record
         record.version = before?.version ?? ""
@@ -57,14 +57,14 @@ extension SyncService {
           continue
         }
         if before.map(\.isDeleted) ?? true { done.inserted += 1 } else { done.updated += 1 }
-        let position = ledger.head + Int64(written.count) + 1
+        let position = storage.head + Int64(written.count) + 1
         record.version = String(position)
         let leaves = before.flatMap { $0.container == record.container ? nil : $0.container }
-        written.append(LedgerRecord(position: position, record: record, leaves: leaves))
+        written.append(StoredRecord(position: position, record: record, leaves: leaves))
         changes.append((before, record))
       }
-      try ledger.put(written)
-      var sight = VisibilityChange(rules, ledger)
+      try storage.put(written)
+      var sight = VisibilityChange(rules, storage)
       try sight.follow(changes)
       return done
     }
@@ -73,9 +73,9 @@ extension SyncService {
   /// Reads the live records of a space, lists included: one consistent state, in the order of their changes. Calls
   /// `body` for each, and uses little memory. Rethrows an error of `body` and ends there.
   public func export(space: String, _ body: @escaping @Sendable (ServerRecord) throws -> Void) async throws {
-    try await ledger.read(space: space) { ledger in
+    try await storage.read(space: space) { storage in
       var position: Int64 = 0
-      while case let page = try ledger.changes(after: position, in: .everything, limit: 500),
+      while case let page = try storage.changes(after: position, in: .everything, limit: 500),
         let last = page.last
       {
         for entry in page where !entry.record.isDeleted { try body(entry.record) }
@@ -101,16 +101,16 @@ extension SyncService {
   ///
   /// - Parameter readsBlobs: false checks only that the blobs exist.
   public func verify(space: String, readsBlobs: Bool = true) async throws -> SpaceCheck {
-    let (digest, named) = try await ledger.read(space: space) { ledger in
+    let (digest, named) = try await storage.read(space: space) { storage in
       var sum = DigestSum(parts: 0)
       var named: Set<String> = []
-      try ledger.forEachRecord(in: .everything) { entry in
+      try storage.forEachRecord(in: .everything) { entry in
         sum.add(entry.record.id, fields: entry.record.fields.bytes)
         for value in try entry.record.fields.members().values {
           if let blob = Blob(value) { named.insert(blob.sha256) }
         }
       }
-      return (sum.digest(of: .everything, position: ledger.head), named)
+      return (sum.digest(of: .everything, position: storage.head), named)
     }
     var check = SpaceCheck(digest: digest, missingBlobs: [])
     guard let blobs else { return check }

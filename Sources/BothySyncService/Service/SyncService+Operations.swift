@@ -14,19 +14,19 @@ extension SyncService {
   ///   - transaction: the transaction that stores the result. With `nil` the result is a preview.
   ///   - decisions: those of the team's rule, or `nil` on a server without one.
   func decide(
-    _ request: SyncRequest, _ principal: Principal, _ now: Int64, _ ledger: any LedgerSnapshot,
-    completing transaction: (any LedgerTransaction)? = nil, _ decisions: WriteDecisions?
+    _ request: SyncRequest, _ principal: Principal, _ now: Int64, _ storage: any ServerSnapshot,
+    completing transaction: (any ServerTransaction)? = nil, _ decisions: WriteDecisions?
   ) throws -> DecidedRequest {
     let identity = OperationIdentity(request.device, of: principal)
     let keys = Dictionary(
       request.operations.map { ($0.id, identity.key($0)) }, uniquingKeysWith: { first, _ in first })
-    let known = try known(request.operations, keys, identity, ledger)
+    let known = try known(request.operations, keys, identity, storage)
     let unseen = known.isEmpty ? request.operations : request.operations.filter { known[$0.id] == nil }
     let open =
       known.isEmpty ? unseen : request.operations.filter { known[$0.id]?.isConflict ?? true }
     var decided = DecidedRequest(
       identity: identity, keys: keys, known: known,
-      batch: try batch(of: open, principal, now, ledger, completing: transaction, decisions))
+      batch: try batch(of: open, principal, now, storage, completing: transaction, decisions))
     decided.outcomes.reserveCapacity(request.operations.count)
     var chain = OperationChain(request.operations)
     for unit in request.units {
@@ -53,10 +53,10 @@ extension SyncService {
 
   /// Stores the records and the outcomes. Returns the positions that the outcomes name: one round trip.
   func store(
-    _ decided: DecidedRequest, at now: Int64, in ledger: any LedgerTransaction
+    _ decided: DecidedRequest, at now: Int64, in storage: any ServerTransaction
   ) throws -> Set<Int64> {
-    let told = decided.told.union(try store(decided.batch, in: ledger, from: ledger.head))
-    try ledger.remember(
+    let told = decided.told.union(try store(decided.batch, in: storage, from: storage.head))
+    try storage.remember(
       decided.outcomes.compactMap { outcome in
         // An outcome without an owner, from an earlier format, has no record and isn't written again.
         if case .duplicate? = decided.known[outcome.operation] { return nil }
@@ -76,9 +76,9 @@ extension SyncService {
   /// Returns the remembered outcomes of the operations, by their ids.
   private func known(
     _ operations: [SyncOperation], _ keys: [String: OperationKey], _ identity: OperationIdentity,
-    _ ledger: any LedgerSnapshot
+    _ storage: any ServerSnapshot
   ) throws -> [String: Outcome.Verdict] {
-    let found = try ledger.outcomes(Array(keys.values) + operations.map(identity.formerKey))
+    let found = try storage.outcomes(Array(keys.values) + operations.map(identity.formerKey))
     guard !found.isEmpty else { return [:] }
     var known: [String: Outcome.Verdict] = [:]
     for operation in operations {
@@ -104,8 +104,8 @@ extension SyncService {
   ///
   /// - Parameter transaction: completes the notes of unique values. With `nil` the batch may accept a taken value.
   func batch(
-    of sent: [SyncOperation], _ principal: Principal, _ now: Int64, _ ledger: any LedgerSnapshot,
-    completing transaction: (any LedgerTransaction)?, _ decisions: WriteDecisions?
+    of sent: [SyncOperation], _ principal: Principal, _ now: Int64, _ storage: any ServerSnapshot,
+    completing transaction: (any ServerTransaction)?, _ decisions: WriteDecisions?
   ) throws -> OperationBatch {
     let operations = decisions.map { sent + $0.amendments(of: sent, rules) } ?? sent
     var needed = operations.map(\.record)
@@ -116,13 +116,13 @@ extension SyncService {
       if let sharing = operation.sharing { needed += sharing.add.lists.map(UserList.recordID) }
     }
     let unique = UniqueFields(rules.schema)
-    let holders = try unique?.holders(of: operations, rules, in: ledger, completing: transaction) ?? [:]
+    let holders = try unique?.holders(of: operations, rules, in: storage, completing: transaction) ?? [:]
     for (value, ids) in holders { needed += ids.map { RecordID(type: value.type, id: $0) } }
-    let lists = try viewer(principal, in: ledger).lists
+    let lists = try viewer(principal, in: storage).lists
     return OperationBatch(
       evaluator: OperationEvaluator(rules: rules, principal: principal, lists: lists, now: now),
-      head: ledger.head,
-      records: try ledger.records(needed), unique: unique, holders: holders, decisions: decisions)
+      head: storage.head,
+      records: try storage.records(needed), unique: unique, holders: holders, decisions: decisions)
   }
 
   /// Stores the batch and returns the positions of its records.
@@ -130,23 +130,23 @@ extension SyncService {
   /// - Parameter start: the head before any change of the batch was stored.
   @discardableResult
   func store(
-    _ batch: OperationBatch, in ledger: any LedgerTransaction, from start: Int64
+    _ batch: OperationBatch, in storage: any ServerTransaction, from start: Int64
   ) throws -> [Int64] {
     let written = batch.written
-    try ledger.put(written)
-    try ledger.put(batch.history, keeping: rules.historyLimit)
+    try storage.put(written)
+    try storage.put(batch.history, keeping: rules.historyLimit)
     let changes = batch.changes(written)
-    var sight = VisibilityChange(rules, ledger)
+    var sight = VisibilityChange(rules, storage)
     try sight.follow(changes)
-    try batch.unique?.follow(changes, from: start, in: ledger)
+    try batch.unique?.follow(changes, from: start, in: storage)
     return written.map(\.position)
   }
 
   /// Returns the viewer for a user. Its lists are read only if a rule depends on them.
-  func viewer(_ principal: Principal, in ledger: any LedgerSnapshot) throws -> Viewer {
+  func viewer(_ principal: Principal, in storage: any ServerSnapshot) throws -> Viewer {
     guard rules.usesSharing else { return Viewer(principal: principal) }
     var lists: Set<String> = []
-    for name in principal.names { lists.formUnion(try ledger.lists(of: name)) }
+    for name in principal.names { lists.formUnion(try storage.lists(of: name)) }
     return Viewer(principal: principal, lists: lists)
   }
 }

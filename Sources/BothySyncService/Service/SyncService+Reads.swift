@@ -4,9 +4,9 @@ public import BothyStore
 extension SyncService {
   /// Returns the record or its tombstone, or `nil` if the user can't see either. Costs one look-up.
   public func record(space: String, principal: Principal, _ id: RecordID) async throws -> ServerRecord? {
-    try await ledger.read(space: space) { ledger in
-      let found = try ledger.records([id])[id]?.record
-      guard let found, rules.shows(found, to: try viewer(principal, in: ledger)) else { return nil }
+    try await storage.read(space: space) { storage in
+      let found = try storage.records([id])[id]?.record
+      guard let found, rules.shows(found, to: try viewer(principal, in: storage)) else { return nil }
       return found
     }
   }
@@ -19,16 +19,16 @@ extension SyncService {
     let now = now()
     let operation = rules.canonical(operation)
     try await keepBlobs(namedBy: [operation], in: space)
-    let verdict = try await deciding([operation], space, principal, at: now) { ledger, decisions in
-      var batch = try batch(of: [operation], principal, now, ledger, completing: nil, decisions)
+    let verdict = try await deciding([operation], space, principal, at: now) { storage, decisions in
+      var batch = try batch(of: [operation], principal, now, storage, completing: nil, decisions)
       _ = try batch.apply(operation)
       return batch.undecided
-    } write: { ledger, decisions -> WriteAttempt<Outcome.Verdict> in
-      let start = ledger.head
-      var batch = try batch(of: [operation], principal, now, ledger, completing: ledger, decisions)
+    } write: { storage, decisions -> WriteAttempt<Outcome.Verdict> in
+      let start = storage.head
+      var batch = try batch(of: [operation], principal, now, storage, completing: storage, decisions)
       let verdict = try batch.apply(operation)
       guard batch.undecided.isEmpty else { return .undecided(batch.undecided) }
-      try store(batch, in: ledger, from: start)
+      try store(batch, in: storage, from: start)
       return .done(verdict)
     }
     if operation.kind == .delete, verdict.isApplied { await removeSecrets(of: [operation.record], in: space) }
@@ -57,12 +57,12 @@ extension SyncService {
     selected.limit = isRestricted ? nil : limit
     selected.offset = isRestricted ? 0 : query.offset
     let final = selected
-    return try await ledger.search(space: space, within: rules.queryTime) { ledger in
-      let viewer = try viewer(principal, in: ledger)
+    return try await storage.search(space: space, within: rules.queryTime) { storage in
+      let viewer = try viewer(principal, in: storage)
       var (records, more) = ([ServerRecord](), false)
       var (passed, left) = (isRestricted ? query.offset : 0, rules.answerSize)
       guard limit > 0 else { return ([], false) }
-      try ledger.query(final, schema: rules.schema(for: final.type)) { entry in
+      try storage.query(final, schema: rules.schema(for: final.type)) { entry in
         guard rules.shows(entry.record, to: viewer) else { return true }
         if passed > 0 {
           passed -= 1
@@ -91,15 +91,15 @@ extension SyncService {
       var all = query
       all.limit = nil
       let final = all
-      return try await ledger.search(space: space, within: rules.queryTime) { ledger in
-        let viewer = try viewer(principal, in: ledger)
-        return try ledger.query(final, schema: rules.schema(for: final.type)).count {
+      return try await storage.search(space: space, within: rules.queryTime) { storage in
+        let viewer = try viewer(principal, in: storage)
+        return try storage.query(final, schema: rules.schema(for: final.type)).count {
           rules.shows($0.record, to: viewer)
         }
       }
     }
     guard rules.allows(.read, query.type, Viewer(principal: principal), owner: nil) else { return 0 }
-    return try await ledger.search(space: space, within: rules.queryTime) {
+    return try await storage.search(space: space, within: rules.queryTime) {
       try $0.count(query, schema: rules.schema)
     }
   }
@@ -113,14 +113,14 @@ extension SyncService {
     space: String, principal: Principal, _ scope: SyncScope, parts: Int = 0
   ) async throws -> ScopeDigest {
     let parts = max(0, min(parts, Self.partLimit))
-    return try await ledger.search(space: space, within: rules.scanTime) { ledger in
-      let viewer = try viewer(principal, in: ledger)
+    return try await storage.search(space: space, within: rules.scanTime) { storage in
+      let viewer = try viewer(principal, in: storage)
       var sum = DigestSum(parts: parts)
-      try ledger.forEachRecord(in: scope) { entry in
+      try storage.forEachRecord(in: scope) { entry in
         guard rules.shows(entry.record, to: viewer) else { return }
         sum.add(entry.record.id, fields: entry.record.fields.bytes)
       }
-      return sum.digest(of: scope, position: ledger.head)
+      return sum.digest(of: scope, position: storage.head)
     }
   }
 
@@ -129,10 +129,10 @@ extension SyncService {
     space: String, principal: Principal, _ scope: SyncScope, parts: Int, in chosen: [Int]
   ) async throws -> [RecordStamp] {
     let chosen = Set(chosen)
-    return try await ledger.search(space: space, within: rules.scanTime) { ledger in
-      let viewer = try viewer(principal, in: ledger)
+    return try await storage.search(space: space, within: rules.scanTime) { storage in
+      let viewer = try viewer(principal, in: storage)
       var stamps: [RecordStamp] = []
-      try ledger.forEachRecord(in: scope) { entry in
+      try storage.forEachRecord(in: scope) { entry in
         let record = entry.record
         guard chosen.contains(record.id.part(of: parts)), rules.shows(record, to: viewer) else { return }
         let hash = DigestSum.hash(record.id, fields: record.fields.bytes)
@@ -147,10 +147,10 @@ extension SyncService {
   /// nothing about hidden containers.
   public func validator(space: String, principal: Principal, _ scope: SyncScope) async throws -> String {
     let hidesSome = rules.schema?.types.contains { readersDiffer(of: $0.name) } ?? false
-    return try await ledger.read(space: space) { ledger in
-      let position = hidesSome ? ledger.head : try ledger.position(of: scope)
-      let notices = try notices(for: principal, after: position, ledger, limit: nil)
-      return "\(ledger.epoch).\(notices.last?.position ?? position)"
+    return try await storage.read(space: space) { storage in
+      let position = hidesSome ? storage.head : try storage.position(of: scope)
+      let notices = try notices(for: principal, after: position, storage, limit: nil)
+      return "\(storage.epoch).\(notices.last?.position ?? position)"
     }
   }
 }

@@ -29,16 +29,16 @@ extension SyncService {
   /// Deletes the secrets of the deleted records among these. Takes the space's lock only if there are any.
   func sweepSecrets(_ held: [RecordID], in space: String) async throws {
     guard let vault = rules.secretVault, !held.isEmpty else { return }
-    let gone = try await ledger.read(space: space) { ledger in
-      let known = try ledger.records(held)
+    let gone = try await storage.read(space: space) { storage in
+      let known = try storage.records(held)
       return held.filter { known[$0]?.record.isDeleted ?? true }
     }
     if !gone.isEmpty { try await sweep(gone, vault, space) }
   }
 
   private func sweep(_ held: [RecordID], _ vault: any SecretVault, _ space: String) async throws {
-    try await ledger.write(space: space) { ledger in
-      let known = try ledger.records(held)
+    try await storage.write(space: space) { storage in
+      let known = try storage.records(held)
       for record in held where known[record]?.record.isDeleted ?? true {
         try vault.remove(space: space, record)
       }

@@ -7,11 +7,11 @@ import BothyStore
 /// rethrown, in addition to those that a call names.
 public struct SyncService: Sendable {
   /// The storage of records, lists and outcomes.
-  public let ledger: any Ledger
+  public let storage: any ServerStorage
   /// The limits, schema and permissions. Setting them affects later calls of this value, and no copies of it.
-  public var rules: AuthorityRules
+  public var rules: AccessRules
   /// The vault with the bytes of blobs; `nil` on a server without blobs.
-  public let blobs: (any BlobVault)?
+  public let blobs: (any BlobFileStorage)?
   /// The server's clock, in milliseconds since 1970.
   let now: @Sendable () -> Int64
 
@@ -19,11 +19,11 @@ public struct SyncService: Sendable {
   ///   - blobs: `nil` for a server that refuses blobs.
   ///   - now: the server's clock, in milliseconds since 1970.
   public init(
-    ledger: any Ledger, rules: AuthorityRules = AuthorityRules(), blobs: (any BlobVault)? = nil,
+    storage: any ServerStorage, rules: AccessRules = AccessRules(), blobs: (any BlobFileStorage)? = nil,
     now: @escaping @Sendable () -> Int64
   ) {
     self.blobs = blobs
-    self.ledger = ledger
+    self.storage = storage
     self.rules = rules
     self.now = now
   }
@@ -31,7 +31,7 @@ public struct SyncService: Sendable {
   /// Answers one exchange: first the operations in order, then a page for each pull, in one transaction.
   ///
   /// An operation with a known id isn't applied again, and gets its first outcome. With a rule for writes, the rule is
-  /// asked first, outside of the transaction. Throws `AuthorityError` for a request that is refused as a whole,
+  /// asked first, outside of the transaction. Throws `SyncServiceError` for a request that is refused as a whole,
   /// `WriteRuleUnavailable` if the rule didn't decide, and otherwise the storage's errors. In all cases nothing was
   /// changed.
   public func sync(space: String, principal: Principal, _ request: SyncRequest) async throws -> SyncResponse {
@@ -49,32 +49,32 @@ public struct SyncService: Sendable {
   ) async throws -> SyncResponse {
     let now = now()
     if request.operations.isEmpty && request.oldestOpen == nil {
-      return try await ledger.read(space: space) { ledger in
-        try check(request, space, ledger)
+      return try await storage.read(space: space) { storage in
+        try check(request, space, storage)
         var response = SyncResponse(serverTime: now)
-        response.pages = try pages(request, principal, ledger, leavingOut: [])
-        tell(&response, history(of: space, ledger), principal)
+        response.pages = try pages(request, principal, storage, leavingOut: [])
+        tell(&response, history(of: space, storage), principal)
         return response
       }
     }
     try await keepBlobs(namedBy: request.operations, in: space)
-    let response = try await deciding(request.operations, space, principal, at: now) { ledger, decisions in
-      try check(request, space, ledger)
-      return try decide(request, principal, now, ledger, decisions).batch.undecided
-    } write: { ledger, decisions -> WriteAttempt<SyncResponse> in
-      try check(request, space, ledger)
+    let response = try await deciding(request.operations, space, principal, at: now) { storage, decisions in
+      try check(request, space, storage)
+      return try decide(request, principal, now, storage, decisions).batch.undecided
+    } write: { storage, decisions -> WriteAttempt<SyncResponse> in
+      try check(request, space, storage)
       var response = SyncResponse(serverTime: now)
-      let decided = try decide(request, principal, now, ledger, completing: ledger, decisions)
+      let decided = try decide(request, principal, now, storage, completing: storage, decisions)
       guard decided.batch.undecided.isEmpty else { return .undecided(decided.batch.undecided) }
-      let told = try store(decided, at: now, in: ledger)
+      let told = try store(decided, at: now, in: storage)
       response.outcomes = answers(decided)
       try receiveSecrets(of: request, response.outcomes, space)
       if let oldest = request.oldestOpen {
-        try ledger.forget(
+        try storage.forget(
           device: decided.identity.device, before: oldest, rememberedBefore: now - Self.latest)
       }
-      response.pages = try pages(request, principal, ledger, leavingOut: told)
-      tell(&response, history(of: space, ledger), principal)
+      response.pages = try pages(request, principal, storage, leavingOut: told)
+      tell(&response, history(of: space, storage), principal)
       return .done(response)
     }
     await removeSecrets(of: request.deleted(response.outcomes), in: space)
@@ -83,46 +83,46 @@ public struct SyncService: Sendable {
 
   private func check(_ request: SyncRequest, from principal: Principal) throws {
     if let owner = request.principal, let name = principal.name, owner != name {
-      throw AuthorityError(
+      throw SyncServiceError(
         .wrongPrincipal,
         "This is the work of '\(owner)', and the token is that of '\(name)'. Nothing of it was taken.")
     }
     guard request.schemaVersion >= rules.minimumSchemaVersion else {
-      throw AuthorityError(
+      throw SyncServiceError(
         .updateRequired,
         "This server needs schema version \(rules.minimumSchemaVersion); the app has \(request.schemaVersion). "
           + "Update the app; its pending changes stay on the device until then.")
     }
     guard request.operations.count <= rules.operationLimit else {
-      throw AuthorityError(
+      throw SyncServiceError(
         .tooManyOperations,
         "\(request.operations.count) operations in one request; this server takes \(rules.operationLimit).")
     }
     let secrets = request.operations.reduce(0) { $0.addingClamped($1.secrets.values.count) }
     guard secrets <= FixedLimits.secretsOfRequest else {
-      throw AuthorityError(
+      throw SyncServiceError(
         .tooManyOperations,
         "\(secrets) values of sensitive fields in one request; this server takes \(FixedLimits.secretsOfRequest)."
       )
     }
     guard Set(request.operations.map(\.id)).count == request.operations.count else {
-      throw AuthorityError(.badRequest, "Two operations of the request have the same id.")
+      throw SyncServiceError(.badRequest, "Two operations of the request have the same id.")
     }
     guard request.device.utf8.count <= FixedLimits.deviceName else {
-      throw AuthorityError(.badRequest, "A device's id has 1 to \(FixedLimits.deviceName) bytes.")
+      throw SyncServiceError(.badRequest, "A device's id has 1 to \(FixedLimits.deviceName) bytes.")
     }
     guard request.operations.allSatisfy({ (1...FixedLimits.operationName).contains($0.id.utf8.count) }) else {
-      throw AuthorityError(.badRequest, "An operation's id has 1 to \(FixedLimits.operationName) bytes.")
+      throw SyncServiceError(.badRequest, "An operation's id has 1 to \(FixedLimits.operationName) bytes.")
     }
     guard request.pulls.count <= rules.pullLimit else {
-      throw AuthorityError(
+      throw SyncServiceError(
         .tooManyPulls,
         "\(request.pulls.count) places to pull from in one request; this server takes \(rules.pullLimit). "
           + "Ask for the others in further requests.")
     }
     for pull in request.pulls {
       if let token = pull.cursor, Cursor(token: token) == nil {
-        throw AuthorityError(
+        throw SyncServiceError(
           .badCursor, "'\(token)' isn't a cursor of this server. Pull without a cursor to start over.")
       }
     }
@@ -131,12 +131,12 @@ public struct SyncService: Sendable {
   // MARK: pages
 
   private func pages(
-    _ request: SyncRequest, _ principal: Principal, _ ledger: any LedgerSnapshot, leavingOut told: Set<Int64>
+    _ request: SyncRequest, _ principal: Principal, _ storage: any ServerSnapshot, leavingOut told: Set<Int64>
   ) throws -> [SyncResponse.Page] {
-    let viewer = try viewer(principal, in: ledger)
+    let viewer = try viewer(principal, in: storage)
     var budget = PageBudget(changes: min(request.limit, rules.pageLimit), bytes: rules.answerSize)
     return try request.pulls.map { pull in
-      let page = try page(pull, of: request.history, viewer, ledger, budget, leavingOut: told)
+      let page = try page(pull, of: request.history, viewer, storage, budget, leavingOut: told)
       budget.spend(page)
       return page
     }
@@ -144,7 +144,7 @@ public struct SyncService: Sendable {
 
   /// Makes a page within the budget. `more` is set if it has no room for all changes.
   private func page(
-    _ pull: SyncRequest.Pull, of known: ServerHistory?, _ viewer: Viewer, _ ledger: any LedgerSnapshot,
+    _ pull: SyncRequest.Pull, of known: ServerHistory?, _ viewer: Viewer, _ storage: any ServerSnapshot,
     _ budget: PageBudget, leavingOut told: Set<Int64>
   ) throws -> SyncResponse.Page {
     let rights = ScopeMark(pull.scope, viewer.principal, rules)
@@ -152,15 +152,15 @@ public struct SyncService: Sendable {
     var changedTypes: [String] = []
     var start: Int64 = 0
     var reset = pull.cursor == nil
-    var isOther = try known.map { try !goesOn($0, history(of: $0.space, ledger), ledger) } ?? false
-    var began: Int64? = ledger.head
+    var isOther = try known.map { try !goesOn($0, history(of: $0.space, storage), storage) } ?? false
+    var began: Int64? = storage.head
     if let cursor = pull.cursor.flatMap(Cursor.init(token:)) {
       // A space without writes has no epoch yet. Its cursors are valid in the first epoch, and in no later one.
       let isFirst = cursor.epoch.isEmpty && cursor.position == 0 && !isOther
-      let isSameHistory = cursor.epoch == ledger.epoch || isFirst
-      let isKnown = try ledger.has(cursor.position)
+      let isSameHistory = cursor.epoch == storage.epoch || isFirst
+      let isKnown = try storage.has(cursor.position)
       let isUsable =
-        isSameHistory && max(cursor.position, cursor.began ?? 0) >= ledger.floor && isKnown
+        isSameHistory && max(cursor.position, cursor.began ?? 0) >= storage.floor && isKnown
       if isUsable, let changed = rights.changed(since: cursor.scopeMark) {
         changedTypes = changed
         start = cursor.position
@@ -172,7 +172,7 @@ public struct SyncService: Sendable {
     }
     isOther = isOther && reset
     if budget.isSpent {
-      let cursor = Cursor(epoch: ledger.epoch, position: start, scopeMark: mark, began: began)
+      let cursor = Cursor(epoch: storage.epoch, position: start, scopeMark: mark, began: began)
       var page = SyncResponse.Page(
         scope: pull.scope, changes: [], outOfScope: [], cursor: cursor.token, more: true, reset: reset)
       page.isOtherHistory = isOther
@@ -180,17 +180,18 @@ public struct SyncService: Sendable {
       return page
     }
     let limit = budget.changes
-    let found = try ledger.changes(after: start, in: pull.scope, limit: limit + 1, bytes: budget.bytes)
+    let found = try storage.changes(after: start, in: pull.scope, limit: limit + 1, bytes: budget.bytes)
     let departures =
-      reset ? [] : try ledger.departures(after: start, upTo: ledger.head, from: pull.scope, limit: limit + 1)
-    let notices = reset ? [] : try notices(for: viewer.principal, after: start, ledger, limit: limit + 1)
+      reset
+      ? [] : try storage.departures(after: start, upTo: storage.head, from: pull.scope, limit: limit + 1)
+    let notices = reset ? [] : try notices(for: viewer.principal, after: start, storage, limit: limit + 1)
     let positions = (found.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
-    var position = positions.count > limit ? positions[limit - 1] : ledger.head
+    var position = positions.count > limit ? positions[limit - 1] : storage.head
     if budget.isReached(by: found), let last = found.last { position = min(position, last.position) }
-    if let last = try end(of: notices, after: start, ledger, bytes: budget.bytes) {
+    if let last = try end(of: notices, after: start, storage, bytes: budget.bytes) {
       position = min(position, last)
     }
-    let more = position < ledger.head
+    let more = position < storage.head
     var changes: [ServerRecord] = []
     changes.reserveCapacity(found.count)
     for entry in found {
@@ -204,13 +205,13 @@ public struct SyncService: Sendable {
       outOfScope: try gone(
         departures.filter { $0.position <= position && !told.contains($0.position) }, from: pull.scope,
         viewer,
-        ledger),
+        storage),
       cursor: Cursor(
-        epoch: ledger.epoch, position: position, scopeMark: mark, began: more ? began : nil
+        epoch: storage.epoch, position: position, scopeMark: mark, began: more ? began : nil
       ).token, more: more, reset: reset)
     page.isOtherHistory = isOther
     page.types = changedTypes
-    try tell(notices.prefix { $0.position <= position }, after: start, viewer, ledger, in: &page)
+    try tell(notices.prefix { $0.position <= position }, after: start, viewer, storage, in: &page)
     return page
   }
 }

@@ -95,15 +95,15 @@ struct UniqueFields: Sendable {
   /// value.
   private static let longest = 256
 
-  // MARK: the ledger's notes
+  // MARK: the storage's notes
 
   /// Returns the records that may have the values that operations set. Costs one look-up, after completing the notes if
   /// they end before the last change.
   ///
   /// - Parameter transaction: completes the notes. With `nil`, records since their end are left out.
   func holders(
-    of operations: [SyncOperation], _ rules: AuthorityRules, in ledger: any LedgerSnapshot,
-    completing transaction: (any LedgerTransaction)?
+    of operations: [SyncOperation], _ rules: AccessRules, in storage: any ServerSnapshot,
+    completing transaction: (any ServerTransaction)?
   ) throws -> [UniqueFieldValue: Set<String>] {
     var values: Set<UniqueFieldValue> = []
     for operation in operations where operation.kind != .delete && fields[operation.record.type] != nil {
@@ -114,16 +114,16 @@ struct UniqueFields: Sendable {
     }
     guard !values.isEmpty else { return [:] }
     let asked = Array(values)
-    let found = try ledger.holders(of: asked, marked: mark)
-    guard found.position < ledger.head, let transaction else { return found.ids }
+    let found = try storage.holders(of: asked, marked: mark)
+    guard found.position < storage.head, let transaction else { return found.ids }
     try complete(from: found.position, in: transaction)
-    return try ledger.holders(of: asked, marked: mark).ids
+    return try storage.holders(of: asked, marked: mark).ids
   }
 
   /// Reads the changes after `start`, a few hundred at a time.
-  private func complete(from start: Int64, in ledger: any LedgerTransaction) throws {
+  private func complete(from start: Int64, in storage: any ServerTransaction) throws {
     var position = start
-    while case let page = try ledger.changes(after: position, in: .everything, limit: 500),
+    while case let page = try storage.changes(after: position, in: .everything, limit: 500),
       let last = page.last
     {
       let holders = page.flatMap { entry -> [UniqueHolder] in
@@ -131,10 +131,10 @@ struct UniqueFields: Sendable {
         let values = (try? values(of: entry.record)) ?? []
         return values.map { UniqueHolder(value: $0, id: entry.record.id.id) }
       }
-      try ledger.note(holders, forgetting: [])
+      try storage.note(holders, forgetting: [])
       position = last.position
     }
-    try ledger.setNoted(upTo: ledger.head, from: start, marked: mark)
+    try storage.setNoted(upTo: storage.head, from: start, marked: mark)
   }
 
   /// Updates the notes. Call it after all changes of the transaction are stored.
@@ -142,9 +142,9 @@ struct UniqueFields: Sendable {
   /// - Parameter start: the head before them.
   func follow(
     _ changes: [(before: ServerRecord?, after: ServerRecord)], from start: Int64,
-    in ledger: any LedgerTransaction
+    in storage: any ServerTransaction
   ) throws {
-    guard ledger.head != start else { return }
+    guard storage.head != start else { return }
     var new: [UniqueHolder] = []
     var gone: [UniqueHolder] = []
     for (before, after) in changes {
@@ -153,7 +153,7 @@ struct UniqueFields: Sendable {
       new += now.subtracting(old).map { UniqueHolder(value: $0, id: after.id.id) }
       gone += old.subtracting(now).map { UniqueHolder(value: $0, id: after.id.id) }
     }
-    if !new.isEmpty || !gone.isEmpty { try ledger.note(new, forgetting: gone) }
-    try ledger.setNoted(upTo: ledger.head, from: start, marked: mark)
+    if !new.isEmpty || !gone.isEmpty { try storage.note(new, forgetting: gone) }
+    try storage.setNoted(upTo: storage.head, from: start, marked: mark)
   }
 }

@@ -16,7 +16,7 @@ struct ScopeMark: Equatable {
     types.keys.sorted().reduce(base) { $0 + "-" + $1 + (types[$1] ?? "") }
   }
 
-  init(_ scope: SyncScope, _ principal: Principal, _ rules: AuthorityRules) {
+  init(_ scope: SyncScope, _ principal: Principal, _ rules: AccessRules) {
     let whole = [scope.container, String(scope.includesChildren), principal.name ?? ""]
     base = Self.hash(whole)
     let declared = rules.schema?.types ?? []

@@ -5,13 +5,13 @@ extension SyncService {
   /// Returns the notices for the user and its groups, in position order, and of several about one record the last. With
   /// `nil` it returns all.
   func notices(
-    for principal: Principal, after position: Int64, _ ledger: any LedgerSnapshot, limit: Int?
+    for principal: Principal, after position: Int64, _ storage: any ServerSnapshot, limit: Int?
   ) throws -> [VisibilityNotice] {
     guard rules.usesSharing, let name = principal.name else { return [] }
-    if principal.groups.isEmpty { return try ledger.notices(for: name, after: position, limit: limit) }
+    if principal.groups.isEmpty { return try storage.notices(for: name, after: position, limit: limit) }
     var last: [RecordID: VisibilityNotice] = [:]
     for name in principal.names {
-      for notice in try ledger.notices(for: name, after: position, limit: limit)
+      for notice in try storage.notices(for: name, after: position, limit: limit)
       where notice.position > last[notice.record]?.position ?? 0 {
         last[notice.record] = notice
       }
@@ -23,11 +23,11 @@ extension SyncService {
   /// Adds the records of notices to a page. A record that changed since comes by its own position instead.
   func tell(
     _ notices: ArraySlice<VisibilityNotice>, after start: Int64, _ viewer: Viewer,
-    _ ledger: any LedgerSnapshot,
+    _ storage: any ServerSnapshot,
     in page: inout SyncResponse.Page
   ) throws {
     guard !notices.isEmpty else { return }
-    let records = try ledger.records(notices.map(\.record))
+    let records = try storage.records(notices.map(\.record))
     for notice in notices {
       guard let entry = records[notice.record], rules.shows(entry.record, to: viewer) else {
         page.outOfScope.append(notice.record)
@@ -41,12 +41,12 @@ extension SyncService {
 
   /// Returns the position at which a page ends so that the records of notices fit in `bytes`, or `nil` if all fit.
   func end(
-    of notices: [VisibilityNotice], after start: Int64, _ ledger: any LedgerSnapshot, bytes: Int
+    of notices: [VisibilityNotice], after start: Int64, _ storage: any ServerSnapshot, bytes: Int
   ) throws -> Int64? {
     var left = bytes
     for first in stride(from: 0, to: notices.count, by: 16) {
       let some = notices[first..<min(first + 16, notices.count)]
-      let records = try ledger.records(some.map(\.record))
+      let records = try storage.records(some.map(\.record))
       for notice in some {
         guard let entry = records[notice.record], entry.position <= start else { continue }
         left -= entry.record.fields.bytes.count
@@ -59,10 +59,10 @@ extension SyncService {
   /// Returns the departed records that are not in the scope now. A record that the user can't see is left out here,
   /// because it has a notice if the user could ever see it.
   func gone(
-    _ departures: [LedgerDeparture], from scope: SyncScope, _ viewer: Viewer, _ ledger: any LedgerSnapshot
+    _ departures: [RecordRemoval], from scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot
   ) throws -> [RecordID] {
     guard !departures.isEmpty else { return [] }
-    let records = try ledger.records(departures.map(\.id))
+    let records = try storage.records(departures.map(\.id))
     var ids: [RecordID] = []
     var seen: Set<RecordID> = []
     for departure in departures where seen.insert(departure.id).inserted {

@@ -26,8 +26,8 @@ public struct VisibilityNotice: Sendable, Hashable {
 ///
 /// A list whose members change costs a row for each of these and each record shared with it.
 struct VisibilityChange {
-  let rules: AuthorityRules
-  let ledger: any LedgerTransaction
+  let rules: AccessRules
+  let storage: any ServerTransaction
   private var notices: Set<Pair> = []
 
   private struct Pair: Hashable {
@@ -35,9 +35,9 @@ struct VisibilityChange {
     var record: RecordID
   }
 
-  init(_ rules: AuthorityRules, _ ledger: any LedgerTransaction) {
+  init(_ rules: AccessRules, _ storage: any ServerTransaction) {
     self.rules = rules
-    self.ledger = ledger
+    self.storage = storage
   }
 
   /// Updates visibility. Call it after the records are stored. The notices get the positions after the storage's head.
@@ -50,11 +50,11 @@ struct VisibilityChange {
       }
     }
     guard !notices.isEmpty else { return }
-    var position = ledger.head
+    var position = storage.head
     let ordered = notices.sorted {
       ($0.principal, $0.record.type, $0.record.id) < ($1.principal, $1.record.type, $1.record.id)
     }
-    try ledger.put(
+    try storage.put(
       ordered.map { pair in
         position += 1
         return VisibilityNotice(position: position, principal: pair.principal, record: pair.record)
@@ -65,8 +65,8 @@ struct VisibilityChange {
     let old = try members(before)
     let new = try members(after)
     guard old != new else { return }
-    try ledger.setMembers(new, of: after.id.id)
-    for record in try ledger.records(sharedWith: after.id.id) where rules.hidesUnshared(record.type) {
+    try storage.setMembers(new, of: after.id.id)
+    for record in try storage.records(sharedWith: after.id.id) where rules.hidesUnshared(record.type) {
       for principal in old.symmetricDifference(new) {
         notices.insert(Pair(principal: principal, record: record))
       }
@@ -82,11 +82,11 @@ struct VisibilityChange {
   /// notice.
   private mutating func followSharing(_ old: Audience, _ after: ServerRecord) throws {
     guard old != after.sharing else { return }
-    if old.lists != after.sharing.lists { try ledger.setLists(after.sharing.lists, of: after.id) }
+    if old.lists != after.sharing.lists { try storage.setLists(after.sharing.lists, of: after.id) }
     guard rules.hidesUnshared(after.id.type) else { return }
     let gone = old.subtracting(after.sharing)
     var principals = gone.users
-    for list in gone.lists { principals.formUnion(try ledger.members(of: list)) }
+    for list in gone.lists { principals.formUnion(try storage.members(of: list)) }
     for principal in principals { notices.insert(Pair(principal: principal, record: after.id)) }
   }
 }

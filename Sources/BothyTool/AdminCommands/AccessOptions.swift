@@ -67,13 +67,13 @@ struct AccessOptions: ParsableArguments {
   /// Returns the access control, or `nil` without authentication. Prints a note if the file has tokens in clear text.
   ///
   /// - Parameter now: the present time, in milliseconds since 1970.
-  func control(now: @escaping @Sendable () -> Int64) async throws -> AccessControl? {
+  func control(now: @escaping @Sendable () -> Int64) async throws -> Authentication? {
     guard asks else { return nil }
     let isAddress = jwtKeys.map { $0.hasPrefix("https://") || $0.hasPrefix("http://") } ?? false
     let rules = JWTRules(
       issuer: jwtIssuer, audience: jwtAudience, principalClaim: jwtPrincipal, groupsClaim: jwtGroups,
       spacesClaim: jwtSpaces, leeway: leeway ?? .seconds(30))
-    let access = try await AccessControl(
+    let access = try await Authentication(
       reading: AccessFiles(
         tokens: tokens, jwtKeys: isAddress ? nil : jwtKeys,
         keyAddress: isAddress ? jwtKeys.map { JWTKeyAddress(url: $0, request: KeySetRequest().send) } : nil,

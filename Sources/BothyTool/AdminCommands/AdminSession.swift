@@ -17,15 +17,15 @@ struct ServedOptions: ParsableArguments {
 
   /// The folder of the blobs, or `nil` if it isn't given.
   var blobFolder: String? {
-    blobs ?? (ServedLedger.isPostgres(database) ? nil : ServedLedger.blobFolder(of: database))
+    blobs ?? (ServedStorage.isPostgres(database) ? nil : ServedStorage.blobFolder(of: database))
   }
 }
 
-/// The session of the commands of `bothy admin`: a server's ledger and blobs, without the server.
+/// The session of the commands of `bothy admin`: a server's storage and blobs, without the server.
 struct AdminSession {
-  let ledger: any LedgerUpkeep
+  let storage: any ServerMaintenance
   /// The bytes of blobs, or `nil` if their folder isn't known.
-  let blobs: (any BlobVault)?
+  let blobs: (any BlobFileStorage)?
   /// The values of sensitive fields, or `nil` if their folder isn't known.
   let secrets: FolderSecrets?
   let service: SyncService
@@ -38,11 +38,11 @@ struct AdminSession {
     _ options: ServedOptions, _ body: (AdminSession) async throws -> Result
   ) async throws -> Result {
     let clock = try CLIClock()
-    let served = try await ServedLedger.open(
+    let served = try await ServedStorage.open(
       existing: options.database, blobs: options.blobs, now: { clock.now() })
     let session = AdminSession(
-      ledger: served.ledger, blobs: served.blobs, secrets: served.secrets,
-      service: SyncService(ledger: served.ledger, blobs: served.blobs, now: { clock.now() }),
+      storage: served.storage, blobs: served.blobs, secrets: served.secrets,
+      service: SyncService(storage: served.storage, blobs: served.blobs, now: { clock.now() }),
       backup: served.backup, clock: clock)
     do {
       let result = try await body(session)
@@ -61,7 +61,7 @@ struct AdminSession {
 
   /// Returns the spaces of a command: the named ones, all of which must exist, or all spaces.
   func spaces(_ named: [String]) async throws -> [String] {
-    let known = try await ledger.spaces()
+    let known = try await storage.spaces()
     if let unknown = named.first(where: { !known.contains($0) }) {
       let list = known.isEmpty ? "none" : known.prefix(20).joined(separator: ", ")
       throw ToolError("The database has no space '\(unknown)'. There are: \(list).")

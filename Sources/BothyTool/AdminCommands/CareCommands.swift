@@ -39,8 +39,8 @@ struct BumpEpochCommand: AsyncParsableCommand {
     try await AdminSession.with(served) { session in
       var found: [SpaceStatistics] = []
       for space in try await session.spaces(spaces) {
-        try await session.ledger.startEpoch(space: space)
-        found.append(try await session.ledger.statistics(of: space))
+        try await session.storage.startEpoch(space: space)
+        found.append(try await session.storage.statistics(of: space))
       }
       try output.print {
         "Begun a new history in \(found.count) spaces; devices compare and rebase at their next sync."
@@ -157,7 +157,7 @@ struct CompactCommand: AsyncParsableCommand {
   func run() async throws {
     let terms = keeping.terms
     try await AdminSession.with(served) { session in
-      var found: [(space: String, report: UpkeepReport)] = []
+      var found: [(space: String, report: RetentionReport)] = []
       for space in try await session.spaces(spaces) {
         found.append((space, try await session.service.upkeep(space: space, terms)))
       }
@@ -206,9 +206,9 @@ struct RetentionOptions: ParsableArguments {
     }
   }
 
-  var terms: UpkeepTerms {
+  var terms: RetentionPolicy {
     func time(_ text: String) -> Int64 { CLIClock.offset("+" + text) ?? 0 }
-    return UpkeepTerms(
+    return RetentionPolicy(
       tombstoneAge: time(keepTombstones), acknowledgedAge: time(keepAcknowledged),
       outcomeAge: time(keepOutcomes), blobGrace: time(keepBlobs), interval: time(upkeepInterval))
   }
@@ -244,7 +244,7 @@ struct BackupCommand: AsyncParsableCommand {
         PrivateFile.remove(file)
         throw error
       }
-      let spaces = try await session.ledger.spaces().count
+      let spaces = try await session.storage.spaces().count
       try output.print {
         "Copied \(spaces) spaces to \(file)."
       } json: { writer in

@@ -36,7 +36,7 @@ struct DecisionOptions: ParsableArguments {
   ///
   /// - Parameter now: the present time, in milliseconds since 1970.
   func set(
-    _ rules: inout AuthorityRules, _ limits: WriteCallout.Limits, now: @escaping @Sendable () -> Int64
+    _ rules: inout AccessRules, _ limits: WriteCallout.Limits, now: @escaping @Sendable () -> Int64
   ) throws {
     guard let decide, let decideSecret else { return }
     let request = DecisionRequest(answerSize: limits.answerSize)

@@ -23,7 +23,7 @@ struct MigrateCommand: AsyncParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() async throws {
-    let (before, after) = try await ServedLedger.migrate(database)
+    let (before, after) = try await ServedStorage.migrate(database)
     try output.print {
       before == after
         ? "The tables have version \(after), and no step is missing."

@@ -18,7 +18,7 @@ struct SpacesCommand: AsyncParsableCommand {
       var found: [(space: SpaceStatistics, blobs: [String: Int64])] = []
       for space in try await session.spaces(spaces) {
         found.append(
-          (try await session.ledger.statistics(of: space), try await session.keptBlobs(in: space)))
+          (try await session.storage.statistics(of: space), try await session.keptBlobs(in: space)))
       }
       try output.print {
         var table = TextTable(
@@ -66,10 +66,10 @@ struct StatsCommand: AsyncParsableCommand {
   func run() async throws {
     try await AdminSession.with(served) { session in
       var total = SpaceStatistics(space: "", epoch: "", head: 0, floor: 0)
-      let spaces = try await session.ledger.spaces()
+      let spaces = try await session.storage.spaces()
       var (blobs, blobBytes) = (0, Int64(0))
       for name in spaces {
-        let space = try await session.ledger.statistics(of: name)
+        let space = try await session.storage.statistics(of: name)
         total.records += space.records
         total.tombstones += space.tombstones
         total.bytes += space.bytes
@@ -121,10 +121,10 @@ struct RemoveSpaceCommand: AsyncParsableCommand {
   func run() async throws {
     try await AdminSession.with(served) { session in
       _ = try await session.spaces([space])
-      let held = try await session.ledger.statistics(of: space)
+      let held = try await session.storage.statistics(of: space)
       // Runs before the name is deleted: the names of spaces separate the secrets of an earlier version.
-      try session.secrets?.adopt(spaces: await session.ledger.spaces())
-      try await session.ledger.remove(space: space)
+      try session.secrets?.adopt(spaces: await session.storage.spaces())
+      try await session.storage.remove(space: space)
       try await session.blobs?.remove(space: space)
       try session.secrets?.remove(space: space)
       try output.print {
@@ -154,7 +154,7 @@ struct PrincipalsCommand: AsyncParsableCommand {
   func run() async throws {
     try await AdminSession.with(served) { session in
       _ = try await session.spaces([space])
-      let found = try await session.ledger.principals(of: space)
+      let found = try await session.storage.principals(of: space)
       try output.print {
         var table = TextTable(["principal", "records", "lists"])
         for entry in found { table.add([entry.principal, "\(entry.records)", "\(entry.lists)"]) }

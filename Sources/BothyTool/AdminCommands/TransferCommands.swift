@@ -80,7 +80,7 @@ struct ImportSpaceCommand: AsyncParsableCommand {
       let reader = try LineReader(file)
       var service = session.service
       if let schema { service.rules.schema = try StoreSchema(json: StandardStreams.read(schema)) }
-      var total = LedgerImport()
+      var total = ServerImport()
       var batch: [ServerRecord] = []
       func bring() async throws {
         let done = try await service.restore(batch, into: space)

@@ -24,8 +24,8 @@ struct WebhooksCommand: AsyncParsableCommand {
 
 extension AdminSession {
   /// The storage as the one of webhooks.
-  fileprivate func feeds() throws -> any FeedLedger {
-    guard let feeds = ledger as? any FeedLedger else {
+  fileprivate func feeds() throws -> any FeedStorage {
+    guard let feeds = storage as? any FeedStorage else {
       throw ToolError("This database keeps no progress of webhooks.")
     }
     return feeds

@@ -16,12 +16,12 @@ struct DemoServer: Sendable {
   func whileServing<Result>(
     on port: Int = 0, _ body: (BothyServer.Address) async throws -> Result
   ) async throws -> Result {
-    let ledger = try SQLiteLedger(at: path)
+    let storage = try SQLiteServerStorage(at: path)
     var logger = Logger(label: "bothy.server")
     logger.logLevel = .error
     let server = BothyServer(
       ServerConfiguration(
-        port: port, ledger: ledger, rules: AuthorityRules(schema: schema), logger: logger))
+        port: port, storage: storage, rules: AccessRules(schema: schema), logger: logger))
     let services = ServiceGroup(
       configuration: ServiceGroupConfiguration(services: [server], logger: logger))
     let result = try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -31,7 +31,7 @@ struct DemoServer: Sendable {
       try await tasks.waitForAll()
       return result
     }
-    try ledger.close()
+    try storage.close()
     return result
   }
 }

@@ -62,7 +62,7 @@ struct AccessTests {
 
   @Test("The user who creates a record owns it")
   func owner() async throws {
-    let rules = AuthorityRules(
+    let rules = AccessRules(
       schema: try todoSchema(
         Permissions(create: .authenticated, read: .owner, update: .owner, delete: .owner)))
     try await ServerUnderTest(rules: rules, tokens: Self.tokens).run { call async throws in

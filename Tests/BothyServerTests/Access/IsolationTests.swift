@@ -137,18 +137,18 @@ struct IsolationTests {
     let folders: [TileFolderUnderTest]
   }
 
-  private func world(_ ledger: any Ledger) async throws -> World {
+  private func world(_ storage: any ServerStorage) async throws -> World {
     let (folder, vault) = (try TileFolderUnderTest(), try TileFolderUnderTest())
     try folder.write("walks/0/0/0.json", #"{"type":"FeatureCollection","features":[]}"#)
     let issuer = IssuerUnderTest()
     let permissions = Permissions(
       create: .authenticated, read: .shared, update: .shared, delete: .owner, share: .owner)
     var under = try ServerUnderTest(
-      rules: AuthorityRules(schema: todoSchema(permissions)),
-      limits: .init(bodySize: Self.bodyLimit), ledger: ledger)
+      rules: AccessRules(schema: todoSchema(permissions)),
+      limits: .init(bodySize: Self.bodyLimit), storage: storage)
     under.configuration.access = try await issuer.access()
     under.configuration.feedGroup = "back-ends"
-    under.configuration.blobs = FolderVault(at: vault.path, now: { 1000 })
+    under.configuration.blobs = FolderBlobStorage(at: vault.path, now: { 1000 })
     under.configuration.tiles = try TileLibrary(folder: folder.path, maxAge: .seconds(60), isOpen: false)
     return World(
       server: BothyServer(under.configuration), ann: try await issuer.hs256(),
@@ -202,15 +202,15 @@ struct IsolationTests {
   }
 
   @Test("Every route has a row with the right status and nothing of the data")
-  func table() async throws { try await checkTable(on: SQLiteLedger()) }
+  func table() async throws { try await checkTable(on: SQLiteServerStorage()) }
 
   @Test("The table holds on PostgreSQL", .enabled(if: PostgresUnderTest.url != nil, PostgresUnderTest.hint))
   func tableOnPostgres() async throws {
     try await PostgresUnderTest.with { try await checkTable(on: $0) }
   }
 
-  private func checkTable(on ledger: any Ledger) async throws {
-    let world = try await world(ledger)
+  private func checkTable(on storage: any ServerStorage) async throws {
+    let world = try await world(storage)
     let rows = Self.rows()
     let routes = world.server.routes
     #expect(Set(routes.map(\.operation)) == Set(rows.keys), "every route has a row, and every row a route")

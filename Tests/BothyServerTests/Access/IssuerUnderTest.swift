@@ -77,11 +77,11 @@ struct IssuerUnderTest: Sendable {
 
   func access(
     _ rules: JWTRules = JWTRules(), withSecret: Bool = true, tokens: TokenTable? = nil
-  ) async throws -> AccessControl {
+  ) async throws -> Authentication {
     var keys = JWTKeys()
     try await keys.addKeys(Array(keySet.utf8))
     if withSecret { try await keys.addSecret(secret) }
-    return AccessControl(jwt: keys, rules: rules, tokens: tokens)
+    return Authentication(jwt: keys, rules: rules, tokens: tokens)
   }
 }
 

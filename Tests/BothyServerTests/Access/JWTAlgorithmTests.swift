@@ -13,7 +13,7 @@ struct JWTAlgorithmTests {
     var keys = JWTKeys()
     try await keys.addKeys(Array(text.utf8))
     var server = try ServerUnderTest()
-    server.configuration.access = AccessControl(jwt: keys, rules: rules)
+    server.configuration.access = Authentication(jwt: keys, rules: rules)
     return server
   }
 

@@ -37,15 +37,15 @@ struct JWTKeyAddressTests {
   private let clock = ClockUnderTest()
   private let provider = Provider()
 
-  private func access(_ url: String, _ rules: JWTRules = JWTRules()) async throws -> AccessControl {
+  private func access(_ url: String, _ rules: JWTRules = JWTRules()) async throws -> Authentication {
     clock.now = 0
-    return try await AccessControl(
+    return try await Authentication(
       reading: AccessFiles(keyAddress: provider.address(url), rules: rules, read: { _ in [] }),
       now: { [clock] in clock.now })
   }
 
   private func run(
-    _ access: AccessControl, _ body: @Sendable (@Sendable (String) async throws -> Int) async throws -> Void
+    _ access: Authentication, _ body: @Sendable (@Sendable (String) async throws -> Int) async throws -> Void
   ) async throws {
     var server = try ServerUnderTest()
     server.configuration.access = access

@@ -23,9 +23,9 @@ struct ObservationTests {
         spans.first { $0.operationName == "PUT /v1/spaces/{space}/records/{type}/{id}" })
       #expect(request.spanContext.parentSpanID == "span-1")
       #expect(request.attributes.get("http.response.status_code") == .int64(201))
-      let ledger = spans.filter { $0.operationName.hasPrefix("ledger") }
-      #expect(Set(ledger.map(\.operationName)) == ["ledger read", "ledger write"])
-      #expect(ledger.allSatisfy { $0.spanContext.parentSpanID == request.spanContext.spanID })
+      let storage = spans.filter { $0.operationName.hasPrefix("storage") }
+      #expect(Set(storage.map(\.operationName)) == ["storage read", "storage write"])
+      #expect(storage.allSatisfy { $0.spanContext.parentSpanID == request.spanContext.spanID })
     }
   }
 
@@ -64,8 +64,8 @@ struct ObservationTests {
       _ = try await call(.get, "/v1/spaces/hut/changes")
       let text = try await call(.get, "/metrics").text
       for line in [
-        "# TYPE bothy_http_request_seconds histogram", "# TYPE bothy_ledger_transaction_seconds histogram",
-        #"bothy_ledger_transaction_seconds_count{kind="write",result="done"} 1"#,
+        "# TYPE bothy_http_request_seconds histogram", "# TYPE bothy_storage_transaction_seconds histogram",
+        #"bothy_storage_transaction_seconds_count{kind="write",result="done"} 1"#,
         #"bothy_http_request_seconds_count{method="GET",route="/v1/spaces/{space}/changes",status="401"} 1"#,
         "bothy_hints_total 1", #"bothy_refusals_total{reason="missing"} 1"#,
         #"bothy_refusals_total{reason="space"} 1"#,
@@ -73,10 +73,10 @@ struct ObservationTests {
         #expect(text.contains(line), "\(line)")
       }
     }
-    try await ServerUnderTest(ledger: BrokenLedger()).run { call async throws in
+    try await ServerUnderTest(storage: BrokenStorage()).run { call async throws in
       _ = try await call(.get, "/v1/spaces/hut/changes")
       let text = try await call(.get, "/metrics").text
-      #expect(text.contains(#"bothy_ledger_transaction_seconds_count{kind="read",result="failed"} 1"#))
+      #expect(text.contains(#"bothy_storage_transaction_seconds_count{kind="read",result="failed"} 1"#))
     }
   }
 }

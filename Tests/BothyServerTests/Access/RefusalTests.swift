@@ -15,7 +15,7 @@ struct RefusalTests {
   @Test("Each refusal of access logs user, place and reason, and never a token")
   func audit() async throws {
     let log = LogUnderTest()
-    let rules = AuthorityRules(schema: try todoSchema(Permissions(update: .owner)))
+    let rules = AccessRules(schema: try todoSchema(Permissions(update: .owner)))
     var server = try ServerUnderTest(rules: rules, tokens: Self.tokens)
     server.configuration.auditLogger = log.logger()
     let id = try #require(HTTPField.Name("X-Request-Id"))
@@ -111,7 +111,7 @@ struct RefusalTests {
   func groups() async throws {
     let permissions = Permissions(read: .shared, update: .shared, delete: .owner)
     let issuer = IssuerUnderTest()
-    var server = try ServerUnderTest(rules: AuthorityRules(schema: todoSchema(permissions)))
+    var server = try ServerUnderTest(rules: AccessRules(schema: todoSchema(permissions)))
     server.configuration.access = try await issuer.access()
     let ann = try await issuer.hs256()
     let member = try await issuer.hs256(.init(sub: "bob", groups: ["staff", "crew"]))

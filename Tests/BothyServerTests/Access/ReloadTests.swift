@@ -70,7 +70,7 @@ struct ReloadTests {
     let files = SchemaFiles(newest: folder.path + "/schema.json") { path in
       Array(try Data(contentsOf: URL(filePath: path)))
     }
-    var rules = AuthorityRules()
+    var rules = AccessRules()
     rules.schema = try files.schema()
     var server = try ServerUnderTest(rules: rules)
     server.configuration.schemaFiles = files

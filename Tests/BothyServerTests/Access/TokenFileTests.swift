@@ -108,7 +108,7 @@ struct AccessReloadTests {
     let (first, second) = (IssuerUnderTest(), IssuerUnderTest())
     try folder.write("tokens.json", Self.tokens(["ann"]))
     try folder.write("keys.json", first.keySet)
-    let access = try await AccessControl(
+    let access = try await Authentication(
       reading: AccessFiles(
         tokens: folder.path + "/tokens.json", jwtKeys: folder.path + "/keys.json", read: Self.read),
       now: { 0 })
@@ -144,7 +144,7 @@ struct AccessReloadTests {
     let folder = try TileFolderUnderTest()
     try folder.write("tokens.json", Self.tokens(["ann", "bob"]))
     var server = try ServerUnderTest()
-    server.configuration.access = try await AccessControl(
+    server.configuration.access = try await Authentication(
       reading: AccessFiles(tokens: folder.path + "/tokens.json", read: Self.read), now: { 0 })
     let hints = server.configuration.hints
     try await server.run { call async throws in

@@ -33,9 +33,9 @@ struct TraceWriterTests {
     #expect(request["traceId"] == .string(Self.trace))
     #expect(request["parentSpanId"] == .string(Self.parent))
     #expect(request["attributes"]?["http.response.status_code"] == 200)
-    let ledger = try #require(spans.first { $0["kind"] == 3 })
-    #expect(ledger["name"] == "ledger read")
-    #expect(ledger["parentSpanId"] == request["spanId"])
+    let storage = try #require(spans.first { $0["kind"] == 3 })
+    #expect(storage["name"] == "storage read")
+    #expect(storage["parentSpanId"] == request["spanId"])
     let times = ["startTimeUnixNano", "endTimeUnixNano"].map { UInt64(request[$0]?.stringValue ?? "") ?? 0 }
     #expect(times[0] > 1_700_000_000_000_000_000 && times[0] <= times[1])
   }

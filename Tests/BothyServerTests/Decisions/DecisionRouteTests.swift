@@ -43,18 +43,18 @@ struct DecisionRouteTests {
   private static let readers: Set<String> = ["query", "count"]
   private static let uploads: Set<String> = ["putBlob", "uploadBlobPart"]
 
-  private func fill(_ ledger: any Ledger) async throws {
-    try await ServerUnderTest(ledger: ledger).run { call async throws in
+  private func fill(_ storage: any ServerStorage) async throws {
+    try await ServerUnderTest(storage: storage).run { call async throws in
       #expect(try await call(.put, Self.record, #"{"fields":{"title":"t"}}"#).status == 201)
       #expect(try await call(.post, Self.space + "/lists", #"{"id":"L","name":"mine"}"#).status == 201)
     }
   }
 
-  private func checkAll(on ledger: any Ledger) async throws {
-    try await fill(ledger)
-    let head = try await ledger.read(space: "hut") { $0.head }
+  private func checkAll(on storage: any ServerStorage) async throws {
+    try await fill(storage)
+    let head = try await storage.read(space: "hut") { $0.head }
     let rule = RuleUnderTest { _ in .refuse("team", "The team says no.") }
-    var under = try ServerUnderTest(ledger: ledger)
+    var under = try ServerUnderTest(storage: storage)
     under.configuration.rules.writeRule = rule
     let server = BothyServer(under.configuration)
     let routes = server.routes.filter { $0.method != "GET" }
@@ -78,11 +78,11 @@ struct DecisionRouteTests {
         #expect(asked.first?.kind == row.asks.0 && asked.first?.record.type == row.asks.1)
       }
     }
-    #expect(try await ledger.read(space: "hut") { $0.head } == head, "nothing was written")
+    #expect(try await storage.read(space: "hut") { $0.head } == head, "nothing was written")
   }
 
   @Test("Every route that changes a record asks the rule, and obeys its refusal")
-  func everyRoute() async throws { try await checkAll(on: SQLiteLedger()) }
+  func everyRoute() async throws { try await checkAll(on: SQLiteServerStorage()) }
 
   @Test(
     "Every route asks the rule on PostgreSQL",

@@ -13,7 +13,7 @@ struct WebhookStormTests {
     let processes: Int
     let world: WebhookWorld
     var random: SeededGenerator
-    var ledgers: [MortalLedger] = []
+    var storages: [MortalStorage] = []
     var senders: [WebhookSender] = []
     var versions: [String: [String: Int64]] = [:]
     var written: [String: [Int64]] = [:]
@@ -36,15 +36,15 @@ struct WebhookStormTests {
         }
       })
       for number in 0..<processes {
-        ledgers.append(MortalLedger(world.base))
-        senders.append(try start(number, on: ledgers[number]))
+        storages.append(MortalStorage(world.base))
+        senders.append(try start(number, on: storages[number]))
       }
     }
 
-    func start(_ number: Int, on ledger: MortalLedger) throws -> WebhookSender {
+    func start(_ number: Int, on storage: MortalStorage) throws -> WebhookSender {
       let isAlone = processes == 1
       let holder = isAlone ? "server" : UUIDv7.make()
-      return try world.sender(holder: holder, isAlone: isAlone, on: ledger) {
+      return try world.sender(holder: holder, isAlone: isAlone, on: storage) {
         ($0.changes, $0.capacity) = (20, 5)
       }
     }
@@ -63,9 +63,9 @@ struct WebhookStormTests {
     mutating func deliver() async throws {
       let number = Int.random(in: 0..<processes, using: &random)
       for _ in 0..<Int.random(in: 0...6, using: &random) { _ = await senders[number].step() }
-      if ledgers[number].isKilled {
-        ledgers[number] = MortalLedger(world.base)
-        senders[number] = try start(number, on: ledgers[number])
+      if storages[number].isKilled {
+        storages[number] = MortalStorage(world.base)
+        senders[number] = try start(number, on: storages[number])
       }
     }
 

@@ -38,7 +38,7 @@ final class WebhookWorld: Sendable {
   struct Lost: Error {}
 
   let time = VirtualTime()
-  let base: any FeedLedger & LedgerUpkeep
+  let base: any FeedStorage & ServerMaintenance
   let service: SyncService
   let metrics = MetricsRegistry()
   let log = LogUnderTest()
@@ -46,23 +46,23 @@ final class WebhookWorld: Sendable {
   let attempts = Locked(0)
   private let treatment = Locked<@Sendable (String) -> Treatment>({ _ in .take })
 
-  init(_ ledger: (any FeedLedger & LedgerUpkeep)? = nil) throws {
-    base = try ledger ?? SQLiteLedger()
+  init(_ storage: (any FeedStorage & ServerMaintenance)? = nil) throws {
+    base = try storage ?? SQLiteServerStorage()
     let time = time
-    service = SyncService(ledger: base, now: { time.now })
+    service = SyncService(storage: base, now: { time.now })
   }
 
   func treat(_ all: Treatment) { treatment.value = { _ in all } }
   /// Treats deliveries by their space.
   func treat(by body: @escaping @Sendable (String) -> Treatment) { treatment.value = body }
 
-  /// A sender of a process. `ledger` is that of the process, so that it can be killed.
+  /// A sender of a process. `storage` is that of the process, so that it can be killed.
   func sender(
-    _ hook: Webhook? = nil, holder: String = "server", isAlone: Bool = true, on ledger: MortalLedger? = nil,
+    _ hook: Webhook? = nil, holder: String = "server", isAlone: Bool = true, on storage: MortalStorage? = nil,
     _ change: (inout WebhookSettings) -> Void = { _ in }
   ) throws -> WebhookSender {
     let hook = try hook ?? Webhook(url: "https://example.org/x", secret: WebhookTests.secret)
-    let ledger = ledger ?? MortalLedger(base)
+    let storage = storage ?? MortalStorage(base)
     var settings = WebhookSettings([hook], holder: holder, isAlone: isAlone) { [self] request in
       attempts.change { $0 += 1 }
       let space = try JSONValue(parsing: request.body)["space"]?.stringValue ?? ""
@@ -75,7 +75,7 @@ final class WebhookWorld: Sendable {
         throw Lost()
       case .takeAndKill:
         try take(request)
-        ledger.kill()
+        storage.kill()
       }
       return WebhookResponse(status: 204)
     }
@@ -83,7 +83,7 @@ final class WebhookWorld: Sendable {
     change(&settings)
     let time = time
     return WebhookSender(
-      hook, settings, service, ledger, metrics: metrics, logger: log.logger(), now: { time.now })
+      hook, settings, service, storage, metrics: metrics, logger: log.logger(), now: { time.now })
   }
 
   private func take(_ request: WebhookRequest) throws {
@@ -149,13 +149,13 @@ final class WebhookWorld: Sendable {
 }
 
 /// A process's way to a storage. After its death it reads and writes nothing.
-final class MortalLedger: FeedLedger {
+final class MortalStorage: FeedStorage {
   struct Dead: Error {}
 
-  private let base: any FeedLedger
+  private let base: any FeedStorage
   private let isDead = Locked(false)
 
-  init(_ base: any FeedLedger) { self.base = base }
+  init(_ base: any FeedStorage) { self.base = base }
 
   var identity: String { base.identity }
 
@@ -166,14 +166,14 @@ final class MortalLedger: FeedLedger {
   private func live() throws { if isDead.value { throw Dead() } }
 
   func write<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
   ) async throws -> Result {
     try live()
     return try await base.write(space: space, body)
   }
 
   func read<Result: Sendable>(
-    space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {
     try live()
     return try await base.read(space: space, body)

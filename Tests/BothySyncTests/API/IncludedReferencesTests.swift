@@ -44,7 +44,7 @@ struct IncludedReferencesTests {
   func ownersPages() async throws {
     var schema = StoreSchema(types: [TypeSchema("Diary", fields: [FieldSchema("n", .int)])])
     schema.types[0].permissions = Permissions(read: .owner)
-    let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
+    let world = try SimulatedWorld(rules: AccessRules(schema: schema))
     for (name, numbers) in [("ada", 0..<30), ("ben", 30..<60)] {
       let device = try world.addDevice(name, schema: schema, principal: Principal(name))
       try await device.store.store.write { transaction in

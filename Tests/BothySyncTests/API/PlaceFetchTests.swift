@@ -42,7 +42,7 @@ struct PlaceFetchTests {
   func network(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let schema = StoreSchema(types: [Self.type])
-    for rules in [AuthorityRules(), AuthorityRules(schema: schema)] {
+    for rules in [AccessRules(), AccessRules(schema: schema)] {
       let pair = try Pair(schema: schema, rules: rules)
       var records: [AnyRecord] = []
       for id in 0..<150 {

@@ -16,7 +16,7 @@ struct AccountDevice {
   static let bob = AccountID(space: "hut", principal: "bob")
 
   init(schema: StoreSchema = .notes) throws {
-    service = SyncService(ledger: try SQLiteLedger(), now: time.reader())
+    service = SyncService(storage: try SQLiteServerStorage(), now: time.reader())
     temporary = try TemporaryFolder()
     folder = Self.folder(temporary, schema, [], time)
   }
@@ -43,9 +43,9 @@ struct AccountDevice {
 
   /// Returns the titles on the server, each with the owner of its record.
   func served() async throws -> [String: String] {
-    try await service.ledger.read(space: "hut") { ledger in
+    try await service.storage.read(space: "hut") { storage in
       var titles: [String: String] = [:]
-      try ledger.forEachRecord(in: .everything) { entry in
+      try storage.forEachRecord(in: .everything) { entry in
         guard let title = try entry.record.fields.members()["title"]?.stringValue else { return }
         titles[title] = entry.record.owner
       }

@@ -20,7 +20,7 @@ import Testing
   private var path: String { folder.path + "/notes.bothy" }
 
   init() throws {
-    service = SyncService(ledger: try SQLiteLedger(), rules: secrets.rules(), now: time.reader())
+    service = SyncService(storage: try SQLiteServerStorage(), rules: secrets.rules(), now: time.reader())
     folder = try TemporaryFolder()
   }
 
@@ -29,8 +29,8 @@ import Testing
     private let taken = Mutex<[String]>([])
     var words: [String] { taken.withLock { $0 } }
 
-    func rules() -> AuthorityRules {
-      var rules = AuthorityRules()
+    func rules() -> AccessRules {
+      var rules = AccessRules()
       rules.receiveSecrets = { _, _, secrets in
         self.taken.withLock { $0 += [secrets.values["password"] ?? ""] }
       }
@@ -239,7 +239,7 @@ import Testing
     try close(store)
     try damage(at: "text of r1150")
     let file = try setAside()
-    let elsewhere = try open(on: SyncService(ledger: SQLiteLedger(), now: time.reader()))
+    let elsewhere = try open(on: SyncService(storage: SQLiteServerStorage(), now: time.reader()))
     await elsewhere.sync()
     try elsewhere.store.close()
     let error = #expect(throws: BothyError.self) { try salvage(file) }

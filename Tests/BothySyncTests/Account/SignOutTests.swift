@@ -17,7 +17,8 @@ struct SignOutTests {
     init() throws {
       folder = try TemporaryFolder()
       service = SyncService(
-        ledger: try SQLiteLedger(), blobs: FolderVault(at: folder.path + "/vault", now: time.reader()),
+        storage: try SQLiteServerStorage(),
+        blobs: FolderBlobStorage(at: folder.path + "/vault", now: time.reader()),
         now: time.reader())
     }
 
@@ -38,9 +39,9 @@ struct SignOutTests {
     }
 
     func titles() async throws -> [String] {
-      try await service.ledger.read(space: "test") { ledger in
+      try await service.storage.read(space: "test") { storage in
         var titles: [String] = []
-        try ledger.forEachRecord(in: .everything) {
+        try storage.forEachRecord(in: .everything) {
           titles.append(try $0.record.fields.members()["title"]?.stringValue ?? "")
         }
         return titles.sorted()

@@ -45,7 +45,7 @@ struct BlobHealingStories {
     #expect(try await pair.world.service.verify(space: "test").missingBlobs == [])
     // They are kept, since records name them.
     pair.world.time.advance(by: 30 * day)
-    _ = try await pair.world.service.upkeep(space: "test", UpkeepTerms())
+    _ = try await pair.world.service.upkeep(space: "test", RetentionPolicy())
     let later = Int64(Date().timeIntervalSince1970 * 1000) + 400 * 365 * day
     _ = try await #require(pair.world.service.blobs).sweep(before: later)
     #expect(try await holdings(pair, blobs) == blobs.map { _ in .whole(size: 25) })
@@ -60,7 +60,7 @@ struct BlobHealingStories {
     try await vault.remove(space: "test")
     let part = BlobPart(sha256: blob.sha256, size: 45, offset: 0, bytes: Array(picture()))
     #expect(try await pair.world.service.uploadBlob(space: "test", part) == .whole(size: 45))
-    _ = try await pair.world.service.upkeep(space: "test", UpkeepTerms())
+    _ = try await pair.world.service.upkeep(space: "test", RetentionPolicy())
     let later = Int64(Date().timeIntervalSince1970 * 1000) + 400 * 365 * day
     _ = try await vault.sweep(before: later)
     #expect(try await holdings(pair, [blob]) == [.whole(size: 45)])

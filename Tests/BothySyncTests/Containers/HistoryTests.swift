@@ -7,7 +7,7 @@ import Testing
 /// The server's history of changes, with their authors, fields and times.
 @Suite("Change history", .timeLimit(.minutes(5)))
 struct HistoryTests {
-  private func world(_ rules: AuthorityRules = AuthorityRules()) throws -> (
+  private func world(_ rules: AccessRules = AccessRules()) throws -> (
     SimulatedWorld, ann: SimulatedDevice, bob: SimulatedDevice
   ) {
     let world = try SimulatedWorld(rules: rules)
@@ -72,7 +72,7 @@ struct HistoryTests {
   func visibility() async throws {
     var type = Note.schema
     type.permissions = Permissions(read: .owner)
-    let (world, ann, bob) = try world(AuthorityRules(schema: StoreSchema(types: [type])))
+    let (world, ann, bob) = try world(AccessRules(schema: StoreSchema(types: [type])))
     defer { withExtendedLifetime(world) {} }
     try ann.insert("T1", "secret")
     await ann.store.sync()
@@ -85,7 +85,7 @@ struct HistoryTests {
 
   @Test("History keeps at least the given number of changes, and few more", arguments: [0, 100])
   func bound(limit: Int) async throws {
-    var rules = AuthorityRules()
+    var rules = AccessRules()
     rules.historyLimit = limit
     let (world, ann, _) = try world(rules)
     for round in 0..<8 {
@@ -94,7 +94,7 @@ struct HistoryTests {
       }
       await ann.store.sync()
     }
-    let kept = try await world.ledger.read(space: "test") { try $0.history(HistoryQuery(limit: 1000)).count }
+    let kept = try await world.storage.read(space: "test") { try $0.history(HistoryQuery(limit: 1000)).count }
     #expect(limit == 0 ? kept == 0 : (limit...limit + 256).contains(kept))
   }
 }

@@ -9,7 +9,7 @@ import Testing
 struct LiveChangeTests {
   /// Returns the note as the server has it.
   private func current(_ pair: Pair, _ id: String = "T1") async throws -> PushedChange {
-    let record = try await pair.world.ledger.read(space: "test") {
+    let record = try await pair.world.storage.read(space: "test") {
       try $0.records([.note(id)])[.note(id)]?.record
     }
     return PushedChange(try #require(record))

@@ -49,7 +49,7 @@ struct SyncStepTests {
     try pair.b.remove("T1")
     try pair.b.remove("T2")
     await pair.b.store.sync()
-    try await pair.world.ledger.compact(space: "test", upTo: 1000)
+    try await pair.world.storage.compact(space: "test", upTo: 1000)
     try pair.a.store.resetValidator(of: "Note")
     await pair.a.store.sync(.pull)
     #expect(try pair.a.noteIDs() == ["T2"])
@@ -83,7 +83,7 @@ struct SyncStepTests {
     for index in type.fields.indices where type.fields[index].name == "note" {
       type.fields[index].defaultValue = .text("filled in")
     }
-    let pair = try Pair(rules: AuthorityRules(schema: StoreSchema(types: [type])))
+    let pair = try Pair(rules: AccessRules(schema: StoreSchema(types: [type])))
     try pair.a.insert("T1", "mine")
     await pair.a.store.sync()
     #expect(try pair.a.note()?.note == "filled in")

@@ -28,7 +28,7 @@ struct BlobRefusalCuredTests {
 
   private func story(blob: Bool) async throws {
     let world = try SimulatedWorld(
-      rules: AuthorityRules(schema: Self.serverSchema), blobs: BlobLimits(largest: 10))
+      rules: AccessRules(schema: Self.serverSchema), blobs: BlobLimits(largest: 10))
     let a = try world.device("a", Self.schema)
     let big = try await a.store.blobs.add(Data(repeating: 7, count: 50))
     let bad: [String: FieldValue] = blob ? ["image": FieldValue(big)] : ["bad": .text("x")]

@@ -26,9 +26,9 @@ struct GivenBackByAnotherTests {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let time = VirtualTime()
-    let rules = AuthorityRules(schema: Self.schema)
-    let ledger = try SQLiteLedger(at: folder + "/server.sqlite")
-    let place = Place(SyncService(ledger: ledger, rules: rules, now: time.reader()))
+    let rules = AccessRules(schema: Self.schema)
+    let storage = try SQLiteServerStorage(at: folder + "/server.sqlite")
+    let place = Place(SyncService(storage: storage, rules: rules, now: time.reader()))
     func device(_ name: String) throws -> SyncedStore {
       var configuration = SyncOptions.quiet
       configuration.restored = .giveBack
@@ -45,24 +45,24 @@ struct GivenBackByAnotherTests {
     try await ann.store.write { try $0.insert(AnyRecord("Memo", id: "0", ["title": .text("before")])) }
     await ann.sync()
     await bob.sync()
-    try await ledger.backup(to: folder + "/backup.sqlite")
+    try await storage.backup(to: folder + "/backup.sqlite")
     let one = RecordID(type: "Memo", id: "1")
     try await ann.store.write { try $0.insert(AnyRecord("Memo", id: "1", ["title": .text("ann's")])) }
     try await ann.sharing.share(one, with: .users("bob"))
     await ann.sync()
     await bob.sync()
     #expect(try bob.store.record(one)?.metadata.owner == "ann")
-    let restored = try SQLiteLedger(at: folder + "/backup.sqlite")
+    let restored = try SQLiteServerStorage(at: folder + "/backup.sqlite")
     try await restored.startEpoch(space: "test")
-    place.service.withLock { $0 = SyncService(ledger: restored, rules: rules, now: time.reader()) }
+    place.service.withLock { $0 = SyncService(storage: restored, rules: rules, now: time.reader()) }
     for _ in 0..<2 {
       await ann.sync()
     }
     #expect(try ann.store.record(one)?["title"] == .text("ann's"))
     #expect(try ann.store.record(one)?.metadata.owner == "ann")
-    let server = try await restored.read(space: "test") { ledger in
+    let server = try await restored.read(space: "test") { storage in
       var owner: [String: String?] = [:]
-      try ledger.forEachRecord(in: .everything) { owner[$0.record.id.id] = $0.record.owner }
+      try storage.forEachRecord(in: .everything) { owner[$0.record.id.id] = $0.record.owner }
       return owner
     }
     #expect(server["1"] == "ann")

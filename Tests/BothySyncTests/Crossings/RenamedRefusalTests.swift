@@ -18,7 +18,7 @@ struct RenamedRefusalTests {
   @Test("The inbox has the names of the current schema", arguments: ["field", "type"])
   func theInboxNamesTheFieldAsItIsCalledNow(renamed: String) async throws {
     let old = Self.schema(1, type: "User", field: "email")
-    let world = try SimulatedWorld(rules: AuthorityRules(schema: old))
+    let world = try SimulatedWorld(rules: AccessRules(schema: old))
     let a = try world.device("a", old)
     let b = try world.device("b", old)
     try b.put("User", "b", ["email": .text("x@y")])

@@ -19,10 +19,10 @@ struct StackedSecretTests {
     ])
   final class Taken: Sendable {
     let words = Mutex<[String]>([])
-    func rules() -> AuthorityRules {
+    func rules() -> AccessRules {
       var schema = StackedSecretTests.schema
       schema.types[0].fields.remove(at: 1)
-      var rules = AuthorityRules(schema: schema)
+      var rules = AccessRules(schema: schema)
       rules.receiveSecrets = { _, record, secrets in
         self.words.withLock { $0.append("\(record.id)=\(secrets.values["password"] ?? "")") }
       }

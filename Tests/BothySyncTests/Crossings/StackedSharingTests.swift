@@ -15,7 +15,7 @@ struct StackedSharingTests {
   private let one = RecordID(type: "Memo", id: "1")
 
   private func world(_ together: Bool) async throws -> (SimulatedWorld, SimulatedDevice) {
-    let world = try SimulatedWorld(rules: AuthorityRules(schema: Self.schema))
+    let world = try SimulatedWorld(rules: AccessRules(schema: Self.schema))
     let a = try world.addDevice("a", schema: Self.schema, principal: Principal("alice"))
     try a.put("Memo", "1", ["title": .text("one")])
     await a.store.sync()

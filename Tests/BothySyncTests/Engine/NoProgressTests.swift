@@ -12,7 +12,7 @@ struct NoProgressTests {
     _ change: @escaping @Sendable (inout SyncResponse) -> Void
   ) async throws -> (SyncReport, requests: Int) {
     let requests = Calls()
-    let service = SyncService(ledger: try SQLiteLedger(), now: { 1_767_225_600_000 })
+    let service = SyncService(storage: try SQLiteServerStorage(), now: { 1_767_225_600_000 })
     let remote = RewritingRemote(InProcessRemote(service)) { request, server throws(RemoteError) in
       requests.add()
       var response = try await server.exchange(request)

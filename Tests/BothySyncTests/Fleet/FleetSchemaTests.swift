@@ -31,7 +31,7 @@ struct FleetSchemaTests {
     let fresh = try world.addDevice("fresh", schema: Self.second, migrations: Self.steps)
     await fresh.store.sync()
     #expect(try fresh.record("Note", "N1")?["heading"] == "precious")
-    try await world.ledger.startEpoch(space: "test")
+    try await world.storage.startEpoch(space: "test")
     await migrated.store.sync()
     #expect(try migrated.record("Note", "N1")?["heading"] == "precious")
     try fresh.change { _ = try $0.update(id("N1"), fields: ["heading": "new"]) }
@@ -143,8 +143,8 @@ struct FleetServerTests {
 
   @Test("Devices of both versions continue with renamed, removed and new fields")
   func bothVersions() async throws {
-    let rules = AuthorityRules(schema: try StoreSchema.fleet(Self.new, besides: [Self.old]))
-    let world = try SimulatedWorld(rules: AuthorityRules(schema: Self.old))
+    let rules = AccessRules(schema: try StoreSchema.fleet(Self.new, besides: [Self.old]))
+    let world = try SimulatedWorld(rules: AccessRules(schema: Self.old))
     let older = try world.addDevice("older", schema: Self.old)
     try older.put(AnyRecord("Note", id: "N1", ["title": "one", "colour": "red"]))
     #expect(await older.store.sync().pushed == 1)
@@ -193,7 +193,7 @@ struct FleetServerTests {
   @Test("A server stores a field under an alias by its wire name")
   func aliases() async throws {
     let schema = Self.note(1, FieldSchema("title", .text, aliases: ["head"]))
-    let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
+    let world = try SimulatedWorld(rules: AccessRules(schema: schema))
     let device = try world.addDevice("device", schema: Self.note(1, FieldSchema("head", .text)))
     try device.put(AnyRecord("Note", id: "N1", ["head": "one"]))
     #expect(await device.store.sync().pushed == 1)

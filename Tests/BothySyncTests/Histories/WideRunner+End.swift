@@ -11,7 +11,7 @@ extension WideRunner {
   func end() async throws -> [String] {
     intent.note("the end")
     policiesWorkAgain()
-    world.setRules(AuthorityRules())
+    world.setRules(AccessRules())
     for index in world.devices.indices {
       try device(index).restart()
       try release(index)

@@ -30,7 +30,7 @@ final class WideRunner {
 
   init(_ history: WideHistory) async throws {
     self.history = history
-    world = try await WideLedgers.world(of: history)
+    world = try await WideStorages.world(of: history)
     intent = Intent(history)
     switches = history.devices.map { _ in PolicySwitch() }
     for (index, device) in history.devices.enumerated() {
@@ -173,14 +173,14 @@ final class WideRunner {
   private func takeServer(_ step: WideHistory.Step) async throws {
     switch step {
     case .compact:
-      let head = try await world.ledger.read(space: world.space) { $0.head }
-      try await world.ledger.compact(space: world.space, upTo: head)
+      let head = try await world.storage.read(space: world.space) { $0.head }
+      try await world.storage.compact(space: world.space, upTo: head)
       count("compaction")
     case .epoch:
-      try await world.ledger.startEpoch(space: world.space)
+      try await world.storage.startEpoch(space: world.space)
       intent.epochBegan()
       count("epoch")
-    case .refuse(let refuses): world.setRules(refuses ? .withoutSheetNotes : AuthorityRules())
+    case .refuse(let refuses): world.setRules(refuses ? .withoutSheetNotes : AccessRules())
     default: break
     }
   }
@@ -244,11 +244,11 @@ extension JournalEntry {
   }
 }
 
-extension AuthorityRules {
+extension AccessRules {
   /// The rules of a server without the field `note` of sheets.
-  static var withoutSheetNotes: AuthorityRules {
+  static var withoutSheetNotes: AccessRules {
     var type = Sheet.schema
     type.fields.removeAll { $0.name == "note" }
-    return AuthorityRules(schema: StoreSchema(types: [type]))
+    return AccessRules(schema: StoreSchema(types: [type]))
   }
 }

@@ -138,7 +138,8 @@ struct JournalExitTests {
       let folder = try TemporaryFolder()
       let remote = SwitchedRemote()
       remote.target = InProcessRemote(
-        SyncService(ledger: try SQLiteLedger(at: folder.path + "/1.sqlite"), now: VirtualTime().reader()))
+        SyncService(
+          storage: try SQLiteServerStorage(at: folder.path + "/1.sqlite"), now: VirtualTime().reader()))
       let store = try SyncedStore(
         at: folder.path + "/a.sqlite", schema: .notes, remote: remote, configuration: .quiet,
         options: StoreOptions(processes: .single))
@@ -146,7 +147,8 @@ struct JournalExitTests {
       await store.sync()
       try await store.delete(.note())
       remote.target = InProcessRemote(
-        SyncService(ledger: try SQLiteLedger(at: folder.path + "/2.sqlite"), now: VirtualTime().reader()))
+        SyncService(
+          storage: try SQLiteServerStorage(at: folder.path + "/2.sqlite"), now: VirtualTime().reader()))
       await store.sync()
       try await store.maintenance.adoptServer()
       return (store, folder)

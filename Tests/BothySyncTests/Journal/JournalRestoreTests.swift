@@ -157,7 +157,7 @@ struct JournalRestoreTests {
         ])
     }
     for isSensitive in [true, false] {
-      var rules = AuthorityRules()
+      var rules = AccessRules()
       rules.receiveSecrets = { _, _, _ in }
       let pair = try Pair(schema: schema(1, sensitive: isSensitive), rules: rules)
       let id = RecordID(type: "User", id: "u")
@@ -189,7 +189,7 @@ struct JournalRestoreTests {
     await store.sync()
     try store.resolve(.note(), .keepLocal)
     await store.sync()
-    pair.world.setRules(AuthorityRules())
+    pair.world.setRules(AccessRules())
     let entry = try #require(try store.journal.entries(losing: true).first)
     let receipt = try await store.journal.restore(entry)
     #expect(receipt.known == .pending)

@@ -195,7 +195,7 @@ struct TypedRuleSkewTests {
   @Test("A rule sees no secret, and a secret that it returns is not sent")
   func secrets() async throws {
     let taken = Mutex<[String?]>([])
-    var rules = AuthorityRules()
+    var rules = AccessRules()
     rules.receiveSecrets = { _, _, secrets in taken.withLock { $0.append(secrets.values["pin"]) } }
     let seen = Mutex<[String?]>([])
     var configuration = SyncOptions.quiet

@@ -25,7 +25,7 @@ final class RefetchTests {
 
   /// Returns a device that has `count` notes of the server, and the count of records in its pages.
   private func device(
-    _ count: Int = 3000, rules: AuthorityRules = AuthorityRules(), schema: StoreSchema = .notes,
+    _ count: Int = 3000, rules: AccessRules = AccessRules(), schema: StoreSchema = .notes,
     principal: Principal = Principal("tester"),
     _ configuration: SyncOptions = .quiet
   ) async throws -> (world: SimulatedWorld, device: SimulatedDevice, wire: Wire) {
@@ -153,7 +153,7 @@ final class RefetchTests {
     let intruder = try world.addDevice("intruder", schema: .notes, principal: Principal("somebody"))
     _ = await intruder.store.sync()
     try intruder.store.purge(.note("T0"))
-    world.setRules(AuthorityRules(schema: StoreSchema(types: [type])))
+    world.setRules(AccessRules(schema: StoreSchema(types: [type])))
     #expect(await intruder.store.sync().obstacle == nil)
     #expect(try intruder.noteIDs().isEmpty)
     #expect(await sync(device, wire).questions > 0)
@@ -201,8 +201,8 @@ final class RefetchTests {
 
   private static let song = TypeSchema("Song", fields: [.field("title", String.self)])
 
-  private static func server(_ types: [TypeSchema]) -> AuthorityRules {
-    AuthorityRules(schema: StoreSchema(version: 1, types: types))
+  private static func server(_ types: [TypeSchema]) -> AccessRules {
+    AccessRules(schema: StoreSchema(version: 1, types: types))
   }
 
   @Test(

@@ -10,7 +10,7 @@ struct RestoredTogetherTests {
   private struct Parts {
     let folder: TemporaryFolder
     let store: SyncedStore
-    let restored: SQLiteLedger
+    let restored: SQLiteServerStorage
   }
 
   /// Returns a device whose acknowledged title the restored server has lost, with notes of two records in one
@@ -20,8 +20,8 @@ struct RestoredTogetherTests {
     let folder = try TemporaryFolder()
     let time = VirtualTime()
     let remote = SwitchedRemote()
-    let ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
-    remote.target = InProcessRemote(SyncService(ledger: ledger, now: time.reader()))
+    let storage = try SQLiteServerStorage(at: folder.path + "/server.sqlite")
+    remote.target = InProcessRemote(SyncService(storage: storage, now: time.reader()))
     var configuration = SyncOptions.quiet
     configuration.mergePolicies = MergePolicies(policy)
     configuration.restored = restore
@@ -32,15 +32,15 @@ struct RestoredTogetherTests {
     try await store.store.write { for n in 0..<3 { try $0.insert(Note(id: "T\(n)", "old")) } }
     await store.sync()
     let backup = folder.path + "/backup.sqlite"
-    try await ledger.backup(to: backup)
+    try await storage.backup(to: backup)
     try await store.store.write { _ = try $0.update(Note.self, id: "T1") { $0.title = "acknowledged" } }
     await store.sync()
     try await store.write(.atomic) {
       for n in 1...2 { _ = try $0.update(Note.self, id: "T\(n)") { $0.note = "pending" } }
     }
-    let restored = try SQLiteLedger(at: backup)
+    let restored = try SQLiteServerStorage(at: backup)
     try await restored.startEpoch(space: "test")
-    remote.target = InProcessRemote(SyncService(ledger: restored, now: time.reader()))
+    remote.target = InProcessRemote(SyncService(storage: restored, now: time.reader()))
     return Parts(folder: folder, store: store, restored: restored)
   }
 

@@ -64,8 +64,8 @@ struct ToldTests {
     let pair = try await Pair.sharing(["T1", "T2"])
     try pair.b.remove("T1")
     await pair.b.store.sync()
-    let head = try await pair.world.ledger.read(space: "test") { $0.head }
-    try await pair.world.ledger.compact(space: "test", upTo: head)
+    let head = try await pair.world.storage.read(space: "test") { $0.head }
+    try await pair.world.storage.compact(space: "test", upTo: head)
     try await pair.a.store.write(.atomic) { transaction in
       for id in ["T1", "T2"] { _ = try transaction.update(Note.self, id: id) { $0.title = "mine" } }
     }

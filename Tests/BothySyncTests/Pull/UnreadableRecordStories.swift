@@ -30,10 +30,10 @@ struct UnreadableRecordStories {
   /// Stores a record without checks, as an older server or another tool may have done.
   private func plant(_ id: String, _ fields: String, in pair: Pair) async throws {
     let document = FieldsDocument(canonical: Array(fields.utf8))
-    try await pair.world.ledger.write(space: "test") { ledger in
+    try await pair.world.storage.write(space: "test") { storage in
       let record = ServerRecord(
-        id: Self.page(id), version: String(ledger.head + 1), modified: 1, fields: document)
-      try ledger.put([LedgerRecord(position: ledger.head + 1, record: record)])
+        id: Self.page(id), version: String(storage.head + 1), modified: 1, fields: document)
+      try storage.put([StoredRecord(position: storage.head + 1, record: record)])
     }
   }
 
@@ -95,7 +95,7 @@ struct UnreadableRecordStories {
     #expect(try pair.a.store.diagnose().findings.map(\.severity) == [.warning])
     // The quarantine survives a relaunch and a snapshot, and the local version stays.
     try pair.a.restart()
-    try await pair.world.ledger.startEpoch(space: "test")
+    try await pair.world.storage.startEpoch(space: "test")
     #expect(await pair.a.store.sync().obstacle == nil)
     #expect(try await pair.a.store.maintenance.unreadableRecords().map(\.record) == [Self.page("P1")])
     #expect(try pair.a.record("Page", "P1")?["title"] == .text("one"))

@@ -17,7 +17,7 @@ struct UniqueOnServerTests {
   private func pair(_ permissions: Permissions? = nil) throws -> Pair {
     var schema = Self.schema
     if let permissions { schema.types[0].permissions = permissions }
-    return try Pair(schema: Self.schema, rules: AuthorityRules(schema: schema))
+    return try Pair(schema: Self.schema, rules: AccessRules(schema: schema))
   }
 
   private func user(_ id: String, _ email: String?, _ name: String = "n") -> AnyRecord {
@@ -77,8 +77,8 @@ struct UniqueOnServerTests {
 
   @Test("A reference to an unknown record is rejected unless the check is off")
   func references() async throws {
-    let service = { (rules: AuthorityRules) in
-      SyncService(ledger: try SQLiteLedger(), rules: rules, now: { 1000 })
+    let service = { (rules: AccessRules) in
+      SyncService(storage: try SQLiteServerStorage(), rules: rules, now: { 1000 })
     }
     let request = SyncRequest(
       device: "d",
@@ -87,7 +87,7 @@ struct UniqueOnServerTests {
           id: "1", kind: .insert, record: RecordID(type: "Child", id: "c"),
           fields: ["name": "c", "parent": "P"])
       ])
-    let first = try await service(AuthorityRules(schema: .family)).sync(
+    let first = try await service(AccessRules(schema: .family)).sync(
       space: "s", principal: Principal("ann"), request
     ).outcomes.first
     guard case .rejected(let rejection)? = first?.verdict else {
@@ -97,7 +97,7 @@ struct UniqueOnServerTests {
     #expect(rejection.code == "unknownReference")
     #expect(rejection.fields.map(\.field) == ["parent"])
     #expect(rejection.json.contains(#""record":"P""#))
-    let off = AuthorityRules(schema: .family, checksReferences: false)
+    let off = AccessRules(schema: .family, checksReferences: false)
     let second = try await service(off).sync(
       space: "s", principal: Principal("ann"), request
     ).outcomes.first

@@ -13,18 +13,18 @@ struct GivingBackTests {
     let folder: TemporaryFolder
     let time = VirtualTime()
     let remote = SwitchedRemote()
-    private(set) var ledger: SQLiteLedger
+    private(set) var storage: SQLiteServerStorage
     private var copies = 0
 
     init() throws {
       folder = try TemporaryFolder()
-      ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
-      use(ledger)
+      storage = try SQLiteServerStorage(at: folder.path + "/server.sqlite")
+      use(storage)
     }
 
-    func use(_ ledger: SQLiteLedger) {
-      self.ledger = ledger
-      remote.target = InProcessRemote(SyncService(ledger: ledger, now: time.reader()))
+    func use(_ storage: SQLiteServerStorage) {
+      self.storage = storage
+      remote.target = InProcessRemote(SyncService(storage: storage, now: time.reader()))
     }
 
     func device(
@@ -47,12 +47,12 @@ struct GivingBackTests {
     func backup() async throws -> String {
       copies += 1
       let path = folder.path + "/backup\(copies).sqlite"
-      try await ledger.backup(to: path)
+      try await storage.backup(to: path)
       return path
     }
 
     func restore(_ path: String) async throws {
-      let restored = try SQLiteLedger(at: path)
+      let restored = try SQLiteServerStorage(at: path)
       try await restored.startEpoch(space: "test")
       use(restored)
     }
@@ -60,13 +60,13 @@ struct GivingBackTests {
     /// Replaces the server by one with another identity and no records.
     func replace() throws {
       copies += 1
-      use(try SQLiteLedger(at: folder.path + "/other\(copies).sqlite"))
+      use(try SQLiteServerStorage(at: folder.path + "/other\(copies).sqlite"))
     }
 
     func server() async throws -> [String: [String: JSONValue]] {
-      try await ledger.read(space: "test") { ledger in
+      try await storage.read(space: "test") { storage in
         var found: [String: [String: JSONValue]] = [:]
-        try ledger.forEachRecord(in: .everything) { found[$0.record.id.id] = try $0.record.fields.members() }
+        try storage.forEachRecord(in: .everything) { found[$0.record.id.id] = try $0.record.fields.members() }
         return found
       }
     }
@@ -267,7 +267,7 @@ struct GivingBackTests {
     let a = try place.device("a", .giveBack)
     try insert(a, ["T0", "T1"])
     _ = await a.sync()
-    try await place.ledger.remove(space: "test")
+    try await place.storage.remove(space: "test")
     #expect(await a.sync().givenBack.count == 2)
     try await place.expectEven(a)
     #expect(try await place.titles().count == 2)
@@ -277,7 +277,7 @@ struct GivingBackTests {
     "A file separated from a wrong server sends nothing and recovers with its own")
   func wrongAddress() async throws {
     let place = try Place()
-    let own = place.ledger
+    let own = place.storage
     let a = try place.device("a", .giveBack)
     try insert(a, ["T0", "T1"])
     _ = await a.sync()

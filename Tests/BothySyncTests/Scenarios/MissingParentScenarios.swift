@@ -28,7 +28,7 @@ struct MissingParentScenarios {
       var type = Self.schema(.cascade)
       type.types[0].permissions = Permissions(create: .nobody)
       let pair = try Pair(
-        schema: Self.schema(.cascade), rules: AuthorityRules(schema: type, checksReferences: true)
+        schema: Self.schema(.cascade), rules: AccessRules(schema: type, checksReferences: true)
       ) { $0.rejectionPolicy = policy }
       try pair.a.put(.child("C1", of: "P1"))
       try pair.a.put(.parent("P1"))
@@ -52,7 +52,7 @@ struct MissingParentScenarios {
   func parentOverQuota() async throws {
     let pair = try Pair(
       schema: Self.schema(.cascade),
-      rules: AuthorityRules(schema: Self.schema(.cascade), checksReferences: true, recordSizeLimit: 200))
+      rules: AccessRules(schema: Self.schema(.cascade), checksReferences: true, recordSizeLimit: 200))
     try pair.a.put(.child("C1", of: "P1"))
     try pair.a.put(AnyRecord("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 500))]))
     let report = await pair.a.store.sync()
@@ -71,7 +71,7 @@ struct MissingParentScenarios {
     orphans: SyncOptions.MissingParentPolicy = .deleteRule,
     _ edit: (SimulatedDevice) throws -> Void = { _ in }
   ) async throws -> Pair {
-    let rules = AuthorityRules(schema: schema, checksReferences: true)
+    let rules = AccessRules(schema: schema, checksReferences: true)
     let pair = try Pair(schema: schema, rules: rules, policy: policy) { $0.orphans = orphans }
     try pair.b.put(.parent("P1"))
     await pair.b.store.sync()

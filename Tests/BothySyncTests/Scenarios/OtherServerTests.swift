@@ -13,14 +13,14 @@ struct OtherServerTests {
     let folder: TemporaryFolder
     let time = VirtualTime()
     let remote = SwitchedRemote()
-    let ledger: SQLiteLedger
+    let storage: SQLiteServerStorage
     let store: SyncedStore
 
     /// Creates a device. `T0`, `T1` and `T2` are synced; `mine` and an edit of `T0` are pending.
     init(_ policy: MergePolicy = .remoteWins, pageSize: Int = 1000) async throws {
       folder = try TemporaryFolder()
-      ledger = try SQLiteLedger(at: folder.path + "/server.sqlite")
-      remote.target = InProcessRemote(SyncService(ledger: ledger, now: time.reader()))
+      storage = try SQLiteServerStorage(at: folder.path + "/server.sqlite")
+      remote.target = InProcessRemote(SyncService(storage: storage, now: time.reader()))
       var configuration = SyncOptions.quiet
       configuration.mergePolicies = MergePolicies(policy)
       configuration.pageSize = pageSize
@@ -39,9 +39,9 @@ struct OtherServerTests {
     }
 
     /// Replaces the server by another one, with one record of its own or none.
-    func other(_ title: String? = "theirs") async throws -> SQLiteLedger {
-      let other = try SQLiteLedger()
-      let remote = InProcessRemote(SyncService(ledger: other, now: time.reader()))
+    func other(_ title: String? = "theirs") async throws -> SQLiteServerStorage {
+      let other = try SQLiteServerStorage()
+      let remote = InProcessRemote(SyncService(storage: other, now: time.reader()))
       if let title {
         let operation = SyncOperation(
           id: UUIDv7.make(), kind: .insert, record: .note("theirs"), fields: ["title": .string(title)])
@@ -54,10 +54,10 @@ struct OtherServerTests {
     func ids() throws -> [String] { try store.store.fetch(RecordQuery<Note>()).map(\.id).sorted() }
   }
 
-  private func ids(_ ledger: SQLiteLedger, _ space: String = "test") async throws -> [String] {
-    try await ledger.read(space: space) { ledger in
+  private func ids(_ storage: SQLiteServerStorage, _ space: String = "test") async throws -> [String] {
+    try await storage.read(space: space) { storage in
       var ids: [String] = []
-      try ledger.forEachRecord(in: .everything) { ids.append($0.record.id.id) }
+      try storage.forEachRecord(in: .everything) { ids.append($0.record.id.id) }
       return ids.sorted()
     }
   }
@@ -76,21 +76,21 @@ struct OtherServerTests {
     #expect(try device.store.outboxEntries().count == 2)
     #expect(try await ids(other) == [title].compactMap(\.self))
     // The first server is in place again, and syncing continues.
-    device.remote.target = InProcessRemote(SyncService(ledger: device.ledger, now: device.time.reader()))
+    device.remote.target = InProcessRemote(SyncService(storage: device.storage, now: device.time.reader()))
     #expect(await device.store.sync().obstacle == nil)
-    #expect(try await ids(device.ledger) == Self.all)
+    #expect(try await ids(device.storage) == Self.all)
   }
 
   @Test("Another space of the same server is refused like another server")
   func otherSpace() async throws {
     let device = try await Case()
     device.remote.target = InProcessRemote(
-      SyncService(ledger: device.ledger, now: device.time.reader()), space: "typo")
+      SyncService(storage: device.storage, now: device.time.reader()), space: "typo")
     for scope in [SyncDirection.both, .push] {
       #expect(await device.store.sync(scope).stop?.name == "otherServer")
     }
     #expect(try device.ids() == Self.all)
-    #expect(try await ids(device.ledger, "typo") == [])
+    #expect(try await ids(device.storage, "typo") == [])
   }
 
   @Test("A network-first save does not reach another server")
@@ -128,7 +128,7 @@ struct OtherServerTests {
   func otherPrincipal() async throws {
     let device = try await Case()
     let theirs = InProcessRemote(
-      SyncService(ledger: device.ledger, now: device.time.reader()), principal: Principal("else"))
+      SyncService(storage: device.storage, now: device.time.reader()), principal: Principal("else"))
     let operation = SyncOperation(
       id: UUIDv7.make(), kind: .insert, record: .note("theirs"), fields: ["title": "theirs"])
     _ = try await theirs.exchange(SyncRequest(device: "else", operations: [operation]))
@@ -156,27 +156,27 @@ struct OtherServerTests {
   @Test("An emptied space deletes nothing until the app decides", arguments: [1, 1000])
   func emptied(pageSize: Int) async throws {
     let device = try await Case(pageSize: pageSize)
-    try await device.ledger.remove(space: "test")
+    try await device.storage.remove(space: "test")
     for scope in [SyncDirection.both, .push, .pull] {
       #expect(await device.store.sync(scope).stop?.name == "otherServer")
     }
     #expect(try device.ids() == Self.all)
-    #expect(try await ids(device.ledger) == [])
+    #expect(try await ids(device.storage) == [])
   }
 
   @Test("An announced restore that lost acknowledged changes waits for a decision", arguments: [1, 1000])
   func restored(pageSize: Int) async throws {
     let device = try await Case(.fieldByField, pageSize: pageSize)
     let backup = device.folder.path + "/backup.sqlite"
-    try await device.ledger.backup(to: backup)
+    try await device.storage.backup(to: backup)
     try await device.store.store.write { transaction in
       _ = try transaction.update(Note.self, id: "T1") { $0.title = "after the backup" }
       try transaction.insert(Note(id: "late", "after the backup"))
     }
     #expect(await device.store.sync().obstacle == nil)
-    let restored = try SQLiteLedger(at: backup)
+    let restored = try SQLiteServerStorage(at: backup)
     try await restored.startEpoch(space: "test")
-    device.remote.target = InProcessRemote(SyncService(ledger: restored, now: device.time.reader()))
+    device.remote.target = InProcessRemote(SyncService(storage: restored, now: device.time.reader()))
     try await device.store.store.write { _ = try $0.update(Note.self, id: "T2") { $0.title = "edited" } }
     for _ in 0..<2 { #expect(await device.store.sync().stop?.name == "otherServer") }
     #expect(try device.ids() == ["T0", "T1", "T2", "late", "mine"])
@@ -191,11 +191,11 @@ struct OtherServerTests {
     let remote = try #require(device.remote.target)
     let deletion = SyncOperation(id: UUIDv7.make(), kind: .delete, record: .note("T2"), base: "3")
     _ = try await remote.exchange(SyncRequest(device: "else", operations: [deletion]))
-    try await device.ledger.startEpoch(space: "test")
+    try await device.storage.startEpoch(space: "test")
     #expect(await device.store.sync().obstacle == nil)
     #expect(await device.store.sync(.push).obstacle == nil)
     #expect(try device.ids() == ["T0", "T1", "mine"])
-    #expect(try await ids(device.ledger) == ["T0", "T1", "mine"])
+    #expect(try await ids(device.storage) == ["T0", "T1", "mine"])
     #expect(try device.store.outboxEntries().isEmpty)
   }
 }

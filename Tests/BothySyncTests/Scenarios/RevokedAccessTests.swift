@@ -63,7 +63,7 @@ struct RevokedAccessTests {
     #expect(try world.bob.noteIDs() == ["T1", "T2"])
     var type = Note.schema
     type.permissions = Permissions(read: .owner, update: .owner, delete: .owner)
-    world.world.setRules(AuthorityRules(schema: StoreSchema(types: [type])))
+    world.world.setRules(AccessRules(schema: StoreSchema(types: [type])))
     try world.bob.retitle("T2", "bob's, not sent")
     await world.sync(world.bob)
     #expect(try world.bob.noteIDs() == ["T2"])

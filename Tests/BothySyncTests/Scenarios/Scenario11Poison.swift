@@ -8,7 +8,7 @@ import Testing
 @Suite("A rejected record among many", .timeLimit(.minutes(5)))
 struct Scenario11Poison {
   /// The rules of a server that accepts no long names.
-  private let rules = AuthorityRules(schema: .family, checksReferences: true, recordSizeLimit: 200)
+  private let rules = AccessRules(schema: .family, checksReferences: true, recordSizeLimit: 200)
   private let long = FieldValue.text(String(repeating: "x", count: 500))
 
   private func parent(_ id: String) -> RecordID { RecordID(type: "Parent", id: id) }

@@ -20,8 +20,8 @@ struct Scenario17Asleep {
     try pair.b.retitle("T103", "theirs")
     try pair.b.insert("T200", "new")
     await pair.b.store.sync()
-    let head = try await pair.world.ledger.read(space: "test") { $0.head }
-    try await pair.world.ledger.compact(space: "test", upTo: head)
+    let head = try await pair.world.storage.read(space: "test") { $0.head }
+    try await pair.world.storage.compact(space: "test", upTo: head)
     // The device's own changes: edits of a deleted, an edited and an untouched record, a deletion and a new record.
     try a.edit("T102") { $0.note = "mine" }
     try a.edit("T103") { $0.note = "mine" }

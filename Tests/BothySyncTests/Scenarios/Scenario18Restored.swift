@@ -7,22 +7,22 @@ import Testing
 /// A server that was restored from an older backup, or lost everything.
 @Suite("Restored and emptied servers", .timeLimit(.minutes(5)))
 struct Scenario18Restored {
-  /// A world whose server can be restored. Devices sync with the ledger that is in place.
+  /// A world whose server can be restored. Devices sync with the storage that is in place.
   private struct Servers {
     let folder: TemporaryFolder
     let time = VirtualTime()
     let remote: SwitchedRemote
-    private(set) var ledger: SQLiteLedger
+    private(set) var storage: SQLiteServerStorage
 
     init() throws {
       folder = try TemporaryFolder()
-      ledger = try SQLiteLedger(at: folder.path + "/first.sqlite")
+      storage = try SQLiteServerStorage(at: folder.path + "/first.sqlite")
       remote = SwitchedRemote()
-      use(ledger)
+      use(storage)
     }
 
-    private func use(_ ledger: SQLiteLedger) {
-      remote.target = InProcessRemote(SyncService(ledger: ledger, now: time.reader()))
+    private func use(_ storage: SQLiteServerStorage) {
+      remote.target = InProcessRemote(SyncService(storage: storage, now: time.reader()))
     }
 
     func device(_ name: String, _ policy: MergePolicy) throws -> SyncedStore {
@@ -34,25 +34,25 @@ struct Scenario18Restored {
         options: StoreOptions(processes: .single), clock: SyncClock(now: time.reader()))
     }
 
-    func backup() async throws { try await ledger.backup(to: folder.path + "/backup.sqlite") }
+    func backup() async throws { try await storage.backup(to: folder.path + "/backup.sqlite") }
 
-    /// Puts the backup in place of the ledger. `announced` is true if the restore starts a new epoch, as it should.
+    /// Puts the backup in place of the storage. `announced` is true if the restore starts a new epoch, as it should.
     mutating func restore(announced: Bool) async throws {
-      ledger = try SQLiteLedger(at: folder.path + "/backup.sqlite")
-      if announced { try await ledger.startEpoch(space: "test") }
-      use(ledger)
+      storage = try SQLiteServerStorage(at: folder.path + "/backup.sqlite")
+      if announced { try await storage.startEpoch(space: "test") }
+      use(storage)
     }
 
     /// Restarts the server on its existing file.
     mutating func reopen() throws {
-      try ledger.close()
-      ledger = try SQLiteLedger(at: folder.path + "/backup.sqlite")
-      use(ledger)
+      try storage.close()
+      storage = try SQLiteServerStorage(at: folder.path + "/backup.sqlite")
+      use(storage)
     }
 
     mutating func empty() throws {
-      ledger = try SQLiteLedger(at: folder.path + "/empty.sqlite")
-      use(ledger)
+      storage = try SQLiteServerStorage(at: folder.path + "/empty.sqlite")
+      use(storage)
     }
 
     func digest() async throws -> ScopeDigest { try await remote.digest(.everything) }

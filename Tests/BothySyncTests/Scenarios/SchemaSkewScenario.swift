@@ -109,7 +109,7 @@ struct SchemaSkewScenario {
     "If the server requires a newer app, the outbox waits for the update"
   )
   func parked() async throws {
-    let pair = try Pair(schema: Self.old, rules: AuthorityRules(minimumSchemaVersion: 2)) {
+    let pair = try Pair(schema: Self.old, rules: AccessRules(minimumSchemaVersion: 2)) {
       $0.triggers = [.save]
     }
     try pair.a.put(AnyRecord("Memo", id: "M1", ["title": "one", "count": "1"]))

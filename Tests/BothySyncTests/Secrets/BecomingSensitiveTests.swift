@@ -41,7 +41,7 @@ struct BecomingSensitiveTests {
   @Test("A field that becomes sensitive keeps its values, sent or not")
   func values() async throws {
     let taken = Mutex<[String: String]>([:])
-    var rules = AuthorityRules()
+    var rules = AccessRules()
     rules.receiveSecrets = { _, record, secrets in
       taken.withLock { $0[record.id] = secrets.values["password"] }
     }
@@ -84,7 +84,7 @@ struct BecomingSensitiveTests {
 
   @Test("A server that knows a sensitive field refuses its value in clear text")
   func inClear() async throws {
-    var rules = AuthorityRules()
+    var rules = AccessRules()
     rules.schema = Self.second
     rules.receiveSecrets = { _, _, _ in }
     let world = try SimulatedWorld(rules: rules)

@@ -22,8 +22,8 @@ struct SecretTests {
     private let taken = Mutex<[String]>([])
     var words: [String] { taken.withLock { $0 } }
 
-    func rules() -> AuthorityRules {
-      var rules = AuthorityRules()
+    func rules() -> AccessRules {
+      var rules = AccessRules()
       rules.receiveSecrets = { space, record, secrets in
         self.taken.withLock { $0.append("\(space)/\(record.id)=\(secrets.values["password"] ?? "")") }
       }

@@ -212,7 +212,7 @@ struct NTIBridgeTests {
   func writes() async throws {
     var type = Note.schema
     type.fields.append(FieldSchema("link", .text, default: "expanded"))
-    let pair = try await Pair.preset(.ntiBridge, rules: AuthorityRules(schema: StoreSchema(types: [type])))
+    let pair = try await Pair.preset(.ntiBridge, rules: AccessRules(schema: StoreSchema(types: [type])))
     #expect(SyncOptions.ntiBridge.writePolicy == .localThenRemote)
     pair.a.remote.isOffline = true
     let receipt = try await pair.a.store.save(Note(id: "T1", "mine"))

@@ -8,7 +8,7 @@ import Synchronization
 extension Pair {
   /// Creates two devices with one of the presets, and waits that a test repeats exactly.
   static func preset(
-    _ preset: SyncOptions, sharing ids: [String] = [], rules: AuthorityRules = AuthorityRules(),
+    _ preset: SyncOptions, sharing ids: [String] = [], rules: AccessRules = AccessRules(),
     schema: StoreSchema = .notes, _ change: (inout SyncOptions) -> Void = { _ in }
   ) async throws -> Pair {
     let pair = try Pair(schema: schema, rules: rules) { configuration in

@@ -91,7 +91,7 @@ struct StackMobMergeTests {
       }
       try pair.b.remove()
       await pair.b.store.sync(.both)
-      try await pair.world.ledger.compact(space: "test", upTo: 100)
+      try await pair.world.storage.compact(space: "test", upTo: 100)
       try pair.a.retitle("mine")
       await pair.a.store.sync()
       #expect(try await pair.serverTitle() == (side == .client ? "mine" : nil))

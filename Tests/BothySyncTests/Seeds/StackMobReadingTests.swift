@@ -202,7 +202,7 @@ struct StackMobReadingTests {
     var newer = Note.schema
     newer.fields.append(FieldSchema("mood", .text, optional: true))
     for unevaluable in SyncOptions.UnevaluablePolicy.allCases {
-      let world = try SimulatedWorld(rules: AuthorityRules(schema: StoreSchema(types: [newer])))
+      let world = try SimulatedWorld(rules: AccessRules(schema: StoreSchema(types: [newer])))
       let new = try world.addDevice("new", schema: StoreSchema(types: [newer]))
       for (id, mood) in [("T1", "good"), ("T2", "bad")] {
         try new.put(AnyRecord("Note", id: id, ["title": "x", "score": 0, "mood": .text(mood)]))

@@ -81,7 +81,7 @@ struct StackMobSavingTests {
   func saving() async throws {
     var type = Note.schema
     type.fields.append(FieldSchema("stamp", .text, default: "by the server"))
-    let pair = try await Pair.preset(.stackMob, rules: AuthorityRules(schema: StoreSchema(types: [type])))
+    let pair = try await Pair.preset(.stackMob, rules: AccessRules(schema: StoreSchema(types: [type])))
     #expect(SyncOptions.stackMob.writePolicy == .remoteThenLocal)
     try await pair.a.store.save(Note(id: "T1", "online"))
     #expect(pair.a.remote.requests.count == 1 && pair.a.remote.reads == 0)

@@ -174,7 +174,7 @@ struct StackMobSyncTests {
     type.fields.removeAll { $0.name == "note" }
     type.permissions = Permissions(delete: .nobody)
     let pair = try await Pair.preset(
-      .stackMob, sharing: ["T1", "T2", "T3"], rules: AuthorityRules(schema: StoreSchema(types: [type])))
+      .stackMob, sharing: ["T1", "T2", "T3"], rules: AccessRules(schema: StoreSchema(types: [type])))
     try pair.a.insert("T8", "new")
     try pair.a.insert("T9", "new", note: "refused")
     try pair.a.edit("T1") { $0.note = "refused" }

@@ -7,8 +7,8 @@ import Testing
 /// Groups of operations, which the server applies as a whole or not at all.
 @Suite("The server's rule on groups", .timeLimit(.minutes(5)))
 struct AuthorityGroupTests {
-  private func service(_ rules: AuthorityRules = AuthorityRules()) throws -> SyncService {
-    SyncService(ledger: try SQLiteLedger(), rules: rules, now: { 1000 })
+  private func service(_ rules: AccessRules = AccessRules()) throws -> SyncService {
+    SyncService(storage: try SQLiteServerStorage(), rules: rules, now: { 1000 })
   }
 
   private func insert(_ id: String, group: String? = "g", size: Int = 2, note: String? = nil)

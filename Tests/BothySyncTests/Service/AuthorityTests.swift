@@ -8,9 +8,11 @@ import Testing
 struct AuthorityTests {
   private let ann = Principal("ann")
 
-  private func service(_ rules: AuthorityRules = AuthorityRules()) throws -> (SyncService, SQLiteLedger) {
-    let ledger = try SQLiteLedger()
-    return (SyncService(ledger: ledger, rules: rules, now: { 1000 }), ledger)
+  private func service(_ rules: AccessRules = AccessRules()) throws -> (
+    SyncService, SQLiteServerStorage
+  ) {
+    let storage = try SQLiteServerStorage()
+    return (SyncService(storage: storage, rules: rules, now: { 1000 }), storage)
   }
 
   private func insert(_ id: String, operation: String? = nil, in container: String? = nil)
@@ -40,11 +42,11 @@ struct AuthorityTests {
     }
   }
 
-  private func code(_ request: SyncRequest, _ service: SyncService) async -> AuthorityError.Code? {
+  private func code(_ request: SyncRequest, _ service: SyncService) async -> SyncServiceError.Code? {
     do {
       _ = try await service.sync(space: "s", principal: ann, request)
       return nil
-    } catch { return (error as? AuthorityError)?.code }
+    } catch { return (error as? SyncServiceError)?.code }
   }
 
   @Test("An operation is applied once, and a repetition receives the first verdict")
@@ -60,25 +62,25 @@ struct AuthorityTests {
 
   @Test("Verdicts before the oldest open operation are forgotten after ten minutes, others aren't")
   func forgetting() async throws {
-    let ledger = try SQLiteLedger()
+    let storage = try SQLiteServerStorage()
     let time = VirtualTime()
-    let service = SyncService(ledger: ledger, now: time.reader())
+    let service = SyncService(storage: storage, now: time.reader())
     _ = try await service.sync(
       space: "s", principal: ann, push([insert("T1", operation: "a"), insert("T2", operation: "b")]))
     for (wait, remembered) in [(600_000, 2), (1, 1)] {
       time.advance(by: Int64(wait))
       _ = try await service.sync(space: "s", principal: ann, push([], oldestOpen: "b"))
-      #expect(try await ledger.statistics(of: "s").outcomes == remembered)
+      #expect(try await storage.statistics(of: "s").outcomes == remembered)
     }
   }
 
   /// Promises: Scenario-2
   @Test("A late copy of a request restores nothing that was deleted since")
   func late() async throws {
-    let (service, ledger) = try service()
+    let (service, storage) = try service()
     let first = push([insert("T1", operation: "a")])
     _ = try await service.sync(space: "s", principal: ann, first)
-    let version = try await ledger.read(space: "s") {
+    let version = try await storage.read(space: "s") {
       try $0.records([.note("T1")])[.note("T1")]?.record.version
     }
     let deletion = SyncOperation(id: "b", kind: .delete, record: .note("T1"), base: version)
@@ -110,7 +112,7 @@ struct AuthorityTests {
 
   @Test("A cursor from another epoch, user or scope, or below the floor, starts over")
   func resets() async throws {
-    let (service, ledger) = try service()
+    let (service, storage) = try service()
     _ = try await service.sync(space: "s", principal: ann, push([insert("T1")]))
     func cursor() async throws -> String {
       try #require(try await service.sync(space: "s", principal: ann, pull(nil)).pages.first).cursor
@@ -126,18 +128,18 @@ struct AuthorityTests {
     #expect(try await isReset(new, ann) == false)
     #expect(try await isReset(new, Principal("bob")) == true)
     #expect(try await isReset(new, ann, SyncScope(container: "Note")) == true)
-    try await ledger.compact(space: "s", upTo: 2)
+    try await storage.compact(space: "s", upTo: 2)
     #expect(try await isReset(old, ann) == true)
     #expect(try await isReset(new, ann) == false)
-    try await ledger.startEpoch(space: "s")
+    try await storage.startEpoch(space: "s")
     #expect(try await isReset(new, ann) == true)
   }
 
   @Test("A paged snapshot continues below the floor unless deletions since its start are forgotten")
   func snapshotBelowFloor() async throws {
-    let (service, ledger) = try service()
+    let (service, storage) = try service()
     _ = try await service.sync(space: "s", principal: ann, push((1...6).map { insert("T\($0)") }))
-    try await ledger.compact(space: "s", upTo: 6)
+    try await storage.compact(space: "s", upTo: 6)
     func page(_ cursor: String?) async throws -> SyncResponse.Page {
       try #require(try await service.sync(space: "s", principal: ann, pull(cursor, limit: 2)).pages.first)
     }
@@ -148,7 +150,7 @@ struct AuthorityTests {
     _ = try await service.sync(
       space: "s", principal: ann,
       push([SyncOperation(id: "d", kind: .delete, record: .note("T1"), base: "1")]))
-    try await ledger.compact(space: "s", upTo: 7)
+    try await storage.compact(space: "s", upTo: 7)
     #expect(try await page(second.cursor).reset)
   }
 
@@ -203,7 +205,7 @@ struct AuthorityTests {
 
   @Test("A request that is invalid as a whole is rejected and changes nothing")
   func refusals() async throws {
-    let (service, ledger) = try service(AuthorityRules(operationLimit: 2, minimumSchemaVersion: 2))
+    let (service, storage) = try service(AccessRules(operationLimit: 2, minimumSchemaVersion: 2))
     var ok = push([insert("T1")])
     #expect(await code(ok, service) == .updateRequired)
     ok.schemaVersion = 2
@@ -219,7 +221,7 @@ struct AuthorityTests {
     #expect(await code(twice, service) == .badRequest)
     #expect(await code(nameless, service) == .badRequest)
     #expect(await code(cursor, service) == .badCursor)
-    #expect(try await ledger.read(space: "s") { $0.head } == 0)
+    #expect(try await storage.read(space: "s") { $0.head } == 0)
     #expect(await code(ok, service) == nil)
   }
 

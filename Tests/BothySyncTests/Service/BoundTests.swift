@@ -10,28 +10,28 @@ import Testing
 struct BoundTests {
   private let ann = Principal("ann")
 
-  private func rules(answerSize: Int = 10_000) -> AuthorityRules {
-    var rules = AuthorityRules()
+  private func rules(answerSize: Int = 10_000) -> AccessRules {
+    var rules = AccessRules()
     rules.answerSize = answerSize
     return rules
   }
 
   /// Returns a server with records of a little over a thousand bytes each, spread over containers.
   private func service(
-    _ rules: AuthorityRules, records: Int, containers: Int = 1
-  ) async throws -> (SyncService, SQLiteLedger) {
-    let ledger = try SQLiteLedger()
+    _ rules: AccessRules, records: Int, containers: Int = 1
+  ) async throws -> (SyncService, SQLiteServerStorage) {
+    let storage = try SQLiteServerStorage()
     let text = String(repeating: "x", count: 1000)
-    try await ledger.write(space: "s") { transaction in
+    try await storage.write(space: "s") { transaction in
       try transaction.put(
         (1...records).map { number in
           let record = ServerRecord(
             id: .note("n\(number)"), container: "c\(number % containers)", version: String(number),
             modified: 1, fields: FieldsDocument(["title": .string(text)]))
-          return LedgerRecord(position: Int64(number), record: record)
+          return StoredRecord(position: Int64(number), record: record)
         })
     }
-    return (SyncService(ledger: ledger, rules: rules, now: { 1000 }), ledger)
+    return (SyncService(storage: storage, rules: rules, now: { 1000 }), storage)
   }
 
   private func bytes(_ pages: [SyncResponse.Page]) -> Int {
@@ -46,7 +46,7 @@ struct BoundTests {
     #expect(try await service.sync(space: "s", principal: ann, fits).pages.count == 64)
     let tooMany = SyncRequest(device: "d", pulls: Array(repeating: pull, count: 65))
     await #expect { try await service.sync(space: "s", principal: ann, tooMany) } throws: {
-      ($0 as? AuthorityError)?.code == .tooManyPulls
+      ($0 as? SyncServiceError)?.code == .tooManyPulls
     }
   }
 
@@ -109,7 +109,7 @@ struct BoundTests {
 
   @Test("A conflict without room in a response is still one for a late copy")
   func lateConflict() async throws {
-    let (service, ledger) = try await service(rules(answerSize: 1), records: 2)
+    let (service, storage) = try await service(rules(answerSize: 1), records: 2)
     func answer(_ operations: [BothySync.SyncOperation]) async throws -> [Outcome.Verdict] {
       try await service.sync(
         space: "s", principal: ann, SyncRequest(device: "d", operations: operations)
@@ -123,26 +123,26 @@ struct BoundTests {
       return
     }
     #expect(current.isDeleted)
-    #expect(try await ledger.statistics(of: "s").records == 1)
+    #expect(try await storage.statistics(of: "s").records == 1)
   }
 
   @Test("Changes of a small tree among many records are complete, page by page")
   func trees() async throws {
-    let ledger = try SQLiteLedger()
-    try await ledger.write(space: "s") { transaction in
+    let storage = try SQLiteServerStorage()
+    try await storage.write(space: "s") { transaction in
       try transaction.put(
         (1...20_000).map { number in
           let container = number % 500 == 0 ? "a/b" : number % 500 == 1 ? "a" : number % 500 == 2 ? "ab" : "z"
           let record = ServerRecord(
             id: .note("n\(number)"), container: container, version: String(number), modified: 1)
-          return LedgerRecord(position: Int64(number), record: record)
+          return StoredRecord(position: Int64(number), record: record)
         })
     }
     let tree = SyncScope(container: "a", includesChildren: true)
     let expected = (1...20_000).filter { $0 % 500 < 2 }.map(Int64.init)
     for limit in [1, 7, 1000] {
       var found: [Int64] = []
-      while case let page = try await ledger.read(
+      while case let page = try await storage.read(
         space: "s", { [last = found.last ?? 0] in try $0.changes(after: last, in: tree, limit: limit) }),
         !page.isEmpty
       {
@@ -155,7 +155,7 @@ struct BoundTests {
 
   @Test("A device with more scopes than a request allows sends several requests")
   func manyScopes() async throws {
-    let world = try SimulatedWorld(rules: AuthorityRules())
+    let world = try SimulatedWorld(rules: AccessRules())
     let writer = try world.addDevice(schema: .notes)
     for number in 0..<150 {
       try writer.put(AnyRecord("Note", id: "n\(number)", ["title": "t"], container: "c\(number)"))
@@ -174,23 +174,23 @@ struct BoundTests {
 
   // MARK: searches
 
-  private func withFile(_ body: (SQLiteLedger) async throws -> Void) async throws {
+  private func withFile(_ body: (SQLiteServerStorage) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }  // a test's folder
-    let ledger = try SQLiteLedger(at: folder.appending(path: "ledger.sqlite").path)
-    try await body(ledger)
-    try ledger.close()
+    let storage = try SQLiteServerStorage(at: folder.appending(path: "ledger.sqlite").path)
+    try await body(storage)
+    try storage.close()
   }
 
-  private func fill(_ ledger: SQLiteLedger, records: Int) async throws {
-    try await ledger.write(space: "s") { transaction in
+  private func fill(_ storage: SQLiteServerStorage, records: Int) async throws {
+    try await storage.write(space: "s") { transaction in
       try transaction.put(
         (1...records).map {
           let record = ServerRecord(
             id: .note("n\($0)"), version: String($0), modified: 1,
             fields: FieldsDocument(["title": .string(String(repeating: "abc", count: 300))]))
-          return LedgerRecord(position: Int64($0), record: record)
+          return StoredRecord(position: Int64($0), record: record)
         })
     }
   }
@@ -203,25 +203,25 @@ struct BoundTests {
 
   @Test("Queries end with their time limit, and delay neither pulls nor health checks")
   func time() async throws {
-    try await withFile { ledger in
-      try await fill(ledger, records: 20_000)
-      var rules = AuthorityRules()
+    try await withFile { storage in
+      try await fill(storage, records: 20_000)
+      var rules = AccessRules()
       rules.queryTime = .milliseconds(400)
-      let service = SyncService(ledger: ledger, rules: rules, now: { 1 })
+      let service = SyncService(storage: storage, rules: rules, now: { 1 })
       let query = endless
       let start = ContinuousClock.now
-      await withTaskGroup(of: AuthorityError.Code?.self) { tasks in
+      await withTaskGroup(of: SyncServiceError.Code?.self) { tasks in
         for _ in 0..<8 {
           tasks.addTask {
             do {
               _ = try await service.count(space: "s", principal: Principal("ann"), query)
               return nil
-            } catch { return (error as? AuthorityError)?.code }
+            } catch { return (error as? SyncServiceError)?.code }
           }
         }
         _ = try? await service.sync(
           space: "s", principal: ann, SyncRequest(device: "d", pulls: [.init(.everything)], limit: 10))
-        try? await ledger.check()
+        try? await storage.check()
         for await code in tasks { #expect(code == .tooExpensive) }
       }
       #expect(ContinuousClock.now - start < .seconds(20))
@@ -230,9 +230,9 @@ struct BoundTests {
 
   @Test("A query ends when the task that awaits it is cancelled")
   func cancelled() async throws {
-    try await withFile { ledger in
-      try await fill(ledger, records: 20_000)
-      let service = SyncService(ledger: ledger, now: { 1 })
+    try await withFile { storage in
+      try await fill(storage, records: 20_000)
+      let service = SyncService(storage: storage, now: { 1 })
       let query = endless
       let task = Task { try await service.count(space: "s", principal: Principal("ann"), query) }
       task.cancel()

@@ -19,7 +19,7 @@ struct CanonicalValueTests {
 
   @Test("The server canonicalizes values, so that queries find them and digests are equal")
   func canonical() async throws {
-    let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
+    let world = try SimulatedWorld(rules: AccessRules(schema: schema))
     let id = RecordID(type: "Thing", id: "t")
     let sent: [String: JSONValue] = [
       "key": "0197F3C2-0000-7000-8000-00000000ABCD", "due": "2026-01-01T00:00:00Z",
@@ -48,7 +48,7 @@ struct CanonicalValueTests {
 
   @Test("A rejection names some of many problems and stays small")
   func manyProblems() async throws {
-    let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
+    let world = try SimulatedWorld(rules: AccessRules(schema: schema))
     var fields: [String: JSONValue] = [:]
     for number in 0..<10_000 { fields["nothing\(number)"] = .int(1) }
     fields[String(repeating: "x", count: 100_000)] = .int(1)
@@ -67,7 +67,7 @@ struct CanonicalValueTests {
 
   @Test("A query with too many conditions or sort keys is rejected with a remedy")
   func largeQueries() async throws {
-    let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
+    let world = try SimulatedWorld(rules: AccessRules(schema: schema))
     func ask(_ query: AnyQuery) async throws -> [ServerRecord] {
       try await world.service.query(space: "test", principal: Principal("ann"), query)
     }

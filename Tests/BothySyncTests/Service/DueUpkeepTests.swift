@@ -10,8 +10,8 @@ import Testing
 /// The upkeep of spaces that are due, as a server runs it.
 @Suite("Upkeep of due spaces", .timeLimit(.minutes(5)))
 struct DueUpkeepTests {
-  private let day = UpkeepTerms.day
-  private let hour = UpkeepTerms.hour
+  private let day = RetentionPolicy.day
+  private let hour = RetentionPolicy.hour
   private let ann = Principal("ann")
 
   private func insert(_ world: SimulatedWorld, _ device: String) async throws -> Outcome.Verdict {
@@ -50,7 +50,7 @@ struct DueUpkeepTests {
       return
     }
     #expect(current?.version == "2")
-    #expect(try await world.ledger.read(space: "test") { $0.head } == 2)
+    #expect(try await world.storage.read(space: "test") { $0.head } == 2)
   }
 
   @Test("An idle space is looked after once, and again when something is too old")
@@ -81,9 +81,9 @@ struct DueUpkeepTests {
     let both = SyncRequest(
       device: "d", pulls: [.init(.everything, cursor: earlier.token), .init(.everything, cursor: token)])
     #expect(try await world.service.acknowledge(space: "test", both))
-    #expect(try await world.ledger.acknowledged(space: "test", since: 0) == 2)
+    #expect(try await world.storage.acknowledged(space: "test", since: 0) == 2)
     #expect(try await !world.service.acknowledge(space: "none", both))
-    #expect(try await world.ledger.spaces() == ["test"])
+    #expect(try await world.storage.spaces() == ["test"])
   }
 
   // MARK: blobs
@@ -168,7 +168,7 @@ struct DueUpkeepTests {
   func olderFile() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/ledger.sqlite"
-    let first = try SQLiteLedger(at: path)
+    let first = try SQLiteServerStorage(at: path)
     for number in 0..<50 {
       _ = try await first.write(space: "s\(number)") { try $0.remember([], device: "d", at: 0) }
     }
@@ -182,13 +182,13 @@ struct DueUpkeepTests {
       try database.execute(sql: "PRAGMA user_version = 1")
     }
     try queue.close()
-    let ledger = try SQLiteLedger(at: path)
+    let storage = try SQLiteServerStorage(at: path)
     let now = Int64(Date().timeIntervalSince1970 * 1000)
-    #expect(try await ledger.dueCount(at: now - hour, limit: 99) == 0)
-    #expect(try await ledger.dueCount(at: now + hour, limit: 99) == 50)
-    #expect((1..<50).contains(try await ledger.dueCount(at: now + hour / 2, limit: 99)))
-    try ledger.close()
-    let again = try SQLiteLedger(at: path)
+    #expect(try await storage.dueCount(at: now - hour, limit: 99) == 0)
+    #expect(try await storage.dueCount(at: now + hour, limit: 99) == 50)
+    #expect((1..<50).contains(try await storage.dueCount(at: now + hour / 2, limit: 99)))
+    try storage.close()
+    let again = try SQLiteServerStorage(at: path)
     #expect((1..<50).contains(try await again.dueCount(at: now + hour / 2, limit: 99)))
     try again.close()
   }

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("The feed of a space for back ends", .timeLimit(.minutes(5)))
 struct FeedTests {
-  private let ledger: SQLiteLedger
+  private let storage: SQLiteServerStorage
   private var service: SyncService
 
   init() throws {
-    ledger = try SQLiteLedger()
-    service = SyncService(ledger: ledger, now: { 1000 })
+    storage = try SQLiteServerStorage()
+    service = SyncService(storage: storage, now: { 1000 })
   }
 
   /// Makes a change and returns the record's new version.
@@ -119,7 +119,7 @@ struct FeedTests {
   func epoch() async throws {
     try await change(.insert, "a")
     let page = try await feed()
-    try await ledger.startEpoch(space: "s")
+    try await storage.startEpoch(space: "s")
     let reset = try await feed(page.cursor)
     #expect(reset.isReset && reset.epoch != page.epoch && reset.changes.map(\.id) == [.note("a")])
     #expect(try await feed(reset.cursor).isReset == false)
@@ -134,7 +134,7 @@ struct FeedTests {
     let early = try await feed()
     try await change(.delete, "a", base: "1")
     let late = try await feed()
-    try await ledger.compact(space: "s", upTo: 3)
+    try await storage.compact(space: "s", upTo: 3)
     let page = try await feed(early.cursor)
     #expect(page.isIncomplete && !page.isReset)
     #expect(page.changes.map(\.kind) == [.delete] && page.changes[0].record == nil, "its tombstone is gone")
@@ -146,7 +146,7 @@ struct FeedTests {
   func compactionMeanwhile() async throws {
     for id in ["a", "b", "c"] { try await change(.insert, id) }
     let first = try await feed(limit: 1)
-    try await ledger.compact(space: "s", upTo: 3)
+    try await storage.compact(space: "s", upTo: 3)
     #expect(try await feed(first.cursor, limit: 1).isIncomplete == false)
   }
 
@@ -161,7 +161,7 @@ struct FeedTests {
 
   @Test("Cursors of pulls and other texts are refused", arguments: ["x", "", "e.1.x", "e.-1.feed"])
   func badCursor(_ token: String) async throws {
-    let error = await #expect(throws: AuthorityError.self) { try await feed(token) }
+    let error = await #expect(throws: SyncServiceError.self) { try await feed(token) }
     #expect(error?.code == .badCursor)
   }
 

@@ -38,7 +38,7 @@ struct HiddenRecordTests {
   @Test("Operations on hidden records, hidden tombstones and missing records have equal verdicts")
   func operations() async throws {
     let service = SyncService(
-      ledger: try SQLiteLedger(), rules: AuthorityRules(schema: Self.schema), now: { 1000 })
+      storage: try SQLiteServerStorage(), rules: AccessRules(schema: Self.schema), now: { 1000 })
     _ = try await send(service, ann, insert("live", "a@x"), insert("dead", "b@x"))
     _ = try await send(
       service, ann,
@@ -70,7 +70,7 @@ struct HiddenRecordTests {
   @Test("A duplicate of a hidden record's unique value is rejected without naming the record")
   func unique() async throws {
     let service = SyncService(
-      ledger: try SQLiteLedger(), rules: AuthorityRules(schema: Self.schema), now: { 1000 })
+      storage: try SQLiteServerStorage(), rules: AccessRules(schema: Self.schema), now: { 1000 })
     _ = try await send(service, ann, insert("secret-id", "a@x"))
     let verdict = try await send(service, mal, insert("new", "a@x"))[0]
     #expect(!"\(verdict)".contains("secret-id") && "\(verdict)".contains("uniqueViolation"))

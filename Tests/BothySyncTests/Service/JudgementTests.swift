@@ -25,7 +25,7 @@ struct JudgementTests {
 
   private static func judge(
     _ operation: BothySync.SyncOperation, _ current: ServerRecord?, as name: String? = "ann",
-    rules: AuthorityRules = AuthorityRules(), now: Int64 = 100
+    rules: AccessRules = AccessRules(), now: Int64 = 100
   ) throws -> String {
     let judgement = OperationEvaluator(rules: rules, principal: Principal(name), now: now)
     switch try judgement.decide(operation, current: current) {
@@ -43,7 +43,7 @@ struct JudgementTests {
       FieldSchema("title", .text, optional: true), FieldSchema("pin", .text, optional: true, sensitive: true),
     ]
     func verdict(_ secrets: [String: String], _ schema: StoreSchema?) throws -> String {
-      var rules = AuthorityRules(schema: schema)
+      var rules = AccessRules(schema: schema)
       rules.receiveSecrets = { _, _, _ in }
       var operation = Self.operation(.insert)
       operation.secrets = Secrets(secrets)
@@ -52,7 +52,7 @@ struct JudgementTests {
     let schema = StoreSchema(types: [TypeSchema("Note", fields: fields)])
     #expect(try verdict(["pin": "1"], schema) == "store")
     for name in ["title", "../x"] { #expect(try verdict([name: "1"], schema) == "notSensitive") }
-    let long = String(repeating: "1", count: AuthorityRules().recordSizeLimit + 1)
+    let long = String(repeating: "1", count: AccessRules().recordSizeLimit + 1)
     #expect(try verdict(["pin": long], schema) == "tooLarge")
     for (count, expected) in [(64, "store"), (65, "tooLarge")] {
       let secrets = Dictionary(uniqueKeysWithValues: (0..<count).map { ("f\($0)", "") })
@@ -91,7 +91,7 @@ struct JudgementTests {
   func permissions(access: Permissions.Access) throws {
     var type = Note.schema
     type.permissions = Permissions(create: access, read: .anyone, update: access, delete: access)
-    let rules = AuthorityRules(schema: StoreSchema(types: [type]))
+    let rules = AccessRules(schema: StoreSchema(types: [type]))
     let operations = [
       (Self.operation(.insert, ["title": "new", "score": 0]), nil),
       (Self.operation(.update, base: "5"), Self.server()),
@@ -117,7 +117,7 @@ struct JudgementTests {
   func ownerless() throws {
     var type = Note.schema
     type.permissions = Permissions(create: .anyone, read: .anyone, update: .owner, delete: .owner)
-    let rules = AuthorityRules(schema: StoreSchema(types: [type]))
+    let rules = AccessRules(schema: StoreSchema(types: [type]))
     #expect(
       try Self.judge(Self.operation(.update, base: "5"), Self.server(owner: nil), rules: rules) == "forbidden"
     )
@@ -127,7 +127,7 @@ struct JudgementTests {
   func hidden() throws {
     var type = Note.schema
     type.permissions = Permissions(read: .owner)
-    let rules = AuthorityRules(schema: StoreSchema(types: [type]))
+    let rules = AccessRules(schema: StoreSchema(types: [type]))
     for record in [Self.server(), Self.server(isDeleted: true), nil] {
       let made = try Self.judge(Self.operation(.insert), record, as: "bob", rules: rules)
       #expect(made == (record == nil ? "store" : "taken"), "an id is given once")
@@ -142,7 +142,7 @@ struct JudgementTests {
 
   @Test("Each field that doesn't fit is rejected with an error, and defaults are inserted")
   func validation() throws {
-    let rules = AuthorityRules(schema: .notes)
+    let rules = AccessRules(schema: .notes)
     let judgement = OperationEvaluator(rules: rules, principal: Principal("ann"), now: 100)
     let bad = Self.operation(.insert, ["colour": "red", "score": "many"])
     guard case .reject(let rejection) = try judgement.decide(bad, current: nil) else {
@@ -169,7 +169,7 @@ struct JudgementTests {
   @Test("The time of an edit is never later than the server's own")
   func time() throws {
     for (now, expected) in [(100, 20), (15, 15)] as [(Int64, Int64)] {
-      let judgement = OperationEvaluator(rules: AuthorityRules(), principal: .anonymous, now: now)
+      let judgement = OperationEvaluator(rules: AccessRules(), principal: .anonymous, now: now)
       guard case .store(let stored, _) = try judgement.decide(Self.operation(.insert), current: nil) else {
         Issue.record("refused")
         continue
@@ -180,7 +180,7 @@ struct JudgementTests {
 
   @Test("Names and sizes have limits")
   func limits() throws {
-    let rules = AuthorityRules(recordSizeLimit: 100)
+    let rules = AccessRules(recordSizeLimit: 100)
     let large = Self.operation(.insert, ["title": .string(String(repeating: "x", count: 200))])
     #expect(try Self.judge(large, nil, rules: rules) == "tooLarge")
     for (type, id, container) in [

@@ -10,8 +10,8 @@ struct LateCopyTests {
   private let time = VirtualTime()
   private let ann = Principal("ann")
 
-  private func service(_ rules: AuthorityRules = AuthorityRules()) throws -> SyncService {
-    SyncService(ledger: try SQLiteLedger(), rules: rules, now: time.reader())
+  private func service(_ rules: AccessRules = AccessRules()) throws -> SyncService {
+    SyncService(storage: try SQLiteServerStorage(), rules: rules, now: time.reader())
   }
 
   private func insert(_ id: String, operation: String, group: SyncOperation.Group? = nil)

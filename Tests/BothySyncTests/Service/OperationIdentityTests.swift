@@ -16,8 +16,8 @@ struct OperationIdentityTests {
     private let taken = Mutex<[String]>([])
     var all: [String] { taken.withLock { $0 } }
 
-    func rules() -> AuthorityRules {
-      var rules = AuthorityRules()
+    func rules() -> AccessRules {
+      var rules = AccessRules()
       rules.receiveSecrets = { _, record, secrets in
         self.taken.withLock { $0.append("\(record.id)=\(secrets.values["pw"] ?? "")") }
       }
@@ -25,9 +25,11 @@ struct OperationIdentityTests {
     }
   }
 
-  private func service(_ rules: AuthorityRules = AuthorityRules()) throws -> (SyncService, SQLiteLedger) {
-    let ledger = try SQLiteLedger()
-    return (SyncService(ledger: ledger, rules: rules, now: { 1000 }), ledger)
+  private func service(_ rules: AccessRules = AccessRules()) throws -> (
+    SyncService, SQLiteServerStorage
+  ) {
+    let storage = try SQLiteServerStorage()
+    return (SyncService(storage: storage, rules: rules, now: { 1000 }), storage)
   }
 
   private func insert(_ record: String, id: String = "op-1") -> BothySync.SyncOperation {
@@ -75,7 +77,7 @@ struct OperationIdentityTests {
 
   @Test("A migrated operation in doubt is recognized and creates nothing again")
   func rewritten() async throws {
-    let (service, ledger) = try service()
+    let (service, storage) = try service()
     let sent = SyncOperation(id: "op-1", kind: .insert, record: .note("a"), fields: ["title": "one"])
     _ = try await verdict(service, ann, sent)
     let rewritten = SyncOperation(
@@ -85,12 +87,12 @@ struct OperationIdentityTests {
     _ = try await verdict(
       service, ann, SyncOperation(id: "op-2", kind: .delete, record: .note("a"), base: "1"))
     #expect(try await verdict(service, ann, sent) == known)
-    #expect(try await ledger.statistics(of: "s").records == 0)
+    #expect(try await storage.statistics(of: "s").records == 0)
   }
 
   @Test("A rewritten operation that hadn't arrived is applied in its new form")
   func rewrittenUnseen() async throws {
-    let (service, ledger) = try service()
+    let (service, storage) = try service()
     let rewritten = SyncOperation(
       id: "op-1", kind: .insert, record: RecordID(type: "Card", id: "a"), fields: ["heading": "one"])
     guard case .applied = try await verdict(service, ann, rewritten) else {
@@ -103,7 +105,7 @@ struct OperationIdentityTests {
       Issue.record("it is the same operation")
       return
     }
-    #expect(try await ledger.statistics(of: "s").records == 1)
+    #expect(try await storage.statistics(of: "s").records == 1)
   }
 
   @Test("A verdict is sent only to the user that first received it")
@@ -114,7 +116,7 @@ struct OperationIdentityTests {
     schema.types[0].permissions = Permissions(read: .owner, update: .owner, delete: .owner)
     // A default makes the server return the record.
     schema.types[0].fields.append(FieldSchema("extra", .text, optional: true, default: "made by the server"))
-    let (service, _) = try service(AuthorityRules(schema: schema))
+    let (service, _) = try service(AccessRules(schema: schema))
     guard case .applied(_, _, .some) = try await verdict(service, ann, insert("private")) else {
       Issue.record("the first answer has the record")
       return
@@ -133,9 +135,9 @@ struct OperationIdentityTests {
 
   @Test("A user can't make the server forget another user's verdicts")
   func forgetting() async throws {
-    let ledger = try SQLiteLedger()
+    let storage = try SQLiteServerStorage()
     let time = VirtualTime()
-    let service = SyncService(ledger: ledger, now: time.reader())
+    let service = SyncService(storage: storage, now: time.reader())
     _ = try await verdict(service, ann, insert("a"))
     time.advance(by: 1_000_000)
     let request = SyncRequest(device: "d1", oldestOpen: "z")
@@ -147,33 +149,33 @@ struct OperationIdentityTests {
     // The repetition has renewed the time for which the verdict is remembered.
     time.advance(by: 1_000_000)
     _ = try await service.sync(space: "s", principal: ann, request)
-    #expect(try await ledger.statistics(of: "s").outcomes == 0)
+    #expect(try await storage.statistics(of: "s").outcomes == 0)
   }
 
   @Test("A verdict from before verdicts had owners is known, and reveals no content")
   func former() async throws {
-    let (service, ledger) = try service()
+    let (service, storage) = try service()
     let record = ServerRecord(id: .note("old"), version: "7", modified: 5)
     let applied = Outcome.Verdict.applied(version: "7", modified: 5, record: record)
-    try await ledger.write(space: "s") {
+    try await storage.write(space: "s") {
       try $0.remember([Outcome(operation: "op-1", applied)], device: "d1", at: 1)
     }
     for _ in 1...2 {
       let answer = try await verdict(service, ann, insert("old"))
       #expect(answer == .duplicate(version: "7", modified: 5, record: nil))
     }
-    #expect(try await ledger.statistics(of: "s").outcomes == 1, "it is not taken over without its record")
-    #expect(try await ledger.statistics(of: "s").records == 0, "it was not made again")
+    #expect(try await storage.statistics(of: "s").outcomes == 1, "it is not taken over without its record")
+    #expect(try await storage.statistics(of: "s").records == 0, "it was not made again")
   }
 
   @Test("Times before 1970 or after the server's now are clamped")
   func times() async throws {
-    let (service, ledger) = try service()
+    let (service, storage) = try service()
     for (number, (sent, kept)) in [(Int64.min, Int64(0)), (-1, 0), (.max, 1000), (5, 5)].enumerated() {
       var operation = insert("t\(number)", id: "t\(number)")
       operation.modified = sent
       _ = try await verdict(service, ann, operation)
-      let found = try await ledger.read(space: "s") { try $0.records([.note("t\(number)")]) }
+      let found = try await storage.read(space: "s") { try $0.records([.note("t\(number)")]) }
       #expect(found.values.first?.record.modified == kept)
     }
   }
@@ -189,7 +191,7 @@ struct OperationIdentityTests {
   @Test("The secrets of a deleted record are deleted, and a new record's are kept", arguments: [true, false])
   func deleted(byRoute: Bool) async throws {
     try await withFolder { secrets, _ in
-      var rules = AuthorityRules()
+      var rules = AccessRules()
       rules.receiveSecrets = { try secrets.receive(space: $0, $1, $2) }
       rules.secretVault = secrets
       let (service, _) = try service(rules)
@@ -206,7 +208,7 @@ struct OperationIdentityTests {
       #expect(!secrets.holds(space: "s", .note("a")))
       operation.id = "op-3"
       _ = try await verdict(service, ann, operation)
-      _ = try await service.upkeep(space: "s", UpkeepTerms())
+      _ = try await service.upkeep(space: "s", RetentionPolicy())
       #expect(secrets.holds(space: "s", .note("a")), "the record is there")
     }
   }
@@ -214,11 +216,11 @@ struct OperationIdentityTests {
   @Test("Upkeep deletes secrets whose record is gone")
   func swept() async throws {
     try await withFolder { secrets, _ in
-      var rules = AuthorityRules()
+      var rules = AccessRules()
       rules.secretVault = secrets
       let (service, _) = try service(rules)
       try secrets.receive(space: "s", .note("never"), Secrets(["pw": "word"]))
-      _ = try await service.upkeep(space: "s", UpkeepTerms())
+      _ = try await service.upkeep(space: "s", RetentionPolicy())
       #expect(try secrets.records(of: "s").isEmpty)
     }
   }

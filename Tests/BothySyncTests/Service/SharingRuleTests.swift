@@ -10,15 +10,15 @@ struct SharingRuleTests {
 
   /// Returns rules for notes that their owner and audience can see, with the given `update` and `share`.
   static func rules(update: Permissions.Access = .shared, share: Permissions.Access = .owner)
-    -> AuthorityRules
+    -> AccessRules
   {
     var type = Note.schema
     type.permissions = Permissions(read: .shared, update: update, delete: .owner, share: share)
-    return AuthorityRules(schema: StoreSchema(types: [type]))
+    return AccessRules(schema: StoreSchema(types: [type]))
   }
 
   init() throws {
-    service = try SyncService(ledger: SQLiteLedger(), rules: Self.rules(), now: { 1000 })
+    service = try SyncService(storage: SQLiteServerStorage(), rules: Self.rules(), now: { 1000 })
   }
 
   @discardableResult
@@ -149,7 +149,7 @@ struct SharingRuleTests {
       (Permissions.Access.owner, "forbidden"), (.shared, "3"), (.nobody, "forbidden"),
     ] {
       let service = try SyncService(
-        ledger: SQLiteLedger(), rules: Self.rules(update: .owner, share: share), now: { 1000 })
+        storage: SQLiteServerStorage(), rules: Self.rules(update: .owner, share: share), now: { 1000 })
       let made = insert("T1")
       try await push("ann", made, to: service)
       let first = try await push("ann", self.share("T1", base: "1", add: .users("bob")), to: service)
@@ -201,7 +201,7 @@ struct SharingRuleTests {
 
   @Test("Without permissions of the type, sharing is stored and hides nothing")
   func withoutPermissions() async throws {
-    let open = try SyncService(ledger: SQLiteLedger(), now: { 1000 })
+    let open = try SyncService(storage: SQLiteServerStorage(), now: { 1000 })
     try await push("ann", insert("T1", sharing: .users("bob")), to: open)
     for name in ["ann", "bob", "cid", nil] {
       let record = try await open.record(space: "s", principal: Principal(name), .note("T1"))

@@ -8,15 +8,16 @@ import Testing
 /// The server's deletion of old data, which spares all that a device in use may still need.
 @Suite("Upkeep of a space", .timeLimit(.minutes(5)))
 struct UpkeepTests {
-  private let day = UpkeepTerms.day
-  private let terms = UpkeepTerms(tombstoneAge: 90 * UpkeepTerms.day, acknowledgedAge: 7 * UpkeepTerms.day)
+  private let day = RetentionPolicy.day
+  private let terms = RetentionPolicy(
+    tombstoneAge: 90 * RetentionPolicy.day, acknowledgedAge: 7 * RetentionPolicy.day)
 
   private func floor(_ world: SimulatedWorld) async throws -> Int64 {
-    try await world.ledger.read(space: "test") { $0.floor }
+    try await world.storage.read(space: "test") { $0.floor }
   }
 
   private func tombstones(_ world: SimulatedWorld) async throws -> Int {
-    try await world.ledger.statistics(of: "test").tombstones
+    try await world.storage.statistics(of: "test").tombstones
   }
 
   /// Acknowledges what the device pulled, as a server does.
@@ -59,7 +60,7 @@ struct UpkeepTests {
     #expect(try await world.service.upkeep(space: "test", terms).floor == nil)
     #expect(try await tombstones(world) == 1)
     world.time.advance(by: day + 1)
-    let head = try await world.ledger.read(space: "test") { $0.head }
+    let head = try await world.storage.read(space: "test") { $0.head }
     #expect(try await world.service.upkeep(space: "test", terms).floor == head)
     #expect(try await tombstones(world) == 0)
     #expect(try await floor(world) == head)
@@ -71,13 +72,13 @@ struct UpkeepTests {
     try await acknowledge(world, "a")
     _ = try await world.service.upkeep(space: "test", terms)
     // b has the insertion but not the deletion.
-    try await world.ledger.acknowledge(
+    try await world.storage.acknowledge(
       space: "test", device: "b", scope: "s", position: 1, at: world.time.now)
     world.time.advance(by: 8 * day)
     #expect(try await world.service.upkeep(space: "test", terms).floor == 1)
     #expect(try await tombstones(world) == 1)
     try await acknowledge(world, "a")
-    try await world.ledger.acknowledge(
+    try await world.storage.acknowledge(
       space: "test", device: "b", scope: "s", position: 2, at: world.time.now)
     #expect(try await world.service.upkeep(space: "test", terms).floor == 2)
     #expect(try await tombstones(world) == 0)
@@ -119,13 +120,13 @@ struct UpkeepTests {
   func foreignCursors() async throws {
     let world = try await deleted()
     try await acknowledge(world, "a")
-    #expect(try await world.ledger.acknowledged(space: "test", since: 0) == 2)
-    try await world.ledger.startEpoch(space: "test")
-    #expect(try await world.ledger.acknowledged(space: "test", since: 0) == nil)
+    #expect(try await world.storage.acknowledged(space: "test", since: 0) == 2)
+    try await world.storage.startEpoch(space: "test")
+    #expect(try await world.storage.acknowledged(space: "test", since: 0) == nil)
     let odd = SyncRequest(
       device: "a", pulls: [.init(.everything, cursor: "x.7.y"), .init(.everything, cursor: "odd")])
     try await world.service.acknowledge(space: "test", odd)
-    #expect(try await world.ledger.acknowledged(space: "test", since: 0) == nil)
+    #expect(try await world.storage.acknowledged(space: "test", since: 0) == nil)
   }
 
   @Test("A blob without records is deleted after the grace time, and others are kept")
@@ -139,7 +140,7 @@ struct UpkeepTests {
     #expect(try await vault.kept(in: "test").count == 2)
     try change(pair.a) { _ = try $0.delete(Snap.self, id: "2") }
     await pair.a.store.sync()
-    let grace = UpkeepTerms(blobGrace: 7 * day)
+    let grace = RetentionPolicy(blobGrace: 7 * day)
     #expect(try await service.upkeep(space: "test", grace).blobs == 0)
     pair.world.time.advance(by: 8 * day)
     // Without the collection of blobs, no blob is deleted.
@@ -152,7 +153,7 @@ struct UpkeepTests {
     #expect(try await service.blobHolding(space: "test", named.sha256) == .whole(size: Int64(named.size)))
     #expect(try await service.blobHolding(space: "test", unnamed.sha256) == .part(0))
     // The grace time is never shorter than devices expect.
-    #expect(UpkeepTerms(blobGrace: 0).blobGrace == 2 * day)
+    #expect(RetentionPolicy(blobGrace: 0).blobGrace == 2 * day)
   }
 
   @Test(
@@ -161,7 +162,7 @@ struct UpkeepTests {
     let permissions = Permissions(read: .shared, update: .shared, delete: .owner)
     var schema = StoreSchema.notes
     schema.types[0].permissions = permissions
-    let world = try SimulatedWorld(rules: AuthorityRules(schema: schema))
+    let world = try SimulatedWorld(rules: AccessRules(schema: schema))
     let ann = Principal("ann")
     func perform(_ operation: BothySync.SyncOperation) async throws {
       let verdict = try await world.service.perform(space: "test", principal: ann, operation)
@@ -191,8 +192,8 @@ struct UpkeepTests {
     )
     #expect(first.digest == second.digest && first.count == second.count)
     #expect(try await world.service.restore(records, into: "copy").unchanged == 2)
-    try await world.ledger.remove(space: "copy")
-    #expect(try await world.ledger.spaces() == ["test"])
+    try await world.storage.remove(space: "copy")
+    #expect(try await world.storage.spaces() == ["test"])
   }
 
   private func note(in world: SimulatedWorld) async throws -> [String: JSONValue] {
@@ -200,7 +201,7 @@ struct UpkeepTests {
     try change(device) { try $0.insert(Note(id: "n", "text")) }
     _ = await device.store.sync()
     let record = try await world.serverRecords("other")[.note("n")]
-    try await world.ledger.remove(space: "other")
+    try await world.storage.remove(space: "other")
     return try record?.fields.members() ?? [:]
   }
 }

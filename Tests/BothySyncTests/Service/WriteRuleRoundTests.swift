@@ -10,18 +10,18 @@ import Testing
 struct WriteRuleRoundTests {
   private typealias Change = BothySync.SyncOperation
 
-  private let ledger: SQLiteLedger
+  private let storage: SQLiteServerStorage
   /// A server on the same storage without a rule.
   private let plain: SyncService
 
   init() throws {
-    ledger = try SQLiteLedger()
-    plain = SyncService(ledger: ledger, now: { 1000 })
+    storage = try SQLiteServerStorage()
+    plain = SyncService(storage: storage, now: { 1000 })
   }
 
   private func service(_ rule: any WriteRule, acceptsUndecided: Bool = false) -> SyncService {
     SyncService(
-      ledger: ledger, rules: AuthorityRules().with(rule, acceptsUndecided: acceptsUndecided), now: { 1000 })
+      storage: storage, rules: AccessRules().with(rule, acceptsUndecided: acceptsUndecided), now: { 1000 })
   }
 
   private func insert(_ id: String, as operation: String = "new") -> Change {
@@ -75,7 +75,7 @@ struct WriteRuleRoundTests {
       try await words(changes, service(rule))
     }
     #expect(error?.detail == "no answer")
-    #expect(try await ledger.read(space: "s") { $0.head } == 0)
+    #expect(try await storage.read(space: "s") { $0.head } == 0)
     let accepting = service(rule, acceptsUndecided: true)
     #expect(try await words(changes, accepting) == ["applied 1", "no", "applied 2"])
   }
@@ -222,22 +222,22 @@ struct WriteRuleRoundTests {
   // MARK: cost
 
   /// Counts the transactions of a storage.
-  private struct CountingLedger: Ledger {
-    let base: SQLiteLedger
+  private struct CountingStorage: ServerStorage {
+    let base: SQLiteServerStorage
     let reads = Calls()
     let writes = Calls()
 
     var identity: String { base.identity }
 
     func write<Result: Sendable>(
-      space: String, _ body: @escaping @Sendable (any LedgerTransaction) throws -> Result
+      space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
     ) async throws -> Result {
       _ = writes.add()
       return try await base.write(space: space, body)
     }
 
     func read<Result: Sendable>(
-      space: String, _ body: @escaping @Sendable (any LedgerSnapshot) throws -> Result
+      space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
     ) async throws -> Result {
       _ = reads.add()
       return try await base.read(space: space, body)
@@ -246,9 +246,9 @@ struct WriteRuleRoundTests {
 
   @Test("A request costs one write, and one read more with a rule")
   func cost() async throws {
-    for (rules, reads) in [(AuthorityRules(), 0), (AuthorityRules().with(ScriptedRule()), 1)] {
-      let counting = CountingLedger(base: try SQLiteLedger())
-      let service = SyncService(ledger: counting, rules: rules, now: { 1000 })
+    for (rules, reads) in [(AccessRules(), 0), (AccessRules().with(ScriptedRule()), 1)] {
+      let counting = CountingStorage(base: try SQLiteServerStorage())
+      let service = SyncService(storage: counting, rules: rules, now: { 1000 })
       #expect(try await words([insert("a")], service) == ["applied 1"])
       #expect(counting.reads.count == reads && counting.writes.count == 1)
     }

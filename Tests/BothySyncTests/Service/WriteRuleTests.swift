@@ -11,11 +11,11 @@ struct WriteRuleTests {
   private typealias Change = BothySync.SyncOperation
 
   private func service(
-    _ rule: any WriteRule, _ rules: AuthorityRules = AuthorityRules(), ledger: (any Ledger)? = nil,
+    _ rule: any WriteRule, _ rules: AccessRules = AccessRules(), storage: (any ServerStorage)? = nil,
     acceptsUndecided: Bool = false
   ) throws -> SyncService {
     SyncService(
-      ledger: try ledger ?? SQLiteLedger(),
+      storage: try storage ?? SQLiteServerStorage(),
       rules: rules.with(rule, acceptsUndecided: acceptsUndecided), now: { 1000 })
   }
 
@@ -119,7 +119,7 @@ struct WriteRuleTests {
   @Test("A rule knows which sensitive fields are set, and can refuse them")
   func secrets() async throws {
     let taken = Mutex<[String]>([])
-    var rules = AuthorityRules()
+    var rules = AccessRules()
     rules.receiveSecrets = { _, _, secrets in taken.withLock { $0 += secrets.values.values } }
     let rule = ScriptedRule { $0.sensitiveFields.isEmpty ? .accept : .refuse("notYours", "Not yours.") }
     let service = try service(rule, rules)
@@ -236,7 +236,7 @@ struct WriteRuleTests {
     let type = TypeSchema("Note", fields: [FieldSchema("title", .text, optional: true, unique: true)])
     let unique = try self.service(
       ScriptedRule { $0.operation == "op-b" ? .amend(setting: ["title": "t"]) : .accept },
-      AuthorityRules(schema: StoreSchema(types: [type])))
+      AccessRules(schema: StoreSchema(types: [type])))
     #expect(
       try await words([insert("a"), insert("b", ["title": "free"])], unique)
         == ["applied 1", "uniqueViolation"])

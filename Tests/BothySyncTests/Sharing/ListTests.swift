@@ -146,7 +146,7 @@ struct ListTests {
   /// Promises: N-58
   @Test("A search queries the server alone, and stores its results only on request")
   func search() async throws {
-    let world = try Principals(rules: AuthorityRules())
+    let world = try Principals(rules: AccessRules())
     try world.bob.insert("T1", "bob")
     await world.sync(world.bob)
     let query = RecordQuery<Note>().where(.compare(field: "title", .equal, .text("bob")))

@@ -11,7 +11,7 @@ struct Principals {
   let bob: SimulatedDevice
 
   init(
-    rules: AuthorityRules = SharingRuleTests.rules(),
+    rules: AccessRules = SharingRuleTests.rules(),
     schema: StoreSchema = .notes, _ configure: (inout SyncOptions) -> Void = { _ in }
   ) throws {
     world = try SimulatedWorld(rules: rules)

@@ -16,7 +16,7 @@ struct OpenFileTests {
   private func synced(_ path: String) throws -> SyncedStore {
     try SyncedStore(
       at: path, schema: schema,
-      remote: InProcessRemote(SyncService(ledger: try SQLiteLedger(), now: { 1_767_225_600_000 })),
+      remote: InProcessRemote(SyncService(storage: try SQLiteServerStorage(), now: { 1_767_225_600_000 })),
       configuration: .quiet)
   }
 

@@ -99,7 +99,7 @@ private struct PlainStorage: DataStorage {
 @Suite("Storages", .timeLimit(.minutes(5)))
 struct StorageTests {
   private static func ann() throws -> SimulatedDevice {
-    try Principals(rules: AuthorityRules(schema: .notes)).ann
+    try Principals(rules: AccessRules(schema: .notes)).ann
   }
 
   /// Promises: N-3, N-4, N-6, N-26
@@ -119,7 +119,7 @@ struct StorageTests {
   func synced(check: StorageConformance.Check) async throws {
     for fetch in [ReadPolicy.syncThenLocal, .local, .remoteElseLocal] {
       for save in [WritePolicy.localThenRemote, .remoteThenLocal, .local] {
-        let world = try Principals(rules: AuthorityRules(schema: .notes)) {
+        let world = try Principals(rules: AccessRules(schema: .notes)) {
           ($0.readPolicy, $0.writePolicy) = (fetch, save)
         }
         try await check.run(world.ann.store)
@@ -132,7 +132,7 @@ struct StorageTests {
   func plain(check: StorageConformance.Check) async throws {
     try await check.run(PlainStorage(storage: LocalStorage(at: nil, schema: .notes)))
     try await check.run(PlainStorage(storage: ServerStorage(Self.ann().remote, schema: .notes)))
-    let world = try Principals(rules: AuthorityRules(schema: .notes)) { $0.readPolicy = .syncThenLocal }
+    let world = try Principals(rules: AccessRules(schema: .notes)) { $0.readPolicy = .syncThenLocal }
     try await check.run(PlainStorage(storage: world.ann.store))
   }
 
@@ -201,7 +201,7 @@ struct StorageTests {
   /// Promises: N-27, N-28
   @Test("A load syncs its container first and returns local records, even offline")
   func loading() async throws {
-    let world = try Principals(rules: AuthorityRules()) { $0.readPolicy = .syncThenLocal }
+    let world = try Principals(rules: AccessRules()) { $0.readPolicy = .syncThenLocal }
     try world.bob.insert("T1", "bob's")
     await world.sync(world.bob)
     #expect(try await world.ann.store.load(container: "Note").map(\.record.id) == ["T1"])

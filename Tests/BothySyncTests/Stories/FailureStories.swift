@@ -210,7 +210,7 @@ struct FailureStories {
     "A request that is too large is halved; a too large group is rejected"
   )
   func tooLarge() async throws {
-    let pair = try Pair(rules: AuthorityRules(operationLimit: 3))
+    let pair = try Pair(rules: AccessRules(operationLimit: 3))
     for number in 1...9 { try pair.a.insert("T\(number)", "single") }
     try await pair.a.store.write(.atomic) { transaction in
       for number in 1...4 { try transaction.insert(Note(id: "G\(number)", "together")) }
@@ -232,7 +232,7 @@ struct FailureStories {
   /// Promises: H-41
   @Test("The responses to accepted halves survive when a later one is cut")
   func cutBetweenHalves() async throws {
-    let pair = try Pair(rules: AuthorityRules(operationLimit: 2))
+    let pair = try Pair(rules: AccessRules(operationLimit: 2))
     await pair.a.store.sync()
     for number in 1...8 { try pair.a.insert("T\(number)", "single") }
     pair.a.remote.plan(forExchange: { request in

@@ -74,7 +74,7 @@ struct MetadataStories {
 
   @Test("Queries filter and sort by times and owners", arguments: [false, true])
   func queries(_ hasSchema: Bool) async throws {
-    let pair = try Pair(rules: hasSchema ? AuthorityRules(schema: .notes) : AuthorityRules())
+    let pair = try Pair(rules: hasSchema ? AccessRules(schema: .notes) : AccessRules())
     for (number, id) in ["T3", "T1", "T2"].enumerated() {
       if number > 0 { pair.world.time.advance(by: 1000) }
       try pair.b.insert(id, "made \(number)")

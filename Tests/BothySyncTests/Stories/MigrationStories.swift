@@ -112,8 +112,8 @@ struct MigrationStories {
     await old.store.sync()
     try new.change { _ = try $0.delete(RecordID(type: "Memo", id: "M2")) }
     await new.store.sync()
-    try await world.ledger.compact(space: "test", upTo: 1000)
-    try await world.ledger.startEpoch(space: "test")
+    try await world.storage.compact(space: "test", upTo: 1000)
+    try await world.storage.startEpoch(space: "test")
     await old.store.sync()
     #expect(try await world.serverDigest().digest == old.store.digest().digest)
   }

@@ -57,7 +57,7 @@ struct RejectionStories {
   func forbidden() async throws {
     var type = Note.schema
     type.permissions = Permissions(update: .nobody)
-    let pair = try await Pair.sharing(rules: AuthorityRules(schema: StoreSchema(types: [type])))
+    let pair = try await Pair.sharing(rules: AccessRules(schema: StoreSchema(types: [type])))
     try pair.a.retitle("mine")
     let report = await pair.a.store.sync(.push)
     #expect(report.failures.map(\.operation) == [.update])
@@ -80,7 +80,7 @@ struct RejectionStories {
     type.fields.removeAll { $0.name == "note" }
     type.permissions = Permissions(delete: .nobody)
     let pair = try await Pair.sharing(
-      ["T1", "T2"], rules: AuthorityRules(schema: StoreSchema(types: [type]))
+      ["T1", "T2"], rules: AccessRules(schema: StoreSchema(types: [type]))
     ) {
       $0.rejectionPolicy = .discardAndRefetch
     }

@@ -41,7 +41,7 @@ struct RelationStories {
       TypeSchema(
         "Link", fields: [FieldSchema("next", .reference(to: "Link", onDelete: .nullify), optional: true)])
     ])
-    let pair = try Pair(schema: chain, rules: AuthorityRules(schema: chain, checksReferences: true))
+    let pair = try Pair(schema: chain, rules: AccessRules(schema: chain, checksReferences: true))
     try pair.a.change { transaction in
       for number in 1000..<3000 {
         let next: [String: FieldValue] = number < 2999 ? ["next": .text("L\(number + 1)")] : [:]
@@ -73,7 +73,7 @@ struct RelationStories {
   func dependentFailure() async throws {
     var server = StoreSchema.family
     server.types[1].fields.removeAll { $0.name == "best" }
-    let pair = try Pair(schema: .family, rules: AuthorityRules(schema: server, checksReferences: true))
+    let pair = try Pair(schema: .family, rules: AccessRules(schema: server, checksReferences: true))
     try pair.a.put(.parent("P0"))
     try pair.a.put(.child("C0", of: "P0"))
     await pair.a.store.sync()

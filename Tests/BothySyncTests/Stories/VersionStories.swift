@@ -121,10 +121,10 @@ struct VersionStories {
     await pair.b.store.sync()
     await pair.a.store.sync()
     try pair.a.retitle("T2", "edited")
-    try await pair.world.ledger.write(space: "test") { ledger in
-      try ledger.put(backup.values.map { LedgerRecord(position: Int64($0.version) ?? 0, record: $0) })
+    try await pair.world.storage.write(space: "test") { storage in
+      try storage.put(backup.values.map { StoredRecord(position: Int64($0.version) ?? 0, record: $0) })
     }
-    try await pair.world.ledger.startEpoch(space: "test")
+    try await pair.world.storage.startEpoch(space: "test")
     #expect(await pair.a.store.sync().stop?.name == "otherServer")
     #expect(try pair.a.title("T1") == "later")
     let report = try await pair.a.store.maintenance.adoptServer()
@@ -144,10 +144,10 @@ struct VersionStories {
     await pair.b.store.sync()
     await pair.a.store.sync()
     try pair.a.edit { $0.note = "mine" }
-    try await pair.world.ledger.write(space: "test") { ledger in
-      try ledger.put(backup.values.map { LedgerRecord(position: Int64($0.version) ?? 0, record: $0) })
+    try await pair.world.storage.write(space: "test") { storage in
+      try storage.put(backup.values.map { StoredRecord(position: Int64($0.version) ?? 0, record: $0) })
     }
-    try await pair.world.ledger.startEpoch(space: "test")
+    try await pair.world.storage.startEpoch(space: "test")
     try await pair.a.store.maintenance.adoptServer()
     try await pair.b.store.maintenance.adoptServer()
     #expect(try await pair.isEven())

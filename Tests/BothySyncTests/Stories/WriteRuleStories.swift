@@ -12,7 +12,7 @@ struct WriteRuleStories {
     let rule = ScriptedRule { write in
       write.kind == .insert ? .amend(setting: ["title": "Oil", "note": "by the rule"]) : .accept
     }
-    let pair = try Pair(rules: AuthorityRules().with(rule))
+    let pair = try Pair(rules: AccessRules().with(rule))
     try pair.a.insert("T1", "oil")
     #expect(await pair.a.store.sync().pushed == 1)
     #expect(try pair.a.note()?.title == "Oil" && pair.a.note()?.note == "by the rule")
@@ -23,7 +23,7 @@ struct WriteRuleStories {
   @Test("A later change on top of an amended one keeps both")
   func amendedThenEdited() async throws {
     let rule = ScriptedRule { $0.kind == .insert ? .amend(setting: ["note": "by the rule"]) : .accept }
-    let pair = try Pair(rules: AuthorityRules().with(rule))
+    let pair = try Pair(rules: AccessRules().with(rule))
     try pair.a.insert("T1", "oil")
     let (store, calls) = (pair.a.store.store, Calls())
     pair.a.remote.setDuringExchange {
@@ -43,7 +43,7 @@ struct WriteRuleStories {
     let rule = ScriptedRule { write in
       write.fields["title"] == "bad" ? .refuse("rude", "Say it nicely.") : .accept
     }
-    let pair = try Pair(rules: AuthorityRules().with(rule))
+    let pair = try Pair(rules: AccessRules().with(rule))
     try pair.a.insert("T1", "bad")
     let report = await pair.a.store.sync()
     #expect(report.failures.map(\.rejection) == [Rejection(code: "rude", message: "Say it nicely.")])
@@ -56,7 +56,7 @@ struct WriteRuleStories {
   @Test("While the rule is out, changes stay pending and are sent once later")
   func outage() async throws {
     let rule = ScriptedRule { _ in throw ScriptedRule.Broken() }
-    let pair = try Pair(rules: AuthorityRules().with(rule))
+    let pair = try Pair(rules: AccessRules().with(rule))
     try pair.a.insert("T1", "one")
     let report = await pair.a.store.sync()
     #expect(report.retryAfter == 5 && report.failures.isEmpty)

@@ -150,16 +150,16 @@ struct BankHistory {
     try store.store.read { try $0.fetch(RecordQuery<BankAccount>()) }.map(\.balance)
   }
 
-  /// The ledger, for closures that cannot hold the world.
+  /// The storage, for closures that cannot hold the world.
   private struct Watched: Sendable {
-    let ledger: any LedgerUpkeep
+    let storage: any ServerMaintenance
 
-    init(_ world: SimulatedWorld) { ledger = world.ledger }
+    init(_ world: SimulatedWorld) { storage = world.storage }
 
     func balances() async throws -> [Int] {
-      try await ledger.read(space: "test") { ledger in
+      try await storage.read(space: "test") { storage in
         var balances: [Int] = []
-        try ledger.forEachRecord(in: .everything) { entry in
+        try storage.forEachRecord(in: .everything) { entry in
           balances.append(Int(try entry.record.fields.members()["balance"]?.intValue ?? 0))
         }
         return balances

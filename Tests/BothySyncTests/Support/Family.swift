@@ -45,7 +45,7 @@ extension AnyRecord {
   }
 }
 
-extension AuthorityRules {
+extension AccessRules {
   /// The rules of a server that rejects references to unknown records.
-  static let family = AuthorityRules(schema: .family, checksReferences: true)
+  static let family = AccessRules(schema: .family, checksReferences: true)
 }

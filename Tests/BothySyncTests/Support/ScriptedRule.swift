@@ -43,9 +43,9 @@ final class ScriptedRule: WriteRule {
   }
 }
 
-extension AuthorityRules {
+extension AccessRules {
   /// Returns the rules with a rule for writes.
-  func with(_ rule: any WriteRule, acceptsUndecided: Bool = false) -> AuthorityRules {
+  func with(_ rule: any WriteRule, acceptsUndecided: Bool = false) -> AccessRules {
     var rules = self
     rules.writeRule = rule
     rules.acceptsUndecided = acceptsUndecided

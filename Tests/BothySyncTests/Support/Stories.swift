@@ -11,7 +11,7 @@ struct Pair {
   let b: SimulatedDevice
 
   init(
-    schema: StoreSchema = .notes, rules: AuthorityRules = AuthorityRules(),
+    schema: StoreSchema = .notes, rules: AccessRules = AccessRules(),
     policy: MergePolicy = .remoteWins,
     skew: Int64 = 0, timeouts: VirtualClock? = nil,
     _ configure: (inout SyncOptions) -> Void = { _ in }
@@ -26,7 +26,7 @@ struct Pair {
 
   /// Returns a pair on which both devices and the server have these notes, titled `start`.
   static func sharing(
-    _ ids: [String] = ["T1"], rules: AuthorityRules = AuthorityRules(),
+    _ ids: [String] = ["T1"], rules: AccessRules = AccessRules(),
     policy: MergePolicy = .remoteWins,
     skew: Int64 = 0, _ configure: (inout SyncOptions) -> Void = { _ in }
   ) async throws -> Pair {
@@ -124,18 +124,18 @@ extension MergePolicy {
   }
 }
 
-extension AuthorityRules {
+extension AccessRules {
   /// The rules of a server that doesn't know the field `note` and rejects records that have it.
-  static var withoutNotes: AuthorityRules {
+  static var withoutNotes: AccessRules {
     var type = Note.schema
     type.fields.removeAll { $0.name == "note" }
-    return AuthorityRules(schema: StoreSchema(types: [type]))
+    return AccessRules(schema: StoreSchema(types: [type]))
   }
 
   /// The rules of a server on which notes can't be deleted.
-  static var undeletable: AuthorityRules {
+  static var undeletable: AccessRules {
     var type = Note.schema
     type.permissions = Permissions(delete: .nobody)
-    return AuthorityRules(schema: StoreSchema(types: [type]))
+    return AccessRules(schema: StoreSchema(types: [type]))
   }
 }

@@ -48,9 +48,9 @@ struct LaterTransactionStories {
   @Test("A rejected sale blocks later ones, and reverting it sends them without it")
   func refused() async throws {
     let schema = StoreSchema(types: StoreSchema.countingBank.types + [Note.schema])
-    let rules = AuthorityRules(
+    let rules = AccessRules(
       schema: StoreSchema(
-        types: StoreSchema.countingBank.types + (AuthorityRules.withoutNotes.schema?.types ?? [])))
+        types: StoreSchema.countingBank.types + (AccessRules.withoutNotes.schema?.types ?? [])))
     let pair = try Pair(schema: schema, rules: rules, policy: .fieldByField) {
       $0.rejectionPolicy = .quarantine(after: 1)
     }

@@ -67,7 +67,7 @@ struct TogetherReferences {
 
   @Test("A new record that a transaction needs and that needs it joins it")
   func joined() async throws {
-    let pair = try Pair(schema: .mutual, rules: AuthorityRules(schema: .mutual, checksReferences: true))
+    let pair = try Pair(schema: .mutual, rules: AccessRules(schema: .mutual, checksReferences: true))
     try pair.a.put(AnyRecord("Left", id: "L", ["right": .text("R")]))
     try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(AnyRecord("Right", id: "R", ["left": .text("L")]))
@@ -82,7 +82,7 @@ struct TogetherReferences {
   func refusedTarget() async throws {
     let pair = try Pair(
       schema: .family,
-      rules: AuthorityRules(schema: .family, checksReferences: true, recordSizeLimit: 100))
+      rules: AccessRules(schema: .family, checksReferences: true, recordSizeLimit: 100))
     try pair.a.put(AnyRecord("Parent", id: "P1", ["name": .text(String(repeating: "x", count: 200))]))
     try await pair.a.store.write(.atomic) { transaction in
       try transaction.insert(.child("C1", of: "P1"))

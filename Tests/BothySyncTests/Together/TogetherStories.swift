@@ -7,7 +7,7 @@ import Testing
 /// The server accepts the changes of a transaction together, or none of them.
 @Suite("Transactions on the way to the server", .faultsStrike, .timeLimit(.minutes(5)))
 struct TogetherStories {
-  private func bank(_ policy: MergePolicy = .remoteWins, rules: AuthorityRules = AuthorityRules())
+  private func bank(_ policy: MergePolicy = .remoteWins, rules: AccessRules = AccessRules())
     async throws -> Pair
   {
     let pair = try Pair(schema: .bank, rules: rules, policy: policy)

@@ -21,7 +21,7 @@ final class TypesRunner {
 
   init(_ history: TypesHistory) throws {
     self.history = history
-    let rules = AuthorityRules(schema: history.isEnforced ? TypesSchema.schema : nil)
+    let rules = AccessRules(schema: history.isEnforced ? TypesSchema.schema : nil)
     world = try SimulatedWorld(rules: rules)
     settings = history.devices.indices.map { TypesDevice(seed: history.seed &* 17 &+ UInt64($0)) }
     held = history.devices.map { _ in [:] }

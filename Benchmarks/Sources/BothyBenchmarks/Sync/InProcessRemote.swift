@@ -10,7 +10,9 @@ struct InProcessRemote: RemoteStorage {
   let principal = Principal("bench")
 
   init(_ path: String) throws {
-    service = SyncService(ledger: try SQLiteLedger(at: path)) { Int64(Date().timeIntervalSince1970 * 1000) }
+    service = SyncService(storage: try SQLiteServerStorage(at: path)) {
+      Int64(Date().timeIntervalSince1970 * 1000)
+    }
   }
 
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {

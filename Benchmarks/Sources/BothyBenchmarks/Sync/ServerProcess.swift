@@ -42,7 +42,8 @@ final class ServerProcess {
   static func serve(_ path: String) async throws {
     var logger = Logger(label: "bench.server")
     logger.logLevel = .error
-    let server = BothyServer(ServerConfiguration(port: 0, ledger: try SQLiteLedger(at: path), logger: logger))
+    let server = BothyServer(
+      ServerConfiguration(port: 0, storage: try SQLiteServerStorage(at: path), logger: logger))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run() }
       group.addTask {

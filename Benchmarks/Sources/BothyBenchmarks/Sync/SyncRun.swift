@@ -27,7 +27,7 @@ struct SyncRun {
     for repetition in 0..<repetitions {
       let place = "\(folder)/sync-\(repetition)"
       try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-      let inProcess = try InProcessRemote("\(place)/ledger.db")
+      let inProcess = try InProcessRemote("\(place)/storage.db")
       pushed.append(try await push("\(place)/a.db", to: inProcess))
       pulled.append(try await pull("\(place)/b.db", from: inProcess))
       let server = try ServerProcess("\(place)/server.db")

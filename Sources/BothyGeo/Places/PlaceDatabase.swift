@@ -1,0 +1,162 @@
+import BothyStore
+import Foundation
+import GRDB
+
+/// Opens and creates the database of places: its tables, its application id, and the recovery of a damaged file.
+enum PlaceDatabase {
+  /// The text "BthP".
+  private static let applicationID: Int32 = 0x4274_6850
+  private static let version = 1
+
+  /// Opens the file, or creates it and its folder.
+  ///
+  /// A file that is damaged or of another version is quarantined as `{path}.damaged` and recreated, as everything in it
+  /// can be fetched again. The tiles of another version are copied and decoded again.
+  static func open(_ path: String) throws(BothyError) -> ClosableDatabase {
+    do {
+      do { return try attempt(path) } catch let error where isDamage(error) {
+        try putAway(path)
+        let pool = try attempt(path)
+        if error is OtherVersion { takeTiles(from: path + ".damaged", into: pool) }
+        return pool
+      }
+    } catch { throw failure(error, path) }
+  }
+
+  private struct OtherVersion: Error {}
+
+  /// Copies the bytes of tiles. Their features are derived again, as the parser version is 0.
+  private static func takeTiles(from path: String, into pool: ClosableDatabase) {
+    do {
+      let queue = try DatabaseQueue(path: path)
+      try queue.inDatabase { old in
+        let rows = try Row.fetchCursor(
+          old, sql: "SELECT morton, received_at, validated_at, etag, last_modified, payload FROM tile")
+        try pool.write { new in
+          while let row = try rows.next() {
+            try new.execute(
+              sql: """
+                INSERT INTO tile (morton, received_at, validated_at, etag, last_modified, payload, parser, categories)
+                VALUES (?, ?, ?, ?, ?, ?, 0, 0)
+                """, arguments: StatementArguments(row.databaseValues))
+          }
+        }
+      }
+      try queue.close()
+    } catch {
+      // Another format stores tiles differently. They are fetched again.
+    }
+  }
+
+  static func isDamage(_ error: any Error) -> Bool {
+    if error is OtherVersion { return true }
+    guard let code = (error as? DatabaseError)?.resultCode else { return false }
+    return code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB
+  }
+
+  private static func attempt(_ path: String) throws -> ClosableDatabase {
+    let folder = (path as NSString).deletingLastPathComponent
+    if !folder.isEmpty {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+    let log = try? FileManager.default.attributesOfItem(atPath: path + "-wal")  // absent if closed properly
+    let wasLeftOpen = log?[.size] as? Int64 ?? 0 > 0
+    SQLiteLibrary.prepare()
+    var configuration = Configuration()
+    configuration.label = "bothy.places"
+    configuration.busyMode = .timeout(5)
+    try inspect(path, configuration)
+    let pool = ClosableDatabase(try DatabasePool(path: path, configuration: configuration))
+    do {
+      try pool.write { try prepare($0, path, isSuspect: wasLeftOpen) }
+    } catch {
+      try? pool.close()  // the first error is the one to report
+      throw error
+    }
+    return pool
+  }
+
+  /// Checks the application id of a file before it is opened for writing.
+  private static func inspect(_ path: String, _ configuration: Configuration) throws {
+    // a missing file has no attributes
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    guard attributes?[.size] as? Int64 ?? 0 > 0 else { return }
+    var configuration = configuration
+    configuration.readonly = true
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    try queue.read { try check($0, path) }
+    try queue.close()
+  }
+
+  /// Throws for a database of another application and for one of another version.
+  private static func check(_ database: Database, _ path: String) throws {
+    guard try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0 > 0 else { return }
+    guard try Int32.fetchOne(database, sql: "PRAGMA application_id") == applicationID else {
+      throw BothyError(
+        .unavailable,
+        "\(path) is a SQLite database of something else. Choose another path for the places; the file was left as it is."
+      )
+    }
+    guard try Int.fetchOne(database, sql: "PRAGMA user_version") == version else { throw OtherVersion() }
+  }
+
+  private static func prepare(_ database: Database, _ path: String, isSuspect: Bool) throws {
+    let tables = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+    guard tables > 0 else {
+      try database.execute(sql: tablesSQL)
+      try database.execute(
+        sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
+      return
+    }
+    try check(database, path)
+    if isSuspect, try String.fetchOne(database, sql: "PRAGMA quick_check(1)") != "ok" {
+      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "quick_check")
+    }
+  }
+
+  /// Renames the file and its log, and replaces an earlier quarantined file.
+  static func putAway(_ path: String) throws {
+    let files = FileManager.default
+    let place = path + ".damaged"
+    for side in ["", "-wal", "-shm"] where files.fileExists(atPath: place + side) {
+      try files.removeItem(atPath: place + side)
+    }
+    // The log stays with its file, as it has the latest writes.
+    for side in ["", "-wal"] where files.fileExists(atPath: path + side) {
+      try files.moveItem(atPath: path + side, toPath: place + side)
+    }
+    if files.fileExists(atPath: path + "-shm") { try files.removeItem(atPath: path + "-shm") }
+  }
+
+  static func failure(_ error: any Error, _ path: String) -> BothyError {
+    if let known = error as? BothyError, known.isOfMaps { return known }
+    let known = BothyError(error, path: path)
+    return BothyError(
+      .unavailable, "The places at \(path) can't be read or written. \(known.message)", underlying: known)
+  }
+
+  /// `feature` has a row for each identity, and `version` one for each tile that has it. `area` is the R-tree.
+  ///
+  /// The row number in `area` is twice that of the feature. A box across the antimeridian has a second row, with that
+  /// number plus one.
+  private static let tablesSQL = """
+    CREATE TABLE tile (
+      morton INTEGER PRIMARY KEY, received_at INTEGER NOT NULL, validated_at INTEGER NOT NULL, etag TEXT,
+      last_modified TEXT, parser INTEGER NOT NULL, categories INTEGER NOT NULL, payload BLOB NOT NULL) STRICT;
+    CREATE TABLE feature (
+      id INTEGER PRIMARY KEY, layer INTEGER NOT NULL, key TEXT NOT NULL, type TEXT NOT NULL,
+      extent INTEGER NOT NULL, version INTEGER NOT NULL, category INTEGER NOT NULL, named INTEGER NOT NULL,
+      west REAL NOT NULL, south REAL NOT NULL, east REAL NOT NULL, north REAL NOT NULL,
+      UNIQUE (layer, key, type, extent)) STRICT;
+    CREATE TABLE version (
+      id INTEGER PRIMARY KEY, feature INTEGER NOT NULL, tile INTEGER NOT NULL, body BLOB NOT NULL,
+      UNIQUE (feature, tile)) STRICT;
+    CREATE INDEX version_of_tile ON version (tile);
+    CREATE TABLE junction (
+      road INTEGER NOT NULL, feature INTEGER NOT NULL, PRIMARY KEY (road, feature)) STRICT, WITHOUT ROWID;
+    CREATE INDEX junction_of_feature ON junction (feature);
+    CREATE VIRTUAL TABLE area USING rtree (id, west, east, south, north);
+    CREATE VIRTUAL TABLE words USING fts5 (
+      name, others, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3');
+    """
+}

@@ -1,0 +1,142 @@
+import BothyStore
+public import BothySyncService
+
+/// The list of spaces whose upkeep is due, and one turn of it.
+///
+/// Each statement but two names the space, and each transaction changes one space. So a space waits for no other, and
+/// the list can be distributed by the space.
+extension PostgresServerStorage {
+  public func takeDue(at time: Int64, limit: Int, lease: Int64) async throws -> [DueSpace] {
+    // Other processes look at the same time, so each tries a random part of a longer list.
+    let found = try await look { connection in
+      var select = PostgresStatement(StorageSQL.dueSpaces)
+      select.bind(time)
+      select.bind(Int64(max(0, limit)) * 4)
+      let rows = try connection.run(select)
+      return (0..<rows.count).map { (space: rows.text($0, 0) ?? "", since: rows.int($0, 1)) }
+    }
+    guard !found.isEmpty else { return [] }
+    let end = time + lease
+    return try await update { worker in
+      var taken: [DueSpace] = []
+      for (space, since) in found.shuffled() where taken.count < limit {
+        var take = PostgresStatement(StorageSQL.take, in: space)
+        take.bind(end)
+        take.bind(time)
+        let rows = try worker.attempt { try $0.run(take) }
+        guard rows.count > 0 else { continue }
+        taken.append(
+          DueSpace(
+            space: space, since: since, lease: end, head: rows.int(0, 0),
+            collection: Self.collection(rows, at: 1)))
+      }
+      return taken
+    }
+  }
+
+  private static func collection(_ rows: PostgresResult, at column: Int32) -> BlobCollection? {
+    guard let at = rows.optionalInt(0, column), let head = rows.optionalInt(0, column + 1) else { return nil }
+    return BlobCollection(at: at, head: head, due: rows.optionalInt(0, column + 2))
+  }
+
+  public func dueCount(at time: Int64, limit: Int) async throws -> Int {
+    try await look { connection in
+      var select = PostgresStatement(StorageSQL.dueCount)
+      select.bind(time)
+      select.bind(Int64(max(0, limit)))
+      return Int(try connection.run(select).int(0, 0))
+    }
+  }
+
+  public func putOff(_ due: DueSpace, until time: Int64) async throws {
+    try await update { worker in
+      var update = PostgresStatement(StorageSQL.putOff, in: due.space)
+      update.bind(due.lease)
+      update.bind(time)
+      _ = try worker.attempt { try $0.run(update) }
+    }
+  }
+
+  public func makeDue(space: String) async throws {
+    try await update { worker in
+      let update = PostgresStatement(StorageSQL.makeDue, in: space)
+      _ = try worker.attempt { try $0.run(update) }
+    }
+  }
+
+  public func lastCollection(of space: String) async throws -> BlobCollection? {
+    try await look { connection in
+      let rows = try connection.run(PostgresStatement(StorageSQL.collection, in: space))
+      return rows.count > 0 ? Self.collection(rows, at: 0) : nil
+    }
+  }
+
+  public func maintain(space: String, _ turn: MaintenanceTurn) async throws -> RetentionReport? {
+    var devices = PostgresStatement(StorageSQL.devices, in: space)
+    devices.bind(turn.devicesSince)
+    let reads = [
+      PostgresStatement(StorageSQL.turn, in: space), devices, PostgresStatement(StorageSQL.marks, in: space),
+    ]
+    return try await change(space, .upkeep, after: reads) { connection, found in
+      let row = found[0]
+      guard row.count > 0, turn.lease == nil || row.optionalInt(0, 2) == turn.lease else { return (nil, []) }
+      var report = RetentionReport()
+      var state = UpkeepState(
+        head: row.int(0, 0), floor: row.int(0, 1),
+        marks: (0..<found[2].count).map { HeadMark(at: found[2].int($0, 0), position: found[2].int($0, 1)) },
+        acknowledged: found[1].optionalInt(0, 0), oldestDevice: found[1].optionalInt(0, 1),
+        oldestOutcome: row.optionalInt(0, 3))
+      if state.oldestOutcome ?? .min < turn.outcomesSince {
+        (report.outcomes, state.oldestOutcome) = try Self.forgetOutcomes(of: space, turn, connection)
+      }
+      let plan = turn.plan(for: state)
+      report.floor = plan.floor
+      var writes = Self.writes(of: plan, on: space, state, turn)
+      if let first = found[1].optionalInt(0, 2), first < turn.devicesSince {
+        var forget = PostgresStatement(StorageSQL.forgetOldDevices, in: space)
+        forget.bind(turn.devicesSince)
+        writes.append(forget)
+      }
+      return (report, writes)
+    }
+  }
+
+  /// Forgets outcomes that are too old. Returns their number, and the time of the oldest that is left.
+  private static func forgetOutcomes(
+    of space: String, _ turn: MaintenanceTurn, _ connection: PostgresConnection
+  ) throws -> (Int, Int64?) {
+    var forget = PostgresStatement(StorageSQL.forgetOldOutcomes, in: space)
+    forget.bind(turn.outcomesSince)
+    forget.bind(Int64(MaintenanceTurn.outcomeLimit))
+    let found = try connection.run([forget, PostgresStatement(StorageSQL.oldestOutcome, in: space)])
+    return (found[0].changedCount, found[1].optionalInt(0, 0))
+  }
+
+  private static func writes(
+    of plan: UpkeepPlan, on space: String, _ state: UpkeepState, _ turn: MaintenanceTurn
+  ) -> [PostgresStatement] {
+    func statement(_ sql: String, _ numbers: Int64?...) -> PostgresStatement {
+      var statement = PostgresStatement(sql, in: space)
+      for number in numbers { statement.bind(number) }
+      return statement
+    }
+    var writes: [PostgresStatement] = []
+    if let mark = plan.mark { writes.append(statement(StorageSQL.addMark, mark.at, mark.position)) }
+    for times in plan.dropped {
+      writes.append(statement(StorageSQL.dropMarks, times.lowerBound, times.upperBound))
+    }
+    if let floor = plan.floor {
+      // Up to the former floor nothing is left to forget.
+      writes.append(statement(StorageSQL.forgetNewTombstones, state.floor, floor))
+      writes.append(statement(StorageSQL.forgetDepartures, floor))
+      writes.append(statement(StorageSQL.forgetNotices, floor))
+    }
+    writes.append(PostgresStatement(StorageSQL.clearSignatures, in: space))
+    let collection = turn.collection
+    writes.append(
+      statement(
+        StorageSQL.endTurn, plan.floor ?? state.floor, plan.next, plan.rest, state.oldestOutcome,
+        collection?.at, collection?.head, collection?.due))
+    return writes
+  }
+}

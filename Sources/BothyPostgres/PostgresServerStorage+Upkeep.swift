@@ -1,0 +1,117 @@
+import BothyStore
+public import BothySyncService
+
+/// The operations of operators on spaces, and the data remembered for them. Each change is one transaction that holds
+/// the space's lock and may be repeated.
+extension PostgresServerStorage: ServerMaintenance {
+  public func spaces() async throws -> [String] {
+    try await look { connection in
+      let rows = try connection.run(PostgresStatement(StorageSQL.spaces))
+      return (0..<rows.count).compactMap { rows.text($0, 0) }
+    }
+  }
+
+  public func startEpoch(space: String) async throws {
+    try await change(space) {
+      var update = PostgresStatement(StorageSQL.startEpoch, in: space)
+      update.bind(UUIDv7.make())
+      // The acknowledged positions belong to the former history.
+      return [update, PostgresStatement(StorageSQL.forgetDevices, in: space)]
+    }
+  }
+
+  public func compact(space: String, upTo position: Int64) async throws {
+    try await change(space, .upkeep) {
+      [
+        StorageSQL.raiseFloor, StorageSQL.forgetTombstones, StorageSQL.forgetDepartures,
+        StorageSQL.forgetNotices,
+      ].map { sql in
+        var statement = PostgresStatement(sql, in: space)
+        statement.bind(position)
+        return statement
+      }
+    }
+  }
+
+  public func statistics(of space: String) async throws -> SpaceStatistics {
+    try await look(.upkeep) { connection in
+      let found = try connection.run([
+        PostgresStatement(StorageSQL.state, in: space),
+        PostgresStatement(StorageSQL.recordNumbers, in: space),
+        PostgresStatement(StorageSQL.outcomeNumber, in: space),
+        PostgresStatement(StorageSQL.deviceNumber, in: space),
+      ])
+      let isThere = found[0].count > 0
+      var numbers = SpaceStatistics(
+        space: space, epoch: isThere ? found[0].text(0, 0) ?? "" : "", head: isThere ? found[0].int(0, 1) : 0,
+        floor: isThere ? found[0].int(0, 2) : 0)
+      numbers.records = Int(found[1].int(0, 0))
+      numbers.tombstones = Int(found[1].int(0, 1))
+      numbers.containers = Int(found[1].int(0, 2))
+      numbers.bytes = found[1].int(0, 3)
+      numbers.outcomes = Int(found[2].int(0, 0))
+      numbers.devices = Int(found[3].int(0, 0))
+      return numbers
+    }
+  }
+
+  public func principals(of space: String) async throws -> [PrincipalStatistics] {
+    try await look(.upkeep) { connection in
+      let rows = try connection.run(PostgresStatement(StorageSQL.principals, in: space))
+      return (0..<rows.count).map { row in
+        PrincipalStatistics(
+          principal: rows.text(row, 0) ?? "", records: Int(rows.int(row, 1)), lists: Int(rows.int(row, 2)))
+      }
+    }
+  }
+
+  public func remove(space: String) async throws {
+    try await change(space, .upkeep) { StorageSQL.removal.map { PostgresStatement($0, in: space) } }
+  }
+
+  public func position(of space: String, markedBefore time: Int64) async throws -> Int64 {
+    try await look { connection in
+      var select = PostgresStatement(StorageSQL.marked, in: space)
+      select.bind(time)
+      let rows = try connection.run(select)
+      return rows.count > 0 ? rows.int(0, 0) : 0
+    }
+  }
+
+  public func acknowledge(
+    space: String, device: String, _ progress: [DeviceProgress], at time: Int64
+  ) async throws -> Bool {
+    var select = PostgresStatement(StorageSQL.progress, in: space)
+    select.bind(device)
+    let reads = [PostgresStatement(StorageSQL.lockedState, in: space), select]
+    return try await change(space, after: reads) { _, found in
+      let epoch = found[0].count > 0 ? found[0].text(0, 0) : nil
+      let noted = progress.filter { $0.epoch == epoch }
+      guard !noted.isEmpty else { return (false, []) }
+      let known = Dictionary(
+        (0..<found[1].count).map { (found[1].text($0, 0) ?? "", found[1].int($0, 1)) },
+        uniquingKeysWith: { $1 })
+      var writes = noted.map { entry in
+        var insert = PostgresStatement(StorageSQL.acknowledge, in: space)
+        insert.bind(device)
+        insert.bind(entry.scope)
+        insert.bind(entry.position)
+        insert.bind(time)
+        return insert
+      }
+      var due = PostgresStatement(StorageSQL.makeDueForDevice, in: space)
+      due.bind(noted.isAhead(of: known))
+      writes.append(due)
+      return (true, writes)
+    }
+  }
+
+  public func acknowledged(space: String, since time: Int64) async throws -> Int64? {
+    try await look { connection in
+      var select = PostgresStatement(StorageSQL.acknowledged, in: space)
+      select.bind(time)
+      let rows = try connection.run(select)
+      return rows.isNull(0, 0) ? nil : rows.int(0, 0)
+    }
+  }
+}

@@ -1,0 +1,288 @@
+import BothyStore
+public import BothySyncService
+import Foundation
+import Synchronization
+
+/// A server's storage in PostgreSQL, for any number of server processes.
+///
+/// A writing transaction locks its space's row, so position order is commit order for all processes. Writes to one
+/// space that arrive during a commit share the next one. Reads see one snapshot and never wait for writes.
+///
+/// A transaction that fails because of others, or with a lost connection, is repeated with growing waits. Before that,
+/// a commit whose answer was lost is checked. Each writing transaction leaves its process's serial number in the space,
+/// and the next one that holds the space's lock finds it there or not. So nothing is done twice, and no answered write
+/// is lost as long as PostgreSQL keeps its commits.
+public final class PostgresServerStorage: ServerStorage {
+  /// The storage's use of the database.
+  public struct Configuration: Sendable {
+    /// The schema that has the tables, created if it is missing.
+    public var schema: String
+    /// The most connections for writes, and as many for reads. One more serves notifications, and one checks the health
+    /// of the database.
+    public var connections: Int
+    /// The most connections for queries, which are separate from those for reads. With `nil` they are half as many.
+    public var queries: Int?
+    /// The longest time a call is repeated while the database is unavailable. A database that stops answering in the
+    /// middle of a call is waited for a second more.
+    public var patience: Duration
+    /// True if `open` creates missing tables and runs missing steps.
+    public var migrates = true
+    /// The time between two looks for other processes' writes, which make up for lost notifications. Where the database
+    /// has none, these writes are noticed after this time at the latest.
+    public var lookInterval = Duration.seconds(5)
+    /// The most writes that share a commit.
+    package var joinedWrites = 32
+    /// The number of steps of the tables that the server knows, for tests of earlier servers.
+    package var knownSteps = StorageTables.steps.count
+    /// Receives the SQL of each statement.
+    package var trace: (@Sendable (String) -> Void)?
+
+    /// Makes a configuration, by default with the schema `bothy`, 8 connections for writes and 8 for reads, and 15
+    /// seconds of patience.
+    public init(schema: String = "bothy", connections: Int = 8, patience: Duration = .seconds(15)) {
+      self.schema = schema
+      self.connections = connections
+      self.patience = patience
+    }
+  }
+
+  private let settings: SessionSettings
+  private let writers: WorkerPool
+  private let readers: WorkerPool
+  /// The threads and connections for long reads.
+  private let searchers: WorkerPool
+  private let searchGate: Gate
+  /// A connection for `check` alone.
+  private let health: WorkerPool
+  private let lanes: WriteQueues
+  private let news: NewsChannel
+  /// The process's name in the spaces that it writes to, and the number of its last transaction.
+  private let name = UUIDv7.make()
+  private let serial = Atomic<Int64>(0)
+  private let ownIdentity = Mutex("")
+
+  public var identity: String { ownIdentity.withLock { $0 } }
+
+  /// Connects and updates the tables while other processes wait. A step that takes longer than a minute fails.
+  ///
+  /// `address` is a URL, `postgres://user@host:5432/database`, or a connection string of libpq. Several hosts are tried
+  /// in order, and the first that accepts changes is used. A database that isn't available yet is tried for the time of
+  /// `patience`. Throws `StorageUnavailable`, or `BothyError` for a database that cannot be used: `.newerFile` if it needs a
+  /// newer server, `.schemaMismatch` if steps are missing and `migrates` is false, `.migrationFailed` for a slow step.
+  public static func open(
+    _ address: String, configuration: Configuration = Configuration()
+  ) async throws -> PostgresServerStorage {
+    let storage = PostgresServerStorage(address, configuration)
+    do {
+      let identity = try await storage.writers.run { connection in
+        _ = try configuration.installer(on: connection).install()
+        return try connection.run(PostgresStatement("SELECT identity FROM server")).text(0, 0) ?? ""
+      }
+      storage.ownIdentity.withLock { $0 = identity }
+    } catch {
+      storage.close()
+      throw error
+    }
+    return storage
+  }
+
+  private init(_ address: String, _ configuration: Configuration) {
+    settings = SessionSettings(
+      address: address, schema: configuration.schema, patience: configuration.patience,
+      trace: configuration.trace)
+    lanes = WriteQueues(limit: configuration.joinedWrites)
+    writers = WorkerPool(settings, limit: max(1, configuration.connections))
+    readers = WorkerPool(settings, limit: max(1, configuration.connections))
+    let width = max(1, configuration.queries ?? configuration.connections / 2)
+    searchers = WorkerPool(settings, limit: width)
+    searchGate = Gate(width: width, queue: 16 * width)
+    health = WorkerPool(settings, limit: 1)
+    news = NewsChannel(settings, pause: configuration.lookInterval)
+  }
+
+  /// Closes the connections after the running work.
+  public func close() {
+    news.finish()
+    writers.close()
+    readers.close()
+    searchers.close()
+    health.close()
+  }
+
+  public func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try check(space)
+    return try await readers.run { try Self.read(space, $0, body) }
+  }
+
+  public func check() async throws {
+    try await health.run(CallTime(limit: .seconds(2), isRepeated: false)) {
+      _ = try Self.read("", $0) { $0.head }
+    }
+  }
+
+  public func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try check(space)
+    let watch = SearchWatch(within: limit)
+    return try await watch.ending {
+      try await searchGate.withGate {
+        // The server ends a statement after the limit, so its own answer is awaited.
+        try await searchers.run(CallTime(grace: limit + .seconds(2))) {
+          try Self.search(space, watch, $0, body)
+        }
+      }
+    } isInterruption: {
+      $0 is Interrupted
+    }
+  }
+
+  /// A statement was ended because its time was over, or because its caller was cancelled.
+  private struct Interrupted: Error {}
+
+  private static func search<Result>(
+    _ space: String, _ watch: SearchWatch, _ connection: PostgresConnection,
+    _ body: (any ServerSnapshot) throws -> Result
+  ) throws -> Result {
+    try watch.check()
+    let canceller = connection.canceller()
+    watch.setOnCancel { canceller?.cancel() }
+    defer { watch.setOnCancel(nil) }
+    do {
+      let milliseconds = Int64(watch.left / .milliseconds(1))
+      let found = try connection.run([
+        PostgresStatement.command(StorageSQL.beginReading),
+        PostgresStatement.command("SET LOCAL statement_timeout TO \(max(1, milliseconds))"),
+        PostgresStatement(StorageSQL.state, in: space),
+      ])
+      let transaction = PostgresTransaction(connection, space: space, row: found[2])
+      transaction.watch = watch
+      let result = try body(transaction)
+      try connection.execute("COMMIT")
+      return result
+    } catch let failure as PostgresFailure where failure.code == "57014" && watch.isOver {
+      throw Interrupted()
+    }
+  }
+
+  private static func read<Result>(
+    _ space: String, _ connection: PostgresConnection, _ body: (any ServerSnapshot) throws -> Result
+  ) throws -> Result {
+    let found = try connection.run([
+      PostgresStatement.command(StorageSQL.beginReading),
+      PostgresStatement(StorageSQL.state, in: space),
+    ])
+    let result = try body(PostgresTransaction(connection, space: space, row: found[1]))
+    try connection.execute("COMMIT")
+    return result
+  }
+
+  public func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
+  ) async throws -> Result {
+    try check(space)
+    return try await JoinedWrite.result(space: space, of: body) { write in
+      if lanes.add(write, to: space) { writers.add { self.goOn(space, $0) } }
+    }
+  }
+
+  /// Commits the waiting writes of a space, then lets other spaces use the thread.
+  private func goOn(_ space: String, _ worker: Worker) {
+    let writes = lanes.take(from: space)
+    if writes.isEmpty { return }
+    commit(writes, in: space, worker)
+    writers.add { self.goOn(space, $0) }
+  }
+
+  private func commit(_ writes: [JoinedWrite], in space: String, _ worker: Worker) {
+    var group = GroupCommit(writes, space: space, writer: name)
+    let time = CallTime(start: writes.map(\.added).min() ?? .now)
+    do {
+      try worker.attempt(time) { connection in
+        let number = serial.wrappingAdd(1, ordering: .relaxed).newValue
+        try group.attempt(number, on: connection)
+      }
+    } catch  where writes.count > 1 && !group.isInDoubt && !(error is StorageUnavailable) {
+      // The commit itself failed. Each write now has its own, so that one doesn't affect the others.
+      for write in writes { commit([write], in: space, worker) }
+      return
+    } catch {
+      for write in writes { write.fail(error) }
+      return
+    }
+    if let head = group.newHead { news.tell(space, head: head) }
+    group.answer()
+  }
+
+  /// Calls `receive` with the name of each space that another process has written to. `followed` returns the relevant
+  /// spaces. Their positions are looked at every `lookInterval`, to make up for lost notifications. `report` receives
+  /// one sentence for a log if the database has no LISTEN and NOTIFY, and these looks are all there is.
+  ///
+  /// Costs one connection. Call it once.
+  public func passNews(
+    of followed: @escaping @Sendable () -> [String], to receive: @escaping @Sendable (String) -> Void,
+    reporting report: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
+    news.start(NewsChannel.Listener(followed: followed, receive: receive, report: report))
+  }
+
+  /// True if the database refused LISTEN or NOTIFY. Other processes' writes are then noticed within `lookInterval`.
+  public var looksForNews: Bool { news.isLooking }
+
+  /// Runs one transaction that holds the space's lock and may be repeated.
+  func change(
+    _ space: String, _ time: CallTime = CallTime(),
+    _ statements: @escaping @Sendable () -> [PostgresStatement]
+  ) async throws {
+    try check(space)
+    try await writers.run(time) { connection in
+      _ = try connection.run(
+        [.command(StorageSQL.beginWriting), PostgresStatement(StorageSQL.lockedState, in: space)]
+          + statements() + [.command("COMMIT")])
+    }
+  }
+
+  /// Like `change(_:_:)`, but first reads, in one round trip. `reads` must begin with a statement that locks the
+  /// space's row. `body` receives their results, and returns the statements that are committed.
+  func change<Result: Sendable>(
+    _ space: String, _ time: CallTime = CallTime(), after reads: [PostgresStatement],
+    _ body: @escaping @Sendable (PostgresConnection, [PostgresResult]) throws -> (Result, [PostgresStatement])
+  ) async throws -> Result {
+    try check(space)
+    return try await writers.run(time) { connection in
+      let found = try connection.run([.command(StorageSQL.beginWriting)] + reads)
+      let (result, writes) = try body(connection, Array(found.dropFirst()))
+      _ = try connection.run(writes + [.command("COMMIT")])
+      return result
+    }
+  }
+
+  /// Runs statements of which each is a transaction of its own and may be repeated.
+  func update<Result: Sendable>(
+    _ body: @escaping @Sendable (Worker) throws -> Result
+  ) async throws -> Result {
+    try await writers.withWorker(body)
+  }
+
+  /// Runs one read without a transaction of the storage's own.
+  func look<Result: Sendable>(
+    _ time: CallTime = CallTime(), _ body: @escaping @Sendable (PostgresConnection) throws -> Result
+  ) async throws -> Result {
+    try await readers.run(time, body)
+  }
+
+  /// Runs statements that need no lock of a space, on a connection for writes. They may be repeated.
+  func act<Result: Sendable>(
+    _ body: @escaping @Sendable (PostgresConnection) throws -> Result
+  ) async throws -> Result {
+    try await writers.run(CallTime(), body)
+  }
+
+  private func check(_ space: String) throws {
+    guard !space.utf8.contains(0) else {
+      throw BothyError(.invalidValue, "The name of a space has no zero byte.")
+    }
+  }
+}

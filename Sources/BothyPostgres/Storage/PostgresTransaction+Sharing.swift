@@ -1,0 +1,77 @@
+import BothyStore
+import BothySyncService
+
+/// Lists, the records that are shared with them, and notices.
+extension PostgresTransaction {
+  func lists(of principal: String) throws -> Set<String> { try texts(StorageSQL.lists, principal) }
+
+  func members(of list: String) throws -> Set<String> { try texts(StorageSQL.members, list) }
+
+  private func texts(_ sql: String, _ argument: String) throws -> Set<String> {
+    var select = statement(sql)
+    select.bind(argument)
+    let rows = try read(select)
+    return Set((0..<rows.count).compactMap { rows.text($0, 0) })
+  }
+
+  func records(sharedWith list: String) throws -> [RecordID] {
+    var select = statement(StorageSQL.sharedRecords)
+    select.bind(list)
+    let rows = try read(select)
+    return (0..<rows.count).map { RecordID(type: rows.text($0, 0) ?? "", id: rows.text($0, 1) ?? "") }
+  }
+
+  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+    var select = statement(StorageSQL.notices)
+    select.bind(principal)
+    select.bind(position)
+    select.bind(limit.map { Int64($0) })
+    let rows = try read(select)
+    return (0..<rows.count).map { row in
+      VisibilityNotice(
+        position: rows.int(row, 0), principal: principal,
+        record: RecordID(type: rows.text(row, 1) ?? "", id: rows.text(row, 2) ?? ""))
+    }
+  }
+
+  func setMembers(_ members: Set<String>, of list: String) throws {
+    var delete = statement(StorageSQL.clearMembers)
+    delete.bind(list)
+    write(delete)
+    guard !members.isEmpty else { return }
+    write(StorageSQL.addMembers, members.sorted()) {
+      $0.bind(list)
+    } bind: {
+      $0.bind($1)
+    }
+  }
+
+  func setLists(_ lists: Set<String>, of record: RecordID) throws {
+    var delete = statement(StorageSQL.clearLists)
+    delete.bind(record.type)
+    delete.bind(record.id)
+    write(delete)
+    write(StorageSQL.addLists, lists.sorted()) {
+      $0.bind(record.type)
+      $0.bind(record.id)
+    } bind: {
+      $0.bind($1)
+    }
+  }
+
+  func put(_ notices: [VisibilityNotice]) throws {
+    guard let last = notices.map(\.position).max() else { return }
+    var latest: [String: [RecordID: Int]] = [:]
+    for (index, notice) in notices.enumerated() {
+      latest[notice.principal, default: [:]][notice.record] = index
+    }
+    let stored = notices.enumerated().filter { latest[$1.principal]?[$1.record] == $0 }.map(\.element)
+    write(StorageSQL.putNotices, stored) { insert, notice in
+      insert.bind(notice.principal)
+      insert.bind(notice.position)
+      insert.bind(notice.record.type)
+      insert.bind(notice.record.id)
+    }
+    moveHead(to: last)
+  }
+}

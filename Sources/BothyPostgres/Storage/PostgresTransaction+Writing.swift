@@ -1,0 +1,78 @@
+import BothyStore
+import BothySyncService
+
+/// Records, their departures and the outcomes of operations, in their stored form.
+extension PostgresTransaction {
+  func put(_ entries: [StoredRecord]) throws {
+    guard let last = entries.map(\.position).max() else { return }
+    // One statement changes a row once, so only the last version of a record is stored.
+    var latest: [RecordID: Int] = [:]
+    for (index, entry) in entries.enumerated() { latest[entry.record.id] = index }
+    let stored = entries.enumerated().filter { latest[$1.record.id] == $0 }.map(\.element)
+    write(StorageSQL.putRecords, stored) { insert, entry in
+      let record = entry.record
+      insert.bind(entry.position)
+      insert.bind(record.id.type)
+      insert.bind(record.id.id)
+      insert.bind(record.container)
+      insert.bind(record.modified)
+      insert.bind(record.owner)
+      insert.bind(record.isDeleted)
+      insert.bind(!record.fields.bytes.holdsEscapedZero)
+      insert.bind(utf8: record.fields.bytes)
+      insert.bind(record.sharing.isEmpty ? nil : record.sharing.json)
+      insert.bind(record.created)
+    }
+    keep(
+      entries.compactMap { entry in
+        entry.leaves.map { RecordRemoval(position: entry.position, id: entry.record.id, container: $0) }
+      })
+    moveHead(to: last)
+  }
+
+  private func keep(_ departures: [RecordRemoval]) {
+    write(StorageSQL.putDepartures, departures) { insert, departure in
+      insert.bind(departure.position)
+      insert.bind(departure.id.type)
+      insert.bind(departure.id.id)
+      insert.bind(departure.container)
+    }
+  }
+
+  func remember(_ outcomes: [Outcome], device: String, at time: Int64) throws {
+    guard !outcomes.isEmpty else { return }
+    list()
+    var writer = JSONWriter()
+    write(StorageSQL.remember, outcomes) {
+      $0.bind(device)
+      $0.bind(time)
+    } bind: { insert, outcome in
+      writer.removeAll()
+      outcome.write(to: &writer)
+      insert.bind(outcome.operation)
+      insert.bind(utf8: writer.bytes)
+    }
+  }
+
+  func forget(device: String, before operation: String, rememberedBefore time: Int64) throws {
+    var delete = statement(StorageSQL.forget)
+    delete.bind(device)
+    delete.bind(operation)
+    delete.bind(time)
+    write(delete)
+  }
+}
+
+extension [UInt8] {
+  /// True if JSON of these bytes may have a zero character in a text, which PostgreSQL's `jsonb` refuses.
+  var holdsEscapedZero: Bool {
+    guard var index = firstIndex(of: UInt8(ascii: "\\")) else { return false }
+    let escape = Array("\\u0000".utf8)
+    while index + escape.count <= endIndex {
+      if self[index..<index + escape.count].elementsEqual(escape) { return true }
+      guard let next = self[(index + 1)...].firstIndex(of: UInt8(ascii: "\\")) else { return false }
+      index = next
+    }
+    return false
+  }
+}

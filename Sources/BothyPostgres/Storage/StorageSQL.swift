@@ -1,0 +1,183 @@
+/// The statements of a storage. Each but `spaces`, `dueSpaces` and `dueCount` has the space as its first parameter.
+enum StorageSQL {
+  static let columns =
+    "position, type, id, container, modified, owner, deleted, fields, sharing, created"
+
+  static let beginWriting = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+  static let beginReading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+  static let state = "SELECT epoch, head, floor, due IS NULL FROM space WHERE space = $1"
+  /// The row's lock makes the order of positions the order of commits.
+  static let lockedState = state + " FOR UPDATE"
+  static let newSpace =
+    "INSERT INTO space (space, epoch, head, floor, due) VALUES ($1, $2, 0, 0, 0) ON CONFLICT (space) DO NOTHING"
+  static let moveHead = "UPDATE space SET head = $2, \(dueByChange) WHERE space = $1"
+  static let spaces = "SELECT space FROM space ORDER BY space"
+
+  static let heads = "SELECT space, head FROM space WHERE space = ANY($1::text[])"
+
+  static let records = """
+    SELECT \(columns) FROM record
+    WHERE space = $1 AND (type, id) IN (SELECT * FROM unnest($2::text[], $3::text[]))
+    """
+
+  /// The condition on a container for the path in `$2`. All paths below one begin with it and a slash, and `0` is the
+  /// character after `/`.
+  enum Scope: CaseIterable {
+    case all
+    case one
+    case tree
+
+    var condition: String {
+      switch self {
+      case .all: "$2::text IS NOT NULL"
+      case .one: "container = $2"
+      case .tree: "(container = $2 OR (container >= $2 || '/' AND container < $2 || '0'))"
+      }
+    }
+  }
+
+  /// Returns the changes whose fields have at most `$5` bytes, and the one that exceeds them.
+  static func changes(_ scope: Scope) -> String {
+    """
+    SELECT \(columns) FROM (
+      SELECT \(columns), sum(octet_length(fields)) OVER (ORDER BY position) - octet_length(fields) AS before FROM (
+        SELECT \(columns) FROM record WHERE space = $1 AND \(scope.condition) AND position > $3
+        ORDER BY position LIMIT $4) AS found) AS counted
+    WHERE before < $5 ORDER BY position
+    """
+  }
+
+  static func departures(_ scope: Scope) -> String {
+    """
+    SELECT position, type, id, container FROM departure
+    WHERE space = $1 AND \(scope.condition) AND position > $3 AND position <= $4 ORDER BY position LIMIT $5
+    """
+  }
+
+  static func position(_ scope: Scope) -> String {
+    "SELECT coalesce(max(position), 0) FROM record WHERE space = $1 AND \(scope.condition)"
+  }
+
+  /// Reads in pieces through a cursor. Its name has the number of earlier cursors in the transaction.
+  static func visit(_ scope: Scope, cursor: Int) -> String {
+    """
+    DECLARE visit\(cursor) NO SCROLL CURSOR FOR
+    SELECT \(columns) FROM record WHERE space = $1 AND NOT deleted AND \(scope.condition)
+    """
+  }
+
+  static func history(_ scope: Scope) -> String {
+    """
+    SELECT position, container, type, id, kind, moved_from, principal, time, fields FROM history
+    WHERE space = $1 AND \(scope.condition) AND position < $3
+      AND ($4::text IS NULL OR (type = $4 AND id = $5)) ORDER BY position DESC LIMIT $6
+    """
+  }
+
+  static let historyAfter = """
+    SELECT position, container, type, id, kind, moved_from, principal, time, fields FROM history
+    WHERE space = $1 AND position > $2 ORDER BY position LIMIT $3
+    """
+  static let cutHistory = """
+    DELETE FROM history WHERE space = $1 AND position <= (
+      SELECT position FROM history WHERE space = $1 ORDER BY position DESC LIMIT 1 OFFSET $2)
+    """
+
+  static let outcomes = """
+    SELECT device, id, outcome FROM operation
+    WHERE space = $1 AND (device, id) IN (SELECT * FROM unnest($2::text[], $3::text[]))
+    """
+  /// A thousand at a time, which is more than a request has, so that outcomes don't accumulate.
+  static let forget = """
+    DELETE FROM operation WHERE space = $1 AND device = $2 AND at < $4 AND id IN (
+      SELECT id FROM operation WHERE space = $1 AND device = $2 AND id < $3 ORDER BY id LIMIT 1000)
+    """
+
+  static let uniqueMark = "SELECT position FROM unique_mark WHERE space = $1 AND mark = $2"
+  static let holders = """
+    SELECT type, field, value, id FROM unique_value WHERE space = $1
+      AND (type, field, value) IN (SELECT * FROM unnest($2::text[], $3::text[], $4::text[]))
+    """
+  static let forgetHolders = """
+    DELETE FROM unique_value WHERE space = $1
+      AND (type, field, value, id) IN (SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]))
+    """
+  static let beginUniqueMark = """
+    INSERT INTO unique_mark (space, mark, position) VALUES ($1, $2, $4)
+    ON CONFLICT (space, mark) DO UPDATE SET position = excluded.position WHERE unique_mark.position = $3
+    """
+  static let moveUniqueMark =
+    "UPDATE unique_mark SET position = $4 WHERE space = $1 AND mark = $2 AND position = $3"
+
+  static let lists = "SELECT list FROM member WHERE space = $1 AND principal = $2"
+  static let members = "SELECT principal FROM member WHERE space = $1 AND list = $2"
+  static let sharedRecords = "SELECT type, id FROM shared WHERE space = $1 AND list = $2"
+  static let notices = """
+    SELECT position, type, id FROM notice WHERE space = $1 AND principal = $2 AND position > $3
+    ORDER BY position LIMIT $4
+    """
+  static let clearMembers = "DELETE FROM member WHERE space = $1 AND list = $2"
+  static let clearLists = "DELETE FROM shared WHERE space = $1 AND type = $2 AND id = $3"
+
+  /// The signature that a writer leaves in each transaction. After a commit without an answer, it shows if the commit
+  /// was made.
+  static let sign = """
+    INSERT INTO writer (space, writer, serial, at) VALUES ($1, $2, $3, now())
+    ON CONFLICT (space, writer) DO UPDATE SET serial = excluded.serial, at = excluded.at
+    """
+  static let signature = "SELECT serial FROM writer WHERE space = $1 AND writer = $2"
+  static let clearSignatures = "DELETE FROM writer WHERE space = $1 AND at < now() - interval '1 day'"
+
+  static let startEpoch =
+    "UPDATE space SET epoch = $2, head = head + 4294967296, \(dueByChange) WHERE space = $1"
+  static let raiseFloor = "UPDATE space SET floor = greatest(floor, $2) WHERE space = $1"
+  static let forgetTombstones = "DELETE FROM record WHERE space = $1 AND position <= $2 AND deleted"
+  static let forgetDepartures = "DELETE FROM departure WHERE space = $1 AND position <= $2"
+  static let forgetNotices = "DELETE FROM notice WHERE space = $1 AND position <= $2"
+
+  static let marked = "SELECT position FROM mark WHERE space = $1 AND at <= $2 ORDER BY at DESC LIMIT 1"
+  static let acknowledge = """
+    INSERT INTO device (space, device, scope, position, at) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (space, device, scope) DO UPDATE SET position = excluded.position, at = excluded.at
+    """
+  static let acknowledged = "SELECT min(position) FROM device WHERE space = $1 AND at >= $2"
+  static let forgetDevices = "DELETE FROM device WHERE space = $1"
+  static let forgetOldDevices = "DELETE FROM device WHERE space = $1 AND at < $2"
+  static let recordNumbers = """
+    SELECT count(*) FILTER (WHERE NOT deleted), count(*) FILTER (WHERE deleted),
+      count(DISTINCT container) FILTER (WHERE NOT deleted),
+      coalesce(sum(octet_length(fields)) FILTER (WHERE NOT deleted), 0)::bigint FROM record WHERE space = $1
+    """
+  static let outcomeNumber = "SELECT count(*) FROM operation WHERE space = $1"
+  static let deviceNumber = "SELECT count(DISTINCT device) FROM device WHERE space = $1"
+  static let principals = """
+    SELECT name, sum(records)::bigint, sum(lists)::bigint FROM (
+      SELECT owner AS name, count(*) AS records, 0 AS lists FROM record
+        WHERE space = $1 AND NOT deleted AND owner IS NOT NULL GROUP BY owner
+      UNION ALL
+      SELECT principal, 0, count(*) FROM member WHERE space = $1 GROUP BY principal) AS counted
+    GROUP BY name ORDER BY name
+    """
+  /// The row of the space is deleted last, because it has the lock.
+  static let removal = [
+    "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device", "writer",
+    "unique_value", "unique_mark", "webhook", "space",
+  ].map { "DELETE FROM \($0) WHERE space = $1" }
+
+  static let hasUncommon = "SELECT EXISTS (SELECT FROM record WHERE space = $1 AND type = $2 AND NOT plain)"
+
+  /// All statements except those of queries, which are made from them.
+  static let all: [String] =
+    [
+      state, lockedState, newSpace, moveHead, spaces, heads, records, cutHistory, outcomes, forget, lists,
+      members, sharedRecords, notices, clearMembers, clearLists, sign, signature, clearSignatures, startEpoch,
+      raiseFloor, forgetTombstones, forgetDepartures, forgetNotices, hasUncommon, marked, acknowledge,
+      acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark, moveUniqueMark,
+      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, principals, historyAfter,
+    ]
+    + upkeep + removal + inserts.flatMap(\.statements.values)
+    + Scope.allCases.flatMap {
+      [changes($0), departures($0), position($0), visit($0, cursor: 0), history($0)]
+    }
+}

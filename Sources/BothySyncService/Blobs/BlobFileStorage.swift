@@ -1,0 +1,106 @@
+/// A storage of the bytes of blobs, by space and by content.
+///
+/// Only users who may enter a space may have its blobs. Equal content in two spaces is stored twice, so that a space
+/// reveals nothing about another. Every method may be called from any task and throws `BlobError` or `BothyError`.
+public protocol BlobFileStorage: Sendable {
+  /// Returns how much of a blob is stored. This call postpones the sweep of the blob.
+  func holding(of sha256: String, in space: String) async throws -> BlobHolding
+
+  /// Accepts a part if it continues the stored ones, and returns how much is stored then. The last part completes the
+  /// blob if it has the checksum that names it. Otherwise all parts are deleted and `.checksumMismatch` is thrown. The
+  /// upload replaces a damaged blob, and a wanted blob is kept from then on.
+  func append(_ part: BlobPart, in space: String) async throws -> BlobHolding
+
+  /// Returns the bytes of a range of a whole blob, fewer at its end. Throws `.notFound`.
+  func read(_ sha256: String, _ range: Range<Int64>, in space: String) async throws -> [UInt8]
+
+  /// Like `holding(of:in:)`, but reads all bytes of a whole blob. A damaged one is quarantined and counts as missing.
+  func verifiedHolding(of sha256: String, in space: String) async throws -> BlobHolding
+
+  /// Remembers that these blobs are missing, so that devices that have them upload them; at most `limit` of the space.
+  func want(_ sha256s: Set<String>, in space: String, limit: Int) async throws
+
+  /// Returns at most `limit` of the wanted blobs of a space, different ones each time if more exist.
+  func wanted(in space: String, limit: Int) async throws -> [String]
+
+  /// Returns true if whole blobs exist that operations have not named yet.
+  func hasUnnamed(in space: String) async -> Bool
+
+  /// Keeps these blobs, if they are stored, because an operation names them.
+  func keep(_ sha256s: Set<String>, in space: String) async throws
+
+  /// Deletes parts and whole blobs in all spaces that operations have not named and that were last requested before
+  /// `time` (milliseconds since 1970). Returns their number.
+  func sweep(before time: Int64) async throws -> Int
+
+  /// Returns the blobs of a space that operations have named, with their sizes.
+  func kept(in space: String) async throws -> [String: Int64]
+
+  /// Returns true if blobs were uploaded or requested since `time` (milliseconds since 1970) that operations have not
+  /// named, or if blobs are wanted since then.
+  func hasNews(in space: String, since time: Int64) async -> Bool
+
+  /// Deletes the blobs whose grace is over, and notes which are named. The grace of a blob begins with the first
+  /// collection that finds it unnamed after it was named or requested. Forgets wanted blobs that are not named.
+  func release(_ release: BlobRelease, in space: String) async throws -> BlobRelease.Done
+
+  /// Returns true if `sweep` is due, because no process has taken it for `period` milliseconds. The caller has taken it
+  /// then.
+  func takeSweep(at time: Int64, every period: Int64) async throws -> Bool
+
+  /// Deletes all blobs of a space, also unfinished uploads.
+  func remove(space: String) async throws
+}
+
+/// The blobs of a space at a collection, and the records' claims on them.
+public struct BlobRelease: Sendable, Hashable {
+  /// The blobs that were kept before the records were read, with their sizes.
+  public var blobs: [String: Int64]
+  /// The blobs that live records name.
+  public var named: Set<String>
+  /// The time of the collection, in milliseconds since 1970.
+  public var time: Int64
+  /// The time of the collection before, or `nil` without one.
+  public var lastTime: Int64?
+  /// The time that a blob without a record is kept, in milliseconds.
+  public var grace: Int64
+
+  /// Makes the request of one collection to a vault.
+  public init(
+    blobs: [String: Int64], named: Set<String>, time: Int64, lastTime: Int64?, grace: Int64
+  ) {
+    self.blobs = blobs
+    self.named = named
+    self.time = time
+    self.lastTime = lastTime
+    self.grace = grace
+  }
+
+  /// The effect of a collection.
+  public struct Done: Sendable, Hashable {
+    /// The number of deleted blobs.
+    public var removed = 0
+    /// The time at which the grace of the next blob is over; `nil` if records name all of them.
+    public var next: Int64?
+
+    /// Makes an effect, for vaults.
+    public init(removed: Int = 0, next: Int64? = nil) {
+      self.removed = removed
+      self.next = next
+    }
+  }
+}
+
+/// The limits of a vault.
+public struct BlobLimits: Sendable, Hashable {
+  /// The most bytes of one blob.
+  public var largest: Int64
+  /// The most bytes of all blobs of a space; `nil` for no limit.
+  public var quota: Int64?
+
+  /// Makes limits, by default a gibibyte for a blob and no limit for a space.
+  public init(largest: Int64 = 1 << 30, quota: Int64? = nil) {
+    self.largest = largest
+    self.quota = quota
+  }
+}

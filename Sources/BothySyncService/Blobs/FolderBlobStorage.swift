@@ -1,0 +1,316 @@
+import BothyStore
+import Foundation
+import Synchronization
+
+/// A vault with the blobs of all spaces in one folder, which several processes may share.
+///
+///     <folder>/<SHA-256 of the space's name>/partial/<sha256>      what is being uploaded
+///                                           /fresh/<sha256>        whole, named by no operation yet
+///                                           /kept/ab/<sha256>      whole, named by an operation
+///                                           /wanted/<sha256>       empty: records name it, and it is missing
+///                                           /damaged/<sha256>      had another checksum, to be looked at
+///     <folder>/swept                                               a byte, of the time of the last sweep
+///
+/// A blob moves by renaming, so a crash leaves it in exactly one place. Only blobs in `partial` and `fresh` are ever
+/// swept. Parts of one upload may come from several devices, because each continues at the end of the file.
+public final class FolderBlobStorage: BlobFileStorage {
+  private let root: String
+  private let limits: BlobLimits
+  private let now: @Sendable () -> Int64
+
+  /// Makes a vault. The folder is created with the first blob.
+  public init(at folder: String, limits: BlobLimits = BlobLimits(), now: @escaping @Sendable () -> Int64) {
+    root = folder
+    self.limits = limits
+    self.now = now
+  }
+
+  public func holding(of sha256: String, in space: String) async throws -> BlobHolding {
+    let place = place(space)
+    return try await FileWork.run { [now] in
+      if let (path, size) = place.whole(sha256) {
+        ContentFile.touch(path, at: now())
+        return .whole(size: size)
+      }
+      return .part(ContentFile.size(of: place.partial(sha256)) ?? 0)
+    }
+  }
+
+  public func append(_ part: BlobPart, in space: String) async throws -> BlobHolding {
+    let place = place(space)
+    return try await FileWork.run { [self] in try take(part, place) }
+  }
+
+  public func verifiedHolding(of sha256: String, in space: String) async throws -> BlobHolding {
+    let place = place(space)
+    try await FileWork.run { try place.putAsideIfDamaged(sha256) }
+    return try await holding(of: sha256, in: space)
+  }
+
+  public func want(_ sha256s: Set<String>, in space: String, limit: Int) async throws {
+    let place = place(space)
+    try await FileWork.run { [now] in
+      var room = limit - ContentFile.names(in: place.folder + "/wanted").count
+      for name in sha256s.sorted() where room > 0 && place.whole(name) == nil {
+        room -= 1
+        if ContentFile.size(of: place.wanted(name)) != nil { continue }
+        try PrivateFolder.make(place.folder + "/wanted")
+        _ = try OpenFile(place.wanted(name), O_RDWR | O_CREAT)
+        ContentFile.touch(place.wanted(name), at: now())
+      }
+    }
+  }
+
+  public func wanted(in space: String, limit: Int) async throws -> [String] {
+    let folder = place(space).folder + "/wanted"
+    // Most spaces have no wanted blobs, so this costs one look-up.
+    guard ContentFile.size(of: folder) != nil else { return [] }
+    return try await FileWork.run {
+      let names = ContentFile.names(in: folder)
+      return names.count > limit ? Array(names.shuffled().prefix(limit)) : names
+    }
+  }
+
+  private func take(_ part: BlobPart, _ place: Place) throws -> BlobHolding {
+    try place.putAsideIfDamaged(part.sha256)
+    if let (_, size) = place.whole(part.sha256) { return .whole(size: size) }
+    guard part.size <= limits.largest else {
+      throw BlobError(.tooLarge, "The blob has \(part.size) bytes; this server takes \(limits.largest).")
+    }
+    let path = place.partial(part.sha256)
+    try PrivateFolder.make(place.folder + "/partial")
+    let file = try OpenFile(path, O_RDWR | O_CREAT)
+    // Other uploads of the blob wait here, in this process and in others.
+    guard flock(file.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(path) }
+    guard file.isStill(at: path) else {
+      // The holder of the lock completed it or deleted it.
+      return place.whole(part.sha256).map { .whole(size: $0.size) } ?? .part(0)
+    }
+    let received = file.size
+    guard part.offset == received, received <= part.size else {
+      if received > part.size { ContentFile.remove(path) }
+      return .part(received > part.size ? 0 : received)
+    }
+    try checkQuota(place, adding: part.size - received)
+    try file.write(part.bytes, at: received)
+    let end = received + Int64(part.bytes.count)
+    guard end == part.size else { return .part(end) }
+    try file.sync()
+    guard try ContentFile.digest(of: path).sha256 == part.sha256 else {
+      ContentFile.remove(path)
+      throw BlobError(
+        .checksumMismatch, "The bytes of the blob do not have the checksum that names it. Send it again.")
+    }
+    ContentFile.touch(path, at: now())
+    let isWanted = ContentFile.size(of: place.wanted(part.sha256)) != nil
+    try PrivateFolder.make(isWanted ? place.keptFolder(part.sha256) : place.folder + "/fresh")
+    try ContentFile.publish(path, as: isWanted ? place.kept(part.sha256) : place.fresh(part.sha256))
+    if isWanted { ContentFile.remove(place.wanted(part.sha256)) }
+    return .whole(size: end)
+  }
+
+  private func checkQuota(_ place: Place, adding bytes: Int64) throws {
+    guard let quota = limits.quota else { return }
+    guard bytes <= quota - place.used else {
+      throw BlobError(
+        .quotaExceeded, "The space has no room for \(bytes) bytes more: its blobs may have \(quota) bytes.")
+    }
+  }
+
+  public func read(_ sha256: String, _ range: Range<Int64>, in space: String) async throws -> [UInt8] {
+    let place = place(space)
+    return try await FileWork.run {
+      // It may have moved from `fresh` to `kept` between the check and the read.
+      for _ in 0..<2 {
+        guard let (path, size) = place.whole(sha256) else { break }
+        let end = min(range.upperBound, size)
+        guard range.lowerBound < end else { return [] }
+        do {
+          return try OpenFile(path, O_RDONLY).read(
+            at: range.lowerBound, count: Int(end - range.lowerBound))
+        } catch let error as BothyError where error.code == .notFound { continue }
+      }
+      throw BlobError(.notFound, "The space has no such blob.")
+    }
+  }
+
+  public func hasUnnamed(in space: String) async -> Bool {
+    // This lists a folder that is empty most of the time.
+    !ContentFile.names(in: place(space).folder + "/fresh").isEmpty
+  }
+
+  public func keep(_ sha256s: Set<String>, in space: String) async throws {
+    let place = place(space)
+    try await FileWork.run {
+      for name in sha256s where ContentFile.size(of: place.fresh(name)) != nil {
+        try PrivateFolder.make(place.keptFolder(name))
+        do { try ContentFile.publish(place.fresh(name), as: place.kept(name)) } catch let error as BothyError
+          where error.code == .notFound
+        {}  // another process was faster
+      }
+    }
+  }
+
+  public func sweep(before time: Int64) async throws -> Int {
+    let root = root
+    return try await FileWork.run {
+      var removed = 0
+      for space in ContentFile.names(in: root) where space != "swept" {
+        for folder in ["fresh", "partial"] {
+          for name in ContentFile.names(in: "\(root)/\(space)/\(folder)") {
+            let path = "\(root)/\(space)/\(folder)/\(name)"
+            guard let used = ContentFile.used(path), used < time else { continue }
+            ContentFile.remove(path)
+            removed += 1
+          }
+        }
+      }
+      return removed
+    }
+  }
+
+  public func kept(in space: String) async throws -> [String: Int64] {
+    let place = place(space)
+    return try await FileWork.run {
+      var found: [String: Int64] = [:]
+      for folder in ContentFile.names(in: place.folder + "/kept") {
+        for name in ContentFile.names(in: "\(place.folder)/kept/\(folder)") {
+          found[name] = ContentFile.size(of: place.kept(name))
+        }
+      }
+      return found
+    }
+  }
+
+  public func hasNews(in space: String, since time: Int64) async -> Bool {
+    let folder = place(space).folder
+    return ["fresh", "wanted"].contains { kind in
+      ContentFile.names(in: "\(folder)/\(kind)").contains { name in
+        ContentFile.used("\(folder)/\(kind)/\(name)").map { $0 >= time } ?? false
+      }
+    }
+  }
+
+  public func release(_ release: BlobRelease, in space: String) async throws -> BlobRelease.Done {
+    let place = place(space)
+    return try await FileWork.run {
+      var done = BlobRelease.Done()
+      for name in release.blobs.keys {
+        let path = place.kept(name)
+        if release.named.contains(name) {
+          ContentFile.touch(path, at: release.time)
+        } else if let used = ContentFile.used(path) {
+          let began = release.graceBegan(used)
+          if began < release.time - release.grace {
+            ContentFile.remove(path)
+            done.removed += 1
+          } else {
+            if began != used { ContentFile.touch(path, at: began) }
+            done.next = min(done.next ?? .max, began + release.grace + 1)
+          }
+        }
+      }
+      for name in ContentFile.names(in: place.folder + "/wanted") where !release.named.contains(name) {
+        ContentFile.remove(place.wanted(name))
+      }
+      return done
+    }
+  }
+
+  public func takeSweep(at time: Int64, every period: Int64) async throws -> Bool {
+    let root = root
+    return try await FileWork.run {
+      // Without a folder there is nothing to sweep.
+      guard ContentFile.size(of: root) != nil else { return false }
+      let path = root + "/swept"
+      let file = try OpenFile(path, O_RDWR | O_CREAT)
+      // Other processes look at the same time.
+      guard flock(file.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(path) }
+      if file.size > 0, let last = ContentFile.used(path), last <= time, time - last < period { return false }
+      try file.write([UInt8(ascii: "1")], at: 0)
+      ContentFile.touch(path, at: time)
+      return true
+    }
+  }
+
+  public func remove(space: String) async throws {
+    let folder = place(space).folder
+    try await FileWork.run {
+      for path in ["partial", "fresh", "kept", "wanted", "damaged"].map({ "\(folder)/\($0)" }) {
+        // A process that writes a part continues in a file without a name.
+        try? FileManager.default.removeItem(atPath: path)
+      }
+    }
+  }
+
+  private func place(_ space: String) -> Place {
+    Place(folder: "\(root)/\(ContentFile.sha256(of: Array(space.utf8)))")
+  }
+
+  /// The folders of one space's blobs.
+  private struct Place: Sendable {
+    let folder: String
+
+    func partial(_ name: String) -> String { "\(folder)/partial/\(name)" }
+    func fresh(_ name: String) -> String { "\(folder)/fresh/\(name)" }
+    func keptFolder(_ name: String) -> String { "\(folder)/kept/\(name.prefix(2))" }
+    func kept(_ name: String) -> String { "\(keptFolder(name))/\(name)" }
+    func wanted(_ name: String) -> String { "\(folder)/wanted/\(name)" }
+    func damaged(_ name: String) -> String { "\(folder)/damaged/\(name)" }
+
+    func whole(_ name: String) -> (path: String, size: Int64)? {
+      for path in [kept(name), fresh(name), kept(name)] {
+        if let size = ContentFile.size(of: path) { return (path, size) }
+      }
+      return nil
+    }
+
+    /// Quarantines a whole blob whose bytes don't match its name, under the lock of its upload. Reads all of it.
+    func putAsideIfDamaged(_ name: String) throws {
+      guard try isDamaged(name) else { return }
+      try PrivateFolder.make(folder + "/partial")
+      let lock = try OpenFile(partial(name), O_RDWR | O_CREAT)
+      guard flock(lock.descriptor, LOCK_EX) == 0 else { throw ContentFile.failure(partial(name)) }
+      // Another upload may have replaced the bytes meanwhile.
+      guard try isDamaged(name), let (path, _) = whole(name) else { return }
+      try PrivateFolder.make(folder + "/damaged")
+      try ContentFile.publish(path, as: damaged(name))
+    }
+
+    private func isDamaged(_ name: String) throws -> Bool {
+      guard let (path, _) = whole(name) else { return false }
+      do { return try ContentFile.digest(of: path).sha256 != name } catch let error as BothyError
+        where error.code == .notFound
+      { return false }  // it has moved, which only whole blobs do
+    }
+
+    /// The bytes of all files. Checks each.
+    var used: Int64 {
+      var folders = ["\(folder)/partial", "\(folder)/fresh"]
+      folders += ContentFile.names(in: "\(folder)/kept").map { "\(folder)/kept/\($0)" }
+      return folders.flatMap { folder in ContentFile.names(in: folder).map { "\(folder)/\($0)" } }
+        .reduce(0) { $0 + (ContentFile.size(of: $1) ?? 0) }
+    }
+  }
+}
+
+extension BlobRelease {
+  /// Returns the time at which the grace of an unnamed blob began, by the time of its last use. A use since the last
+  /// collection may be that of a record, which is gone since an unknown time.
+  ///
+  /// It is two seconds before this collection then, so that the next one sees that the blob isn't named. Some file
+  /// systems keep whole seconds.
+  fileprivate func graceBegan(_ used: Int64) -> Int64 {
+    guard let lastTime, used < lastTime - 1000 else { return time - 2000 }
+    return used
+  }
+}
+
+extension OpenFile {
+  /// Returns true if the path still names this file.
+  fileprivate func isStill(at path: String) -> Bool {
+    var own = stat()
+    var named = stat()
+    return fstat(descriptor, &own) == 0 && stat(path, &named) == 0 && own.st_ino == named.st_ino
+  }
+}

@@ -1,0 +1,234 @@
+public import BothyStore
+
+/// The rules of a server beyond the sync protocol: schema, permissions and limits.
+public struct AccessRules: Sendable {
+  /// The schema that records are checked against; `nil` accepts any type and field. It has wire names, and a schema
+  /// that is set is converted to them. For devices with several versions of an app see `StoreSchema.fleet`.
+  public var schema: StoreSchema? {
+    didSet {
+      schema = schema?.asOnTheWire
+      aliases = Self.aliases(of: schema)
+    }
+  }
+  /// The wire names of fields by their aliases, by type.
+  private(set) var aliases: [String: [String: String]]
+  /// True if a change that refers to a record that the space lacks is rejected. Needs a schema.
+  public var checksReferences: Bool
+  /// The most operations in one request.
+  public var operationLimit: Int
+  /// The most changes in the pages of one answer.
+  public var pageLimit: Int
+  /// The most bytes of one record's fields.
+  public var recordSizeLimit: Int
+  /// The most scopes that one request pulls from.
+  public var pullLimit = 64
+  /// The approximate number of bytes of records in one answer. The rest follows with the next request. A single record
+  /// is never divided.
+  public var answerSize = 8 << 20
+  /// The longest time one query may take.
+  public var queryTime: Duration = .seconds(10)
+  /// The longest time the reading of all records of a scope may take, for a digest or a list of containers.
+  public var scanTime: Duration = .seconds(60)
+  /// The number of a space's last changes that are remembered with their user and time; 0 for none.
+  public var historyLimit = 10_000
+  /// The lowest accepted schema version. Operations of devices with a lower one are refused, and those must update.
+  public var minimumSchemaVersion: Int
+  /// Receives the values of sensitive fields, which are never part of a record: the space, the record and the values.
+  /// An error that it throws refuses the whole request. `nil` rejects operations that have such values.
+  public var receiveSecrets: (@Sendable (String, RecordID, Secrets) throws -> Void)?
+  /// The team's own decision about writes of devices and other clients, or `nil`. It costs such a request one read more
+  /// than a write without a rule, and the time of the rule. Imports by operators pass it by.
+  public var writeRule: (any WriteRule)?
+  /// True if writes are applied that `writeRule` can't decide at the time. Otherwise the request is refused with
+  /// `WriteRuleUnavailable`, and clients send it again later.
+  public var acceptsUndecided = false
+  /// The vault with the values that `receiveSecrets` took. It is notified when a record is deleted. `nil` if the server
+  /// doesn't manage them.
+  public var secretVault: (any SecretVault)?
+
+  /// Makes rules. By default they have no schema and accept a thousand operations in a request, five thousand changes
+  /// in an answer, a mebibyte for a record and every version of the app. References are checked if a schema is set.
+  public init(
+    schema: StoreSchema? = nil, checksReferences: Bool = true, operationLimit: Int = 1000,
+    pageLimit: Int = 5000,
+    recordSizeLimit: Int = 1 << 20, minimumSchemaVersion: Int = 0
+  ) {
+    self.schema = schema?.asOnTheWire
+    aliases = Self.aliases(of: schema?.asOnTheWire)
+    self.checksReferences = checksReferences
+    self.operationLimit = operationLimit
+    self.pageLimit = pageLimit
+    self.recordSizeLimit = recordSizeLimit
+    self.minimumSchemaVersion = minimumSchemaVersion
+  }
+}
+
+/// The actions that permissions allow.
+enum AccessAction { case create, read, update, delete, share }
+
+/// The user of a request, with the lists that it is a member of.
+struct Viewer: Sendable {
+  var principal: Principal
+  var lists: Set<String> = []
+
+  /// Returns true if this sharing includes the user.
+  func isIncluded(in sharing: Audience) -> Bool {
+    guard !sharing.isEmpty else { return false }
+    return principal.names.contains(where: sharing.users.contains)
+      || !sharing.lists.isDisjoint(with: lists)
+  }
+}
+
+extension AccessRules {
+  /// Returns the declaration of a type. Every server knows that of lists.
+  func declared(_ type: String) -> TypeSchema? {
+    type == UserList.typeName ? UserList.schema : schema?[type]
+  }
+
+  /// Returns the schema that queries of a type are checked against; `nil` checks nothing.
+  public func schema(for type: String) -> StoreSchema? {
+    type == UserList.typeName ? StoreSchema(types: [UserList.schema]) : schema
+  }
+
+  /// True if any rule depends on the lists that a user is a member of.
+  var usesSharing: Bool { schema?.types.contains { $0.permissions?.useSharing ?? false } ?? false }
+
+  /// Returns true if only the audience of a record of the type can see it.
+  func hidesUnshared(_ type: String) -> Bool { declared(type)?.permissions?.read == .shared }
+
+  /// Returns true if the viewer may do `action` to a record of `type` owned by `owner`. Pure.
+  func allows(
+    _ action: AccessAction, _ type: String, _ viewer: Viewer, owner: String?, sharing: Audience = .nobody
+  ) -> Bool {
+    guard let permissions = declared(type)?.permissions else { return true }
+    let access: Permissions.Access =
+      switch action {
+      case .create: permissions.create
+      case .read: permissions.read
+      case .update: permissions.update
+      case .delete: permissions.delete
+      case .share: permissions.share
+      }
+    switch access {
+    case .anyone: return true
+    case .authenticated: return viewer.principal.name != nil
+    case .owner, .shared:
+      guard let name = viewer.principal.name else { return false }
+      return action == .create || owner == name || access == .shared && viewer.isIncluded(in: sharing)
+    case .nobody: return false
+    }
+  }
+
+  /// Returns true if the viewer may see the record. Tombstones of records that it could see stay visible.
+  func shows(_ record: ServerRecord, to viewer: Viewer) -> Bool {
+    allows(.read, record.id.type, viewer, owner: record.owner, sharing: record.sharing)
+  }
+
+  /// The most problems of a record that a rejection names.
+  private static let namedProblems = 20
+
+  /// Checks the fields of a record. Returns `nil` if they are valid.
+  func problem(with fields: [String: JSONValue], of type: String) -> Rejection? {
+    let isList = type == UserList.typeName
+    guard isList || schema != nil else { return nil }
+    guard let declared = declared(type) else {
+      return Rejection(code: "unknownType", message: "The server's schema has no type '\(type)'.")
+    }
+    var errors: [Rejection.FieldError] = []
+    for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+      guard let field = declared[name] else {
+        let short = String(name.prefix(64))
+        errors.append(.init(field: short, code: "unknown", message: "\(type) has no field '\(short)'."))
+        continue
+      }
+      if value.isNull { continue }
+      do { _ = try FieldValue(json: value, kind: field.kind) } catch {
+        errors.append(.init(field: name, code: "invalid", message: "\(error)"))
+      }
+    }
+    for field in declared.fields where !field.isOptional && (fields[field.name] ?? .null).isNull {
+      errors.append(.init(field: field.name, code: "required", message: "\(type).\(field.name) is required."))
+    }
+    if isList, errors.isEmpty, let error = UserList.problem(with: fields) { errors.append(error) }
+    guard !errors.isEmpty else { return nil }
+    // A rejection is remembered, so it has a limited size.
+    let named = errors.prefix(Self.namedProblems)
+    let rest = errors.count - named.count
+    return Rejection(
+      code: "invalid",
+      message: "\(type) is not valid: " + named.map(\.message).joined(separator: " ")
+        + (rest > 0 ? " And \(rest) other problems." : ""), fields: Array(named))
+  }
+
+  /// Rejects the value of a sensitive field in an ordinary one, which is sent to every device.
+  func sensitiveInClear(_ operation: SyncOperation) -> Rejection? {
+    let type = operation.record.type
+    let found = schema?[type]?.fields.filter { field in
+      field.isSensitive && !(operation.fields[field.name] ?? .null).isNull
+    }
+    guard let found, !found.isEmpty else { return nil }
+    let errors = found.map { field in
+      Rejection.FieldError(
+        field: field.name, code: "sensitiveInClear",
+        message: "\(type).\(field.name) is sensitive and came as an ordinary field.")
+    }
+    return Rejection(
+      code: "sensitiveInClear",
+      message: errors.map(\.message).joined(separator: " ")
+        + " Send it as a secret; an older app needs an update.",
+      fields: errors)
+  }
+
+  /// Rejects secrets for fields that aren't sensitive in the schema, and more of them than a record may have.
+  func unfitSecrets(_ operation: SyncOperation) -> Rejection? {
+    let (type, secrets) = (operation.record.type, operation.secrets.values)
+    if let declared = schema?[type] {
+      let sensitive = Set(declared.fields.filter(\.isSensitive).map(\.name))
+      if let name = secrets.keys.sorted().first(where: { !sensitive.contains($0) }) {
+        return Rejection(
+          code: "notSensitive",
+          message: "\(type).\(name.prefix(64)) is not a sensitive field. Send its value as an ordinary field."
+        )
+      }
+    }
+    let bytes = secrets.values.reduce(0) { $0.addingClamped($1.utf8.count) }
+    guard secrets.count > FixedLimits.secretsOfRecord || bytes > recordSizeLimit else { return nil }
+    return Rejection(
+      code: "tooLarge",
+      message:
+        "The sensitive fields of \(type) have \(secrets.count) values and \(bytes) bytes; this server takes "
+        + "\(FixedLimits.secretsOfRecord) and \(recordSizeLimit).")
+  }
+
+  /// Returns the fields with the schema's defaults filled in. In a changed record only required fields are filled in,
+  /// which an older app may not know.
+  func withDefaults(
+    _ fields: [String: JSONValue], of type: String, isNew: Bool = true
+  ) -> [String: JSONValue] {
+    guard let declared = schema?[type] else { return fields }
+    var complete = fields
+    for field in declared.fields where (fields[field.name] ?? .null).isNull && (isNew || !field.isOptional) {
+      guard let value = field.defaultValue else { continue }
+      var writer = JSONWriter()
+      value.write(to: &writer)
+      complete[field.name] = try? JSONValue(parsing: writer.bytes)  // a value's own JSON always parses
+    }
+    return complete
+  }
+
+  /// Returns the records that `fields` refer to, each with its field. Types that aren't synced are left out.
+  func references(in fields: [String: JSONValue], of type: String) -> [(field: String, id: RecordID)] {
+    guard checksReferences, let declared = schema?[type] else { return [] }
+    return declared.fields.flatMap { field -> [(field: String, id: RecordID)] in
+      guard let target = field.kind.target?.type, schema?[target]?.isSynced ?? false,
+        let value = fields[field.name]
+      else { return [] }
+      let ids = value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue) ?? []
+      return ids.map { (field.name, RecordID(type: target, id: $0)) }
+    }
+  }
+}
+
+extension Permissions {
+  fileprivate var useSharing: Bool { [create, read, update, delete, share].contains(.shared) }
+}

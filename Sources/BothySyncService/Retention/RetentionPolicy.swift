@@ -1,0 +1,52 @@
+/// The time for which unneeded data is kept. All in milliseconds.
+public struct RetentionPolicy: Sendable, Hashable {
+  /// The age after which tombstones are deleted. A device that was away longer starts over and keeps its pending
+  /// changes.
+  public var tombstoneAge: Int64
+  /// The age after which tombstones are deleted if every device with a request within `tombstoneAge` has them.
+  public var acknowledgedAge: Int64
+  /// The age after which the outcome of an operation is forgotten. At least a day.
+  ///
+  /// A device that repeats an older operation gets a new decision. Its base decides: an update or a deletion that was
+  /// applied is a conflict then, with the record as it is. An insert creates its record again if that was deleted.
+  public var outcomeAge: Int64
+  /// The time a blob is kept after the last record that names it was seen. At least two days, as devices rely on one.
+  public var blobGrace: Int64
+  /// The least time between two upkeeps of a space. At least a second.
+  public var interval: Int64
+
+  /// Makes terms, by default of 90 days, 7 days, 90 days, 7 days and an hour. `acknowledgedAge` is at most
+  /// `tombstoneAge`. The lower bounds hold for all parameters.
+  public init(
+    tombstoneAge: Int64 = 90 * day, acknowledgedAge: Int64 = 7 * day, outcomeAge: Int64 = 90 * day,
+    blobGrace: Int64 = 7 * day, interval: Int64 = hour
+  ) {
+    self.tombstoneAge = tombstoneAge
+    self.acknowledgedAge = min(acknowledgedAge, tombstoneAge)
+    self.outcomeAge = max(outcomeAge, Self.day)
+    self.blobGrace = max(blobGrace, 2 * Self.day)
+    self.interval = max(interval, 1000)
+  }
+
+  /// The milliseconds of a day.
+  public static let day: Int64 = 86_400_000
+  /// The milliseconds of an hour.
+  public static let hour: Int64 = 3_600_000
+}
+
+/// The effect of one upkeep of a space.
+public struct RetentionReport: Sendable, Hashable {
+  /// The new floor, if it was moved.
+  public var floor: Int64?
+  /// The number of forgotten outcomes of operations.
+  public var outcomes = 0
+  /// The number of deleted blobs.
+  public var blobs = 0
+
+  /// Makes a report, for storages.
+  public init(floor: Int64? = nil, outcomes: Int = 0, blobs: Int = 0) {
+    self.floor = floor
+    self.outcomes = outcomes
+    self.blobs = blobs
+  }
+}

@@ -1,0 +1,144 @@
+import BothyStore
+import GRDB
+
+/// The operations of operators on the file, and the data remembered for them.
+extension SQLiteServerStorage: ServerMaintenance {
+  static let upkeepTables = """
+    CREATE TABLE IF NOT EXISTS mark (
+      space TEXT NOT NULL, at INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (space, at)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS device (
+      space TEXT NOT NULL, device TEXT NOT NULL, scope TEXT NOT NULL, position INTEGER NOT NULL,
+      at INTEGER NOT NULL, PRIMARY KEY (space, device, scope)
+    ) STRICT, WITHOUT ROWID;
+    """
+
+  public func startEpoch(space: String) async throws {
+    try await database.write {
+      try $0.execute(
+        sql: "UPDATE space SET epoch = ?, head = head + 4294967296, \(Self.dueByChange) WHERE name = ?",
+        arguments: [UUIDv7.make(), space])
+      // The acknowledged positions belong to the former history.
+      try $0.execute(sql: "DELETE FROM device WHERE space = ?", arguments: [space])
+    }
+  }
+
+  public func compact(space: String, upTo position: Int64) async throws {
+    try await database.write {
+      try $0.execute(
+        sql: "DELETE FROM record WHERE space = ? AND position <= ? AND deleted = 1",
+        arguments: [space, position])
+      try $0.execute(
+        sql: "DELETE FROM departure WHERE space = ? AND position <= ?", arguments: [space, position])
+      try $0.execute(
+        sql: "DELETE FROM notice WHERE space = ? AND position <= ?", arguments: [space, position])
+      try $0.execute(
+        sql: "UPDATE space SET floor = max(floor, ?) WHERE name = ?", arguments: [position, space])
+    }
+  }
+
+  public func spaces() async throws -> [String] {
+    try await database.read { try String.fetchAll($0, sql: "SELECT name FROM space ORDER BY name") }
+  }
+
+  public func statistics(of space: String) async throws -> SpaceStatistics {
+    try await database.read { database in
+      let row = try Row.fetchOne(
+        database, sql: "SELECT epoch, head, floor FROM space WHERE name = ?", arguments: [space])
+      var found = SpaceStatistics(
+        space: space, epoch: row?[0] ?? "", head: row?[1] ?? 0, floor: row?[2] ?? 0)
+      let records = try Row.fetchOne(
+        database,
+        sql: """
+          SELECT total(deleted = 0), total(deleted = 1), count(DISTINCT CASE deleted WHEN 0 THEN container END),
+            total(CASE deleted WHEN 0 THEN length(CAST(fields AS BLOB)) END) FROM record WHERE space = ?
+          """, arguments: [space])
+      if let records {
+        found.records = Int(records[0] as Double)
+        found.tombstones = Int(records[1] as Double)
+        found.containers = records[2]
+        found.bytes = Int64(records[3] as Double)
+      }
+      found.outcomes =
+        try Int.fetchOne(database, sql: "SELECT count(*) FROM operation WHERE space = ?", arguments: [space])
+        ?? 0
+      found.devices =
+        try Int.fetchOne(
+          database, sql: "SELECT count(DISTINCT device) FROM device WHERE space = ?", arguments: [space]) ?? 0
+      return found
+    }
+  }
+
+  public func principals(of space: String) async throws -> [PrincipalStatistics] {
+    try await database.read { database in
+      let rows = try Row.fetchCursor(
+        database,
+        sql: """
+          SELECT name, sum(records), sum(lists) FROM (
+            SELECT owner AS name, count(*) AS records, 0 AS lists FROM record
+              WHERE space = ?1 AND deleted = 0 AND owner IS NOT NULL GROUP BY owner
+            UNION ALL
+            SELECT principal, 0, count(*) FROM member WHERE space = ?1 GROUP BY principal)
+          GROUP BY name ORDER BY name
+          """, arguments: [space])
+      var found: [PrincipalStatistics] = []
+      while let row = try rows.next() {
+        found.append(PrincipalStatistics(principal: row[0], records: row[1], lists: row[2]))
+      }
+      return found
+    }
+  }
+
+  public func remove(space: String) async throws {
+    try await database.write { database in
+      let tables = [
+        "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device",
+        "unique_value", "unique_mark", "run", "webhook",
+      ]
+      for table in tables {
+        try database.execute(sql: "DELETE FROM \(table) WHERE space = ?", arguments: [space])
+      }
+      try database.execute(sql: "DELETE FROM space WHERE name = ?", arguments: [space])
+    }
+  }
+
+  public func position(of space: String, markedBefore time: Int64) async throws -> Int64 {
+    try await database.read {
+      try Int64.fetchOne(
+        $0, sql: "SELECT position FROM mark WHERE space = ? AND at <= ? ORDER BY at DESC LIMIT 1",
+        arguments: [space, time]) ?? 0
+    }
+  }
+
+  public func acknowledge(
+    space: String, device: String, _ progress: [DeviceProgress], at time: Int64
+  ) async throws -> Bool {
+    try await database.write { database in
+      let epoch = try String.fetchOne(
+        database, sql: "SELECT epoch FROM space WHERE name = ?", arguments: [space])
+      let noted = progress.filter { $0.epoch == epoch }
+      guard !noted.isEmpty else { return false }
+      let rows = try Row.fetchAll(
+        database, sql: "SELECT scope, position FROM device WHERE space = ? AND device = ?",
+        arguments: [space, device])
+      let known = Dictionary(rows.map { ($0[0] as String, $0[1] as Int64) }, uniquingKeysWith: { $1 })
+      for entry in noted {
+        try database.execute(
+          sql: "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?, ?)",
+          arguments: [space, device, entry.scope, entry.position, time])
+      }
+      try database.execute(
+        sql: """
+          UPDATE space SET due = rest WHERE name = ? AND (due IS NULL OR (? AND head > floor AND due > rest))
+          """, arguments: [space, noted.isAhead(of: known)])
+      return true
+    }
+  }
+
+  public func acknowledged(space: String, since time: Int64) async throws -> Int64? {
+    try await database.read {
+      try Int64.fetchOne(
+        $0, sql: "SELECT min(position) FROM device WHERE space = ? AND at >= ?", arguments: [space, time])
+    }
+  }
+}

@@ -1,0 +1,209 @@
+import BothyStore
+import Dispatch
+import Foundation
+import GRDB
+
+/// A server's storage in one SQLite file, for a server of one process.
+///
+/// Records are clustered by position, so a pull reads consecutive rows, and an update moves its row to the end. SQLite
+/// has one writer, which is the lock on every space. Writes that arrive during a commit share the next one.
+///
+/// A write on a full disk throws `BothyError` `.diskFull` and leaves the file unchanged.
+public final class SQLiteServerStorage: ServerStorage {
+  public let identity: String
+  private let path: String
+  /// The name of this object's writes. See `SQLiteServerTransaction.begin`.
+  private let run = UUIDv7.make()
+  let database: any DatabaseWriter
+  /// Connections for long reads, apart from those of pulls; `nil` in memory, with one connection for all.
+  private let searches: (any DatabaseReader)?
+  /// A connection for `check` alone; `nil` in memory.
+  private let health: (any DatabaseReader)?
+  private let lanes: WriteQueues
+  private let searchGate: Gate
+
+  /// Opens or creates the file, and runs the steps that an older one misses.
+  ///
+  /// Throws `BothyError`: `.newerFile`, before it changes anything, for a file of a newer server, and `.schemaMismatch`
+  /// if steps are missing and `migrates` is false.
+  ///
+  /// - Parameters:
+  ///   - readers: the most connections for pulls and other short reads, at least one.
+  ///   - queries: the most connections for long reads, which are separate from those of short ones; at least one.
+  ///   - migrates: false to refuse an older file.
+  public convenience init(
+    at path: String, readers: Int = 4, queries: Int = 4, migrates: Bool = true
+  ) throws {
+    try self.init(at: path, lanes: WriteQueues(), readers: readers, queries: queries, migrates: migrates)
+  }
+
+  /// Opens or creates the file with queues of another width, to measure their benefit.
+  package init(
+    at path: String, lanes: WriteQueues, readers: Int = 4, queries: Int = 4, migrates: Bool = true
+  ) throws {
+    self.lanes = lanes
+    searchGate = Gate(width: max(1, queries), queue: 16 * max(1, queries))
+    self.path = path
+    SQLiteLibrary.prepare()
+    do {
+      var configuration = Configuration()
+      configuration.busyMode = .timeout(5)
+      configuration.maximumReaderCount = max(1, readers)
+      configuration.prepareDatabase { database in
+        try Self.refuseNewer(database, path)
+        try database.execute(sql: "PRAGMA cache_size = -32768")
+        QueryFunctions.install(in: database)
+      }
+      let pool = try DatabasePool(path: path, configuration: configuration)
+      try pool.writeWithoutTransaction { database in
+        try database.execute(sql: "PRAGMA synchronous = FULL")
+        // The log is copied into the file at 16 MB, because bulk writes change the same pages repeatedly.
+        try database.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
+      }
+      database = pool
+      identity = try pool.write { try Self.install($0, path, migrates: migrates) }
+      configuration.readonly = true
+      // Threads are assigned by urgency, and long reads may use all others.
+      configuration.targetQueue = .global(qos: .userInteractive)
+      health = try DatabaseQueue(path: path, configuration: configuration)
+      configuration.targetQueue = nil
+      configuration.maximumReaderCount = max(1, queries)
+      searches = try DatabasePool(path: path, configuration: configuration)
+    } catch {
+      throw BothyError(error, path: path)
+    }
+  }
+
+  /// Makes a storage in memory, for tests.
+  public init() throws {
+    lanes = WriteQueues()
+    searchGate = Gate(width: 4, queue: 64)
+    path = ":memory:"
+    (searches, health) = (nil, nil)
+    SQLiteLibrary.prepare()
+    var configuration = Configuration()
+    configuration.prepareDatabase { QueryFunctions.install(in: $0) }
+    let queue = try DatabaseQueue(configuration: configuration)
+    database = queue
+    identity = try queue.write { try Self.install($0, ":memory:", migrates: true) }
+  }
+
+  public func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
+  ) async throws -> Result {
+    try await JoinedWrite.result(space: space, of: body) { write in
+      if lanes.add(write, to: Self.lane) { Task { await commitWaiting() } }
+    }
+  }
+
+  /// One writer means one queue.
+  private static let lane = ""
+
+  private func commitWaiting() async {
+    while true {
+      let writes = lanes.take(from: Self.lane)
+      if writes.isEmpty { return }
+      await commit(writes)
+    }
+  }
+
+  private func commit(_ writes: [JoinedWrite]) async {
+    do {
+      let run = run
+      for answer in try await database.write({ try Self.work(writes, $0, run) }) { answer() }
+    } catch  where writes.count > 1 {
+      // The commit itself failed. Each write now has its own, so that one doesn't affect the others.
+      for write in writes { await commit([write]) }
+    } catch {
+      for write in writes { write.fail(named(error)) }
+    }
+  }
+
+  /// Returns a full disk as `BothyError`, and other errors as the database reports them, for a log.
+  private func named(_ error: any Error) -> any Error {
+    let named = BothyError(error, path: path)
+    return named.code == .diskFull ? named : error
+  }
+
+  /// Limits the file's size to a number of pages, as on a full disk; `nil` removes the limit.
+  package func limit(pages: Int?) throws {
+    try database.writeWithoutTransaction { database in
+      let limit = pages ?? 4_294_967_294
+      try database.execute(sql: "PRAGMA max_page_count = \(limit)")
+    }
+  }
+
+  /// Does the work of the writes. If several share the transaction, each has a savepoint, and a failed one is undone
+  /// alone.
+  private static func work(
+    _ writes: [JoinedWrite], _ database: Database, _ run: String
+  ) throws -> [@Sendable () -> Void] {
+    func work(_ write: JoinedWrite) throws -> @Sendable () -> Void {
+      try write.work(SQLiteServerTransaction(database, space: write.space, run: run))
+    }
+    if writes.count == 1, let write = writes.first { return [try work(write)] }
+    return try writes.map { write in
+      var answer: (@Sendable () -> Void)?
+      do {
+        try database.inSavepoint {
+          answer = try work(write)
+          return .commit
+        }
+      } catch {
+        // A full disk ends the whole transaction.
+        guard database.isInsideTransaction else { throw error }
+        return { write.fail(error) }
+      }
+      return answer ?? {}
+    }
+  }
+
+  public func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try await database.read { try body(SQLiteServerTransaction($0, space: space, run: nil)) }
+  }
+
+  public func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    let watch = SearchWatch(within: limit)
+    return try await watch.ending {
+      try await searchGate.withGate {
+        try await (searches ?? database).read { database in
+          try database.interrupted(when: { watch.isOver }) {
+            try body(SQLiteServerTransaction(database, space: space, run: nil))
+          }
+        }
+      }
+    } isInterruption: {
+      ($0 as? DatabaseError)?.resultCode == .SQLITE_INTERRUPT
+    }
+  }
+
+  public func check() async throws {
+    _ = try await (health ?? database).read {
+      try SQLiteServerTransaction($0, space: "", run: nil).head
+    }
+  }
+
+  /// Writes a copy of the present content to a new file, while other writes continue. Throws `BothyError`.
+  public func backup(to path: String) async throws {
+    do {
+      try await database.vacuum(into: path)
+    } catch { throw BothyError(error, path: path) }
+  }
+
+  /// Closes the file after the running transactions. Later calls throw. The file is the whole database then, unless
+  /// another process reads it.
+  public func close() throws {
+    try health?.close()
+    try searches?.close()
+    try database.writeWithoutTransaction { database in
+      do {
+        try database.checkpoint(.truncate)
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
+    }
+    try database.close()
+  }
+}

@@ -1,0 +1,88 @@
+import BothyStore
+
+/// Lists, the records that are shared with them, and notices.
+extension SQLiteServerTransaction {
+  func lists(of principal: String) throws -> Set<String> {
+    try texts("SELECT list FROM member WHERE space = ? AND principal = ?", principal)
+  }
+
+  func members(of list: String) throws -> Set<String> {
+    try texts("SELECT principal FROM member WHERE space = ? AND list = ?", list)
+  }
+
+  private func texts(_ sql: String, _ argument: String) throws -> Set<String> {
+    let select = try PreparedStatement(sql, in: database)
+    select.bind(space, at: 1)
+    select.bind(argument, at: 2)
+    defer { select.reset() }
+    var found: Set<String> = []
+    while try select.step() { if let text = select.text(at: 0) { found.insert(text) } }
+    return found
+  }
+
+  func records(sharedWith list: String) throws -> [RecordID] {
+    let select = try PreparedStatement(
+      "SELECT type, id FROM shared WHERE space = ? AND list = ?", in: database)
+    select.bind(space, at: 1)
+    select.bind(list, at: 2)
+    defer { select.reset() }
+    var found: [RecordID] = []
+    while try select.step() {
+      found.append(RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? ""))
+    }
+    return found
+  }
+
+  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+    let select = try PreparedStatement(
+      """
+      SELECT position, type, id FROM notice WHERE space = ? AND principal = ? AND position > ?
+      ORDER BY position LIMIT ?
+      """, in: database)
+    select.bind(space, at: 1)
+    select.bind(principal, at: 2)
+    select.bind(position, at: 3)
+    select.bind(Int64(limit ?? -1), at: 4)
+    defer { select.reset() }
+    var found: [VisibilityNotice] = []
+    while try select.step() {
+      found.append(
+        VisibilityNotice(
+          position: select.int(at: 0), principal: principal,
+          record: RecordID(type: select.text(at: 1) ?? "", id: select.text(at: 2) ?? "")))
+    }
+    return found
+  }
+
+  func setMembers(_ members: Set<String>, of list: String) throws {
+    try run("DELETE FROM member WHERE space = ? AND list = ?", list)
+    for member in members { try run("INSERT INTO member VALUES (?, ?, ?)", member, list) }
+  }
+
+  func setLists(_ lists: Set<String>, of record: RecordID) throws {
+    try run("DELETE FROM shared WHERE space = ? AND type = ? AND id = ?", record.type, record.id)
+    for list in lists { try run("INSERT INTO shared VALUES (?, ?, ?, ?)", list, record.type, record.id) }
+  }
+
+  func put(_ notices: [VisibilityNotice]) throws {
+    guard let last = notices.map(\.position).max() else { return }
+    let insert = try PreparedStatement("INSERT OR REPLACE INTO notice VALUES (?, ?, ?, ?, ?)", in: database)
+    insert.bind(space, at: 1)
+    for notice in notices {
+      insert.bind(notice.principal, at: 2)
+      insert.bind(notice.position, at: 3)
+      insert.bind(notice.record.type, at: 4)
+      insert.bind(notice.record.id, at: 5)
+      try insert.run()
+    }
+    try moveHead(to: last)
+  }
+
+  /// Runs a statement whose first parameter is the space.
+  private func run(_ sql: String, _ arguments: String...) throws {
+    let statement = try PreparedStatement(sql, in: database)
+    statement.bind(space, at: 1)
+    for (index, argument) in arguments.enumerated() { statement.bind(argument, at: Int32(index + 2)) }
+    try statement.run()
+  }
+}

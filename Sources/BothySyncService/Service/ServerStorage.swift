@@ -1,0 +1,187 @@
+public import BothyStore
+
+/// A server's storage: records with their positions, and the outcomes of operations, by space.
+///
+/// Positions are assigned inside the writing transaction while the space is locked. So position order is commit order
+/// for every reader and for any number of processes. The test suite `ServerStorageConformance` has the requirements of a
+/// storage.
+public protocol ServerStorage: Sendable {
+  /// The identity of this database, created with it and kept by its copies.
+  var identity: String { get }
+
+  /// Runs `body` in one transaction that holds the space's lock. All of its writes are durable when this returns, and
+  /// none if it throws. The storage may undo the work and run `body` again, after a collision with other writes or a
+  /// lost connection.
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
+  ) async throws -> Result
+
+  /// Runs `body` on one consistent state of the space.
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result
+
+  /// Like `read(space:_:)`, but for long reads, which never delay short ones. Throws `SyncServiceError` `.tooExpensive`
+  /// after `limit`, and `CancellationError` if the task is cancelled.
+  func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result
+
+  /// Throws at once if the storage can't be read. Throws `StorageUnavailable` if that may pass.
+  func check() async throws
+
+  /// The storage's operations for operators, or `nil` if it has none.
+  var upkeep: (any ServerMaintenance)? { get }
+}
+
+extension ServerStorage {
+  /// Reads the head of a space without a name, in one transaction.
+  public func check() async throws { _ = try await read(space: "") { $0.head } }
+
+  /// Reads like `read(space:_:)`, for storages that can't end a read.
+  public func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try await read(space: space, body)
+  }
+
+  /// The storage itself if it is a `ServerMaintenance`.
+  public var upkeep: (any ServerMaintenance)? { self as? any ServerMaintenance }
+}
+
+extension ServerSnapshot {
+  /// Returns true for every position up to the head.
+  public func has(_ position: Int64) throws -> Bool { position <= head }
+}
+
+/// One consistent state of one space.
+public protocol ServerSnapshot {
+  /// The mark of the history. It changes when the history doesn't continue the one that devices saw, after a restore.
+  var epoch: String { get }
+  /// The position of the last change.
+  var head: Int64 { get }
+  /// The position up to which tombstones may be deleted. A cursor below it must start over.
+  var floor: Int64 { get }
+  /// Returns true if the history has been at this position. Returns false for positions of changes that a restored
+  /// backup doesn't have.
+  func has(_ position: Int64) throws -> Bool
+
+  /// Returns the records with these ids, tombstones included. Missing ones are left out.
+  func records(_ ids: [RecordID]) throws -> [RecordID: StoredRecord]
+  /// Returns at most `limit` changes after `position` in `scope`, in position order. It ends with the change at which
+  /// their fields reach `bytes`.
+  func changes(after position: Int64, in scope: SyncScope, limit: Int, bytes: Int) throws -> [StoredRecord]
+  /// Returns at most `limit` departures from the containers of `scope`, after `after` up to `last`, in position order.
+  /// Records don't leave the whole space.
+  func departures(after: Int64, upTo last: Int64, from scope: SyncScope, limit: Int) throws
+    -> [RecordRemoval]
+  /// Returns the remembered changes, newest first.
+  func history(_ query: HistoryQuery) throws -> [HistoryEntry]
+  /// Returns at most `limit` remembered changes of the whole space after `position`, in position order.
+  func history(after position: Int64, limit: Int) throws -> [HistoryEntry]
+  /// Returns the remembered outcomes among these.
+  func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict]
+  /// Visits the live records that a query selects, in its order, until `body` returns false.
+  func query(_ query: AnyQuery, schema: StoreSchema?, _ body: (StoredRecord) throws -> Bool) throws
+  /// Returns the number of live records that a query selects, without its limit and offset.
+  func count(_ query: AnyQuery, schema: StoreSchema?) throws -> Int
+  /// Visits the live records of a scope, in any order, with bounded memory.
+  func forEachRecord(in scope: SyncScope, _ body: (StoredRecord) throws -> Void) throws
+  /// Returns the position of the last change in a scope, or 0 without one.
+  func position(of scope: SyncScope) throws -> Int64
+
+  /// Returns the records that are noted to have these values of unique fields. It also has the position up to which the
+  /// fields with this mark are noted. Some records may have another value by now, or be deleted.
+  func holders(of values: [UniqueFieldValue], marked mark: String) throws -> UniqueHolders
+
+  /// Returns the ids of the lists that a user is a member of.
+  func lists(of principal: String) throws -> Set<String>
+  /// Returns the members of a list, by name, as `setMembers` stored them. Returns none for a missing list.
+  func members(of list: String) throws -> Set<String>
+  /// Returns the records that are shared with a list.
+  func records(sharedWith list: String) throws -> [RecordID]
+  /// Returns at most `limit` notices for a user after `position`, in position order; `nil` returns all.
+  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice]
+}
+
+extension ServerSnapshot {
+  /// Like `changes(after:in:limit:bytes:)`, but without a limit of bytes.
+  public func changes(after position: Int64, in scope: SyncScope, limit: Int) throws -> [StoredRecord] {
+    try changes(after: position, in: scope, limit: limit, bytes: .max)
+  }
+
+  /// Returns the live records that a query selects, in its order.
+  public func query(_ query: AnyQuery, schema: StoreSchema?) throws -> [StoredRecord] {
+    var found: [StoredRecord] = []
+    try self.query(query, schema: schema) {
+      found.append($0)
+      return true
+    }
+    return found
+  }
+
+  /// Returns the remembered outcomes among these of a device, by the operations' names.
+  public func outcomes(device: String, operations: [String]) throws -> [String: Outcome.Verdict] {
+    let found = try outcomes(operations.map { OperationKey(device: device, operation: $0) })
+    return Dictionary(found.map { ($0.operation, $1) }, uniquingKeysWith: { $1 })
+  }
+}
+
+/// A snapshot with writes.
+public protocol ServerTransaction: ServerSnapshot {
+  /// Stores records at their positions, in place of those with their ids, and moves `head`. Stores the departures of
+  /// those that leave a container.
+  func put(_ records: [StoredRecord]) throws
+  /// Remembers changes, and at least the last `limit` of the space. Older ones are dropped occasionally.
+  func put(_ entries: [HistoryEntry], keeping limit: Int) throws
+  /// Remembers outcomes, at the server's time.
+  func remember(_ outcomes: [Outcome], device: String, at time: Int64) throws
+  /// Forgets the outcomes of a device's operations whose ids sort before `operation` and that were remembered before
+  /// `time`. With a large number, a later call forgets the rest.
+  func forget(device: String, before operation: String, rememberedBefore time: Int64) throws
+  /// Notes the records that have values of unique fields, and forgets others. A repeated note has no effect.
+  func note(_ holders: [UniqueHolder], forgetting gone: [UniqueHolder]) throws
+  /// Notes that the values of the fields with this mark are noted up to `position`, if they were noted up to `start`.
+  /// Fields without a mark are noted up to 0.
+  func setNoted(upTo position: Int64, from start: Int64, marked mark: String) throws
+  /// Replaces the members of a list. An empty set forgets it.
+  func setMembers(_ members: Set<String>, of list: String) throws
+  /// Sets the lists that a record is shared with.
+  func setLists(_ lists: Set<String>, of record: RecordID) throws
+  /// Stores notices at their positions, each in place of an earlier one for its user and record, and moves `head`.
+  func put(_ notices: [VisibilityNotice]) throws
+}
+
+/// A record with the position of its last change.
+public struct StoredRecord: Sendable, Hashable {
+  /// The position of the change in the space, unique within it.
+  public var position: Int64
+  /// The record after the change; a tombstone if it was deleted.
+  public var record: ServerRecord
+  /// The former container of the record, if this change moves it. Storages receive it and never return it.
+  public var leaves: String?
+
+  /// - Parameter leaves: the former container, if a change moves the record.
+  public init(position: Int64, record: ServerRecord, leaves: String? = nil) {
+    self.position = position
+    self.record = record
+    self.leaves = leaves
+  }
+}
+
+/// A record that left a container. Devices with a subscription to the container receive a request to delete it.
+public struct RecordRemoval: Sendable, Hashable {
+  /// The position of the change that moved it.
+  public var position: Int64
+  /// The record that left, in any container now.
+  public var id: RecordID
+  /// The container that it left.
+  public var container: String
+
+  /// Makes a departure, for storages.
+  public init(position: Int64, id: RecordID, container: String) {
+    self.position = position
+    self.id = id
+    self.container = container
+  }
+}

@@ -1,0 +1,42 @@
+import BothyStore
+
+/// The SQL of a query over a storage's records, whose fields are one JSON document.
+enum StorageQuery {
+  /// Returns the SQL that selects the records of the query, in its order.
+  ///
+  /// Parameter 1 is the space. The returned arguments begin at parameter 2.
+  static func select(
+    _ query: AnyQuery, schema: StoreSchema?, columns: String
+  ) throws(BothyError) -> (sql: String, arguments: [FieldValue]) {
+    let (compiler, query) = try compiler(query, schema)
+    var select = try rows(query, compiler, columns)
+    select += try compiler.order(query)
+    select += compiler.limit(query)
+    return (select.sql, select.arguments)
+  }
+
+  /// Returns the SQL that counts the records, without the limit.
+  static func count(
+    _ query: AnyQuery, schema: StoreSchema?
+  ) throws(BothyError) -> (sql: String, arguments: [FieldValue]) {
+    let (compiler, query) = try compiler(query, schema)
+    let count = try rows(query, compiler, "count(*)")
+    return (count.sql, count.arguments)
+  }
+
+  private static func rows(
+    _ query: AnyQuery, _ compiler: QueryCompiler<DocumentColumns>, _ columns: String
+  ) throws(BothyError) -> SQLFragment {
+    let filter = try compiler.filter(query)
+    return SQLFragment(
+      "SELECT \(columns) FROM record WHERE space = ?1 AND type = ? AND deleted = 0 AND (\(filter.sql))",
+      [.text(query.type)] + filter.arguments)
+  }
+
+  private static func compiler(
+    _ query: AnyQuery, _ schema: StoreSchema?
+  ) throws(BothyError) -> (QueryCompiler<DocumentColumns>, AnyQuery) {
+    let (type, query) = try query.resolved(in: schema)
+    return (QueryCompiler(type, DocumentColumns(version: "CAST(position AS TEXT)")), query)
+  }
+}

@@ -1,0 +1,30 @@
+/// The error of a storage that cannot be used for now. The request wasn't carried out, or may be sent again later with
+/// equal operation ids.
+public struct StorageUnavailable: Error, Sendable, CustomStringConvertible {
+  /// The reason, in words that any client may read.
+  public enum Reason: String, Sendable, Hashable {
+    /// A connection could not be made, or was lost.
+    case unreachable = "The database does not answer."
+    /// The database is starting or stopping, or has just crashed.
+    case restarting = "The database is starting or stopping."
+    /// The database was reached and accepts no changes, such as a standby.
+    case readOnly = "The database takes no changes."
+    /// Other clients hold all the connections that it allows.
+    case crowded = "The database has no connection left."
+    /// Other transactions interfered with every try.
+    case busy = "The database is busy."
+  }
+
+  /// The reason of the failure. Over HTTP its words are sent with the status 503.
+  public var reason: Reason
+  /// The database's own message, for a log. It may name hosts and users.
+  public var detail: String
+
+  /// - Parameter detail: for a log alone.
+  public init(_ reason: Reason, _ detail: String) {
+    self.reason = reason
+    self.detail = detail
+  }
+
+  public var description: String { "\(reason.rawValue) \(detail)" }
+}

@@ -1,0 +1,160 @@
+import BothyPostgres
+import BothyServer
+import BothyStore
+import BothySync
+import BothySyncService
+import Foundation
+import Logging
+
+/// The storage of a server for spaces, blobs and received secrets.
+///
+/// It is one SQLite file and folders beside it, or PostgreSQL and a folder that all server processes share.
+struct ServedStorage {
+  let storage: any ServerMaintenance
+  let blobs: (any BlobFileStorage)?
+  let secrets: FolderSecrets?
+  private let sqlite: SQLiteServerStorage?
+  private let postgres: PostgresServerStorage?
+  /// The files whose sizes the server's metrics have.
+  let files: StorageFiles
+
+  static func isPostgres(_ database: String) -> Bool {
+    ["postgres://", "postgresql://"].contains { database.hasPrefix($0) }
+  }
+
+  /// Returns the default folder of the blobs of a file.
+  static func blobFolder(of path: String) -> String { path + "-blobs" }
+
+  /// Opens the storage of a server.
+  ///
+  /// - Parameters:
+  ///   - blobs: the folder of the blobs. By default it is beside the file; with PostgreSQL, blobs are then rejected.
+  ///   - migrates: false to refuse tables that miss steps.
+  static func open(
+    _ database: String, blobs: String?, bounds: ServerBounds, migrates: Bool,
+    now: @escaping @Sendable () -> Int64
+  ) async throws -> ServedStorage {
+    if isPostgres(database) {
+      if blobs == nil {
+        StandardStreams.note(
+          "Blobs and secret values are refused: give --blobs, a folder that all processes of this server share."
+        )
+      }
+      return try await open(postgres: database, blobs: blobs, bounds, migrates: migrates, now: now)
+    }
+    try refuseOthers(database)
+    _ = try PrivateFile.create(at: database)
+    return try open(file: database, blobs: blobs, bounds, migrates: migrates, now: now)
+  }
+
+  /// Throws for an address of another database.
+  private static func refuseOthers(_ database: String) throws {
+    guard database.contains("://") else { return }
+    throw ToolError(
+      "'\(database)' can't be served. Give the path of a SQLite file, or postgres://user@host/database.")
+  }
+
+  /// Creates the tables of a storage, or runs the steps that they miss, without a time limit for a step. A file must
+  /// exist. Returns the versions before and after.
+  static func migrate(_ database: String) async throws -> (before: Int, after: Int) {
+    if isPostgres(database) {
+      do { return try await PostgresServerStorage.migrate(database) } catch let error as StorageUnavailable {
+        throw ToolError("The database can't be used. \(error)")
+      }
+    }
+    try refuseOthers(database)
+    try requireFile(database)
+    return try SQLiteServerStorage.migrate(database)
+  }
+
+  private static func requireFile(_ database: String) throws {
+    guard FileManager.default.fileExists(atPath: database) else {
+      throw ToolError(
+        "The database \(database) does not exist. Give the one that `bothy serve` was started with.")
+    }
+  }
+
+  /// Opens an existing storage for administration. A file must exist. With PostgreSQL, only `blobs` names the folder of
+  /// the blobs.
+  static func open(
+    existing database: String, blobs: String?, now: @escaping @Sendable () -> Int64
+  ) async throws -> ServedStorage {
+    if isPostgres(database) {
+      return try await open(postgres: database, blobs: blobs, ServerBounds(), migrates: true, now: now)
+    }
+    try requireFile(database)
+    return try open(file: database, blobs: blobs, ServerBounds(), migrates: true, now: now)
+  }
+
+  private static func open(
+    file: String, blobs: String?, _ bounds: ServerBounds, migrates: Bool,
+    now: @escaping @Sendable () -> Int64
+  ) throws -> ServedStorage {
+    let storage = try SQLiteServerStorage(
+      at: file, readers: bounds.database.readers, queries: bounds.server.queryConcurrency,
+      migrates: migrates)
+    let folder = blobs ?? blobFolder(of: file)
+    return ServedStorage(
+      storage: storage, blobs: FolderBlobStorage(at: folder, limits: bounds.blobs, now: now),
+      secrets: FolderSecrets(folder: file + "-secrets"), sqlite: storage, postgres: nil,
+      files: StorageFiles(database: file, blobs: folder))
+  }
+
+  private static func open(
+    postgres address: String, blobs: String?, _ bounds: ServerBounds, migrates: Bool,
+    now: @escaping @Sendable () -> Int64
+  ) async throws -> ServedStorage {
+    let storage: PostgresServerStorage
+    var configuration = PostgresServerStorage.Configuration(
+      connections: bounds.database.connections, patience: bounds.database.patience)
+    configuration.queries = bounds.server.queryConcurrency
+    configuration.migrates = migrates
+    do {
+      storage = try await PostgresServerStorage.open(address, configuration: configuration)
+    } catch let error as StorageUnavailable {
+      throw ToolError("The database can't be used. \(error)")
+    }
+    return ServedStorage(
+      storage: storage, blobs: blobs.map { FolderBlobStorage(at: $0, limits: bounds.blobs, now: now) },
+      secrets: blobs.map { FolderSecrets(folder: $0 + "-secrets") }, sqlite: nil, postgres: storage,
+      files: StorageFiles(blobs: blobs))
+  }
+
+  /// The closure that receives the secret values of applied operations. With `nil`, they are rejected and stay on the
+  /// device.
+  var secretReceiver: (@Sendable (String, RecordID, Secrets) throws -> Void)? {
+    guard let secrets else { return nil }
+    return { try secrets.receive(space: $0, $1, $2) }
+  }
+
+  /// Moves the secrets of an earlier version to their current place. Lists the spaces only if there are any.
+  func adoptSecrets() async throws {
+    if let secrets, try secrets.hasFormer { try secrets.adopt(spaces: await storage.spaces()) }
+  }
+
+  /// Forwards the writes of other processes to the streams of this process. A database without notifications is
+  /// reported to the log once, and shown by the metrics.
+  func passNews(to hints: ChangeNotifier, _ logger: Logger) {
+    postgres?.passNews(
+      of: { hints.spaces }, to: { hints.publish(space: $0) },
+      reporting: { sentence in
+        hints.looksForNews()
+        logger.warning("\(sentence)")
+      })
+  }
+
+  /// Writes a copy of the database, or `nil` if the database's own tools do that.
+  var backup: (@Sendable (String) async throws -> Void)? {
+    guard let sqlite else { return nil }
+    return { path in try await sqlite.backup(to: path) }
+  }
+
+  /// Closes PostgreSQL after its last running operation.
+  func close() { postgres?.close() }
+
+  /// Closes either database. No operation may be running.
+  func closeAll() throws {
+    close()
+    try sqlite?.close()
+  }
+}
