@@ -129,6 +129,7 @@ public final class BothyServer: Service {
     let certificate = try configuration.tls.map { try ServerCertificate($0) }
     let isSecure = certificate != nil
     let webhooks: [any Service] = WebhookService(configuration, parts).map { [$0] } ?? []
+    let traces: [any Service] = configuration.traces.map { [$0] } ?? []
     return Application(
       responder: pipeline, server: connections(certificate, departures),
       configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
@@ -136,7 +137,7 @@ public final class BothyServer: Service {
         Heartbeat(hub: configuration.hints, interval: .seconds(15)),
         Upkeep(parts.service, configuration, parts.metrics),
         AccessWatch(access: configuration.access, hub: configuration.hints, logger: configuration.logger),
-      ] + watches(certificate) + webhooks,
+      ] + watches(certificate) + webhooks + traces,
       onServerRunning: { channel in
         phase.serve()
         readiness.succeed(Address(host: host, port: channel.localAddress?.port ?? port, isSecure: isSecure))

@@ -44,6 +44,8 @@ public struct ServerConfiguration: Sendable {
   public var auditLogger: Logger
   /// Receives a span for each request and each transaction on the storage. The default is the process's tracer.
   public var tracer: any Tracer = InstrumentationSystem.tracer
+  /// Sends spans to a collector while the server runs, or `nil`. Set `tracer` to its tracer too.
+  public var traces: TraceExporter?
   /// Notifies open event streams of writes. A storage shared by several processes publishes to it too.
   public var hints: ChangeNotifier
   /// True if responses may be compressed for callers that accept it.

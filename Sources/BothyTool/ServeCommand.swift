@@ -99,11 +99,7 @@ struct ServeCommand: AsyncParsableCommand {
   var tilesMaxAge = "7d"
   @Flag(help: "Give tiles to everybody, also where tokens are asked for.") var openTiles = false
   @Option(help: "From which level on logs are written to standard error.") var logLevel = Logger.Level.info
-  @Option(
-    help: ArgumentHelp(
-      "Append spans to a file: a line of JSON for each request and each transaction.", valueName: "file"),
-    completion: .file())
-  var traces: String?
+  @OptionGroup(title: "Traces") var traces: TraceOptions
   @OptionGroup(title: "Keeping") var keeping: RetentionOptions
   @Flag(help: "Print all limits with the values of the other options, and end.") var limits = false
   @OptionGroup(title: "Access") var access: AccessOptions
@@ -217,7 +213,7 @@ struct ServeCommand: AsyncParsableCommand {
     try backEnds.set(&configuration, isAlone: !ServedStorage.isPostgres(database))
     configuration.allowedHosts = access.allowHost
     configuration.auditLogger.logLevel = logLevel
-    if let traces { configuration.tracer = try TraceFile.writer(appendingTo: traces) }
+    try traces.set(&configuration)
     return configuration
   }
 

@@ -16,6 +16,9 @@ struct MetricListTests {
       tokens: #"[{"token":"a","principal":"ann","spaces":["hut"]}]"#, storage: storage)
     server.configuration.rules.writeRule = RuleUnderTest { _ in .accept }
     server.configuration.files = StorageFiles(database: path, blobs: folder.path + "/blobs")
+    server.configuration.traces = TraceExporter(
+      endpoint: "http://localhost:4318", logger: server.configuration.logger,
+      send: { _ in OutboundResponse(status: 200) })
     try await server.run { call async throws in
       let ann = call.with(token: "a")
       #expect(try await ann(.put, "/v1/spaces/hut/records/T/1", #"{"fields":{}}"#).status == 201)

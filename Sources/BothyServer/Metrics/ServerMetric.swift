@@ -73,6 +73,9 @@ package struct ServerMetric: Sendable {
     ServerMetric(
       name: "bothy_upkeep_spaces_total", kind: .counter, labels: ["result"],
       about: "Spaces that were looked after: done, or failed and put off."),
+    ServerMetric(
+      name: "bothy_spans_total", kind: .counter, labels: ["result"],
+      about: "Spans for the collector: sent, or dropped because it was away too long. With --otlp alone."),
   ]
 
   /// The metrics of each webhook, which only a server with webhooks has.

@@ -95,7 +95,11 @@ struct ServerMetrics: Sendable {
   func upkeepEnded(at time: Int64) { upkeep.time.store(time, ordering: .relaxed) }
 
   /// Sets the metrics whose values are maintained elsewhere. Costs a few look-ups in the file system.
-  func collect(at now: Int64, hints: ChangeNotifier, files: StorageFiles) {
+  func collect(at now: Int64, hints: ChangeNotifier, files: StorageFiles, traces: TraceExporter?) {
+    if let traces {
+      registry.setCounter("bothy_spans_total", [("result", "sent")], to: traces.sent)
+      registry.setCounter("bothy_spans_total", [("result", "dropped")], to: traces.dropped)
+    }
     registry.setCounter("bothy_hints_total", to: hints.publishedCount)
     for reason in ConnectionCount.Ending.allCases {
       registry.setCounter(

@@ -1,16 +1,13 @@
 public import Tracing
 
-/// A tracer that writes each span as a line of JSON when it ends. The names are those of OpenTelemetry's exporters, for
-/// collectors that read files.
-///
-///     {"traceId":"0af7…","spanId":"b7ad…","parentSpanId":"00f0…","name":"GET /healthz","kind":2,
-///      "startTimeUnixNano":"1732…","endTimeUnixNano":"1732…","attributes":{…},"status":{"code":0}}
+/// A tracer that gives each span away when it ends, as an object of OpenTelemetry's JSON (OTLP).
 ///
 /// It continues a trace by `traceparent` (W3C Trace Context), and omits traces that their callers mark as not sampled.
+/// `TraceDocument` makes a document of spans, and `TraceExporter` sends them to a collector.
 public struct TraceWriter: Tracer {
   private let write: @Sendable ([UInt8]) -> Void
 
-  /// - Parameter write: takes a line with its end; called once for each span, from any task.
+  /// - Parameter write: takes the JSON of a span; called once for each span, from any task.
   public init(write: @escaping @Sendable ([UInt8]) -> Void) { self.write = write }
 
   public func startSpan<Instant: TracerInstant>(

@@ -16,7 +16,7 @@ public final class WrittenSpan: Span {
     var name: String
     var attributes = SpanAttributes()
     var status: SpanStatus?
-    var events: [String] = []
+    var events: [(name: String, time: UInt64)] = []
     var hasEnded = false
   }
 
@@ -47,15 +47,17 @@ public final class WrittenSpan: Span {
 
   public func setStatus(_ status: SpanStatus) { state.withLock { $0.status = status } }
 
-  public func addEvent(_ event: SpanEvent) { state.withLock { $0.events.append(event.name) } }
+  public func addEvent(_ event: SpanEvent) {
+    state.withLock { $0.events.append((event.name, event.nanosecondsSinceEpoch)) }
+  }
 
   public func recordError<Instant: TracerInstant>(
     _ error: any Error, attributes: SpanAttributes, at instant: @autoclosure () -> Instant
   ) {
     // Only the type of the error, because its text may have parts of records.
-    let name = "\(type(of: error))"
+    let (name, time) = ("\(type(of: error))", instant().nanosecondsSinceEpoch)
     state.withLock { state in
-      state.events.append("exception \(name)")
+      state.events.append(("exception \(name)", time))
       state.status = SpanStatus(code: .error)
     }
   }
@@ -70,49 +72,29 @@ public final class WrittenSpan: Span {
       return state
     }
     guard let state, place.isSampled else { return }
-    write(line(state, end))
+    write(json(state, end))
   }
 
-  private func line(_ state: State, _ end: UInt64) -> [UInt8] {
+  private func json(_ state: State, _ end: UInt64) -> [UInt8] {
+    var attributes: [(String, SpanAttribute)] = []
+    state.attributes.forEach { attributes.append(($0, $1)) }
     var writer = JSONWriter(reserving: 512)
-    func member(_ name: String, _ text: String) {
-      writer.key(name)
-      writer.value(text)
-    }
-    writer.beginObject()
-    member("traceId", place.trace)
-    member("spanId", place.span)
-    if let parent { member("parentSpanId", parent) }
-    member("name", state.name)
-    writer.key("kind")
-    writer.value(Int64(Self.number(kind)))
-    member("startTimeUnixNano", String(start))
-    member("endTimeUnixNano", String(end))
-    writer.key("attributes")
-    writer.beginObject()
-    state.attributes.forEach { name, attribute in
-      writer.key(name)
-      switch attribute {
-      case .int32(let value): writer.value(Int64(value))
-      case .int64(let value): writer.value(value)
-      case .double(let value): writer.value(value)
-      case .bool(let value): writer.value(value)
-      case .string(let value): writer.value(value)
-      default: writer.value("\(attribute)")
+    writer.object { writer in
+      writer.member("traceId", place.trace)
+      writer.member("spanId", place.span)
+      if let parent { writer.member("parentSpanId", parent) }
+      writer.member("name", state.name)
+      writer.member("kind", Self.number(kind))
+      writer.member("startTimeUnixNano", String(start))
+      writer.member("endTimeUnixNano", String(end))
+      writer.list("attributes", attributes) { TraceDocument.write($1.0, $1.1, to: &$0) }
+      writer.list("events", state.events) { writer, event in
+        writer.member("timeUnixNano", String(event.time))
+        writer.member("name", event.name)
       }
+      writer.object("status") { $0.member("code", state.status.map { $0.code == .ok ? 1 : 2 } ?? 0) }
     }
-    writer.endObject()
-    writer.key("events")
-    writer.beginArray()
-    for event in state.events { writer.value(event) }
-    writer.endArray()
-    writer.key("status")
-    writer.beginObject()
-    writer.key("code")
-    writer.value(Int64(state.status.map { $0.code == .ok ? 1 : 2 } ?? 0))
-    writer.endObject()
-    writer.endObject()
-    return writer.bytes + [UInt8(ascii: "\n")]
+    return writer.bytes
   }
 
   /// Returns OpenTelemetry's number of the kind.

@@ -14,6 +14,7 @@ struct ServerServices: Sendable {
   let phase = ServerPhase()
   let seats: StreamSeats
   let files: StorageFiles
+  let traces: TraceExporter?
   let feedWaits = FeedWaits()
   /// The group of back ends, or `nil` for a server without a feed.
   let feedGroup: String?
@@ -46,6 +47,7 @@ struct ServerServices: Sendable {
     health = HealthCheck(storage, limit: configuration.limits.healthTime)
     seats = StreamSeats(configuration.limits)
     files = configuration.files
+    traces = configuration.traces
     hints = configuration.hints
     hintInterval = configuration.limits.hintInterval
     logger = configuration.logger

@@ -52,7 +52,7 @@ extension ServerServices {
   }
 
   private func metricsText(_ call: ServerRequest) async throws -> ServerResponse {
-    metrics.collect(at: now(), hints: hints, files: files)
+    metrics.collect(at: now(), hints: hints, files: files, traces: traces)
     return ServerResponse(
       .ok, headers: [.contentType: MetricsRegistry.textType],
       body: .bytes(Array(metrics.registry.prometheusText.utf8)))

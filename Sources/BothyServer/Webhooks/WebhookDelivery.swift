@@ -45,12 +45,12 @@ struct WebhookDelivery: Sendable {
   /// Returns the signed request.
   ///
   /// - Parameter now: the time of the attempt, in milliseconds since 1970.
-  func request(at now: Int64, timeout: Duration) -> WebhookRequest {
+  func request(at now: Int64, timeout: Duration) -> OutboundRequest {
     let (id, body, time) = (id, body, now / 1000)
     var headers = RequestSignature.fields(id: id, time: time, body: body, keys: hook.keys)
     headers["Content-Type"] = ServerResponse.jsonType
     headers["User-Agent"] = "bothy"
-    return WebhookRequest(url: hook.url, headers: headers, body: body, timeout: timeout)
+    return OutboundRequest(url: hook.url, headers: headers, body: body, timeout: timeout)
   }
 }
 
@@ -67,7 +67,7 @@ enum WebhookVerdict: Equatable {
   static let longestWait: Duration = .seconds(3600)
 
   /// Every status but 2xx and 410 is a failure, redirects too.
-  init(_ response: WebhookResponse) {
+  init(_ response: OutboundResponse) {
     switch response.status {
     case 200...299: self = .delivered
     case 410: self = .gone

@@ -22,12 +22,12 @@ public struct WebhookSettings: Sendable {
   /// The waits after failures: random times up to a minute.
   package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
   /// Sends a request once, without following redirects. Throws without a response.
-  public var send: @Sendable (WebhookRequest) async throws -> WebhookResponse
+  public var send: @Sendable (OutboundRequest) async throws -> OutboundResponse
 
   /// Creates settings with the default limits.
   public init(
     _ webhooks: [Webhook], holder: String, isAlone: Bool,
-    send: @escaping @Sendable (WebhookRequest) async throws -> WebhookResponse
+    send: @escaping @Sendable (OutboundRequest) async throws -> OutboundResponse
   ) {
     self.webhooks = webhooks
     self.holder = holder
@@ -40,30 +40,4 @@ public struct WebhookSettings: Sendable {
 
   /// The part of a claim that has to be left when a delivery begins, in milliseconds.
   var margin: Int64 { lease / 2 }
-}
-
-/// One signed delivery, ready to send with `POST`.
-public struct WebhookRequest: Sendable, Hashable {
-  /// The address.
-  public var url: String
-  /// The fields by their names.
-  public var headers: [String: String]
-  /// The JSON document.
-  public var body: [UInt8]
-  /// The longest time for the response.
-  public var timeout: Duration
-}
-
-/// The response of a receiver.
-public struct WebhookResponse: Sendable, Hashable {
-  /// The status code.
-  public var status: Int
-  /// The wait that the receiver requests by `Retry-After`, or `nil`.
-  public var retryAfter: Duration?
-
-  /// Creates a response.
-  public init(status: Int, retryAfter: Duration? = nil) {
-    self.status = status
-    self.retryAfter = retryAfter
-  }
 }

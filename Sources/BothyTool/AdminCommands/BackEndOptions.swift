@@ -57,7 +57,7 @@ struct BackEndOptions: ParsableArguments {
     let found = try all()
     guard !found.isEmpty else { return }
     configuration.webhooks = WebhookSettings(
-      found, holder: isAlone ? "server" : UUIDv7.make(), isAlone: isAlone, send: WebhookTransport().send)
+      found, holder: isAlone ? "server" : UUIDv7.make(), isAlone: isAlone, send: OutboundTransport().send)
   }
 
   private func all() throws -> [Webhook] {

@@ -8,7 +8,8 @@ enum TraceFile {
     _ = try PrivateFile.create(at: path)
     let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
     guard descriptor >= 0 else { throw ToolError("\(path) can't be written. Check its permissions.") }
-    return TraceWriter { line in
+    return TraceWriter { span in
+      let line = TraceDocument.request([span], service: "bothy") + [UInt8(ascii: "\n")]
       // One call for each line, so that lines of several tasks and processes don't mix.
       _ = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
     }

@@ -253,14 +253,14 @@ struct WebhookSenderTests {
 
   @Test("A write over HTTP reaches the receiver of a running server")
   func server() async throws {
-    let received = Locked<[WebhookRequest]>([])
+    let received = Locked<[OutboundRequest]>([])
     let (told, tell) = AsyncStream.makeStream(of: Void.self)
     var server = try ServerUnderTest()
     server.configuration.webhooks = WebhookSettings([try webhook()], holder: "server", isAlone: true) {
       request in
       received.change { $0.append(request) }
       tell.yield()
-      return WebhookResponse(status: 200)
+      return OutboundResponse(status: 200)
     }
     try await server.run { call async throws in
       #expect(try await call(.put, "/v1/spaces/hut/records/T/1", #"{"fields":{}}"#).status == 201)

@@ -68,7 +68,7 @@ final class WebhookWorld: Sendable {
       let space = try JSONValue(parsing: request.body)["space"]?.stringValue ?? ""
       switch treatment.value(space) {
       case .take: try take(request)
-      case .refuse(let status, let wait): return WebhookResponse(status: status, retryAfter: wait)
+      case .refuse(let status, let wait): return OutboundResponse(status: status, retryAfter: wait)
       case .hangUp: throw Lost()
       case .takeSilently:
         try take(request)
@@ -77,7 +77,7 @@ final class WebhookWorld: Sendable {
         try take(request)
         storage.kill()
       }
-      return WebhookResponse(status: 204)
+      return OutboundResponse(status: 204)
     }
     settings.random = { 0.5 }
     change(&settings)
@@ -86,7 +86,7 @@ final class WebhookWorld: Sendable {
       hook, settings, service, storage, metrics: metrics, logger: log.logger(), now: { time.now })
   }
 
-  private func take(_ request: WebhookRequest) throws {
+  private func take(_ request: OutboundRequest) throws {
     let body = try JSONValue(parsing: request.body)
     let space = body["space"]?.stringValue ?? ""
     let changes = (body["changes"]?.arrayValue ?? []).map { change in
