@@ -74,6 +74,13 @@ extension EntityDeclaration {
       problems.add(.unsupportedType(text), at: place)
     case .arrayType(let array) where array.element.unwrapped.isKnownValue:
       problems.add(.arrayOfValues(text), at: place)
+    case .arrayType(let array) where array.element.unwrapped.mayBeARecord:
+      problems.add(.records(text, of: array.element.unwrapped.trimmedDescription), at: place)
+    case .identifierType(let named) where named.name.plainText == structName:
+      let reference = text.replacing(structName, with: "Reference<\(structName)>")
+      problems.add(
+        .record(text, reference: reference), at: place,
+        fixIts: [.replace(place, with: TypeSyntax("\(raw: reference)"))])
     default: break
     }
   }
@@ -128,5 +135,10 @@ extension TypeSyntax {
   fileprivate var isKnownValue: Bool {
     let known: Set = ["Bool", "Int", "Int64", "Double", "String", "Date", "UUID", "Data", "Coordinate"]
     return plainName.map(known.contains) ?? false
+  }
+
+  /// True of a name that is no reference, judged by its text: a type alias of a reference ends in `Reference` or `Ref`.
+  fileprivate var mayBeARecord: Bool {
+    plainName.map { !$0.hasSuffix("Reference") && !$0.hasSuffix("Ref") } ?? false
   }
 }

@@ -4,6 +4,7 @@ import SwiftSyntax
 /// `EntityDeclaration+Properties.swift` reads the properties.
 struct EntityDeclaration {
   let typeName: String
+  let structName: String
   let arguments: EntityArguments
   let access: AccessLevel
   /// Stored properties without the id, in their order.
@@ -46,7 +47,8 @@ struct EntityDeclaration {
     }
     guard let arguments = EntityArguments(node, problems: &problems) else { return nil }
     self.arguments = arguments
-    typeName = arguments.name ?? structure.name.plainText
+    structName = structure.name.plainText
+    typeName = arguments.name ?? structName
     access = AccessLevel(structure.modifiers) ?? AccessLevel(extending: lexicalContext.first) ?? .internal
     hasInitialiser = structure.memberBlock.members.contains { $0.decl.is(InitializerDeclSyntax.self) }
     availability =

@@ -27,6 +27,8 @@ enum EntityProblem: DiagnosticMessage {
   case implicitlyUnwrapped(String)
   case unsupportedType(String)
   case arrayOfValues(String)
+  case records(String, of: String)
+  case record(String, reference: String)
   case nullifyNeedsOptional(String)
   case optionNeedsType(option: String, type: String)
   case settingsNotAStruct(kind: String)
@@ -96,6 +98,13 @@ enum EntityProblem: DiagnosticMessage {
     case .arrayOfValues(let type):
       "'\(type)' can't be a field: only references form lists. Put the array in a struct that is "
         + "'Codable, JSONField'."
+    case .records(let type, let record):
+      "'\(type)' can't be a field: only references form lists. Give \(record) a reference to this type, and fetch "
+        + "both with '.with(_:by:)'. Or declare a '[Reference<\(record)>]'. If \(record) isn't an entity, put the array "
+        + "in a struct that is 'Codable, JSONField'."
+    case .record(let type, let reference):
+      "'\(type)' can't be a field: a record isn't stored in another. Declare a '\(reference)', and fetch both with "
+        + "'.with(_:)'."
     case .nullifyNeedsOptional(let name):
       "'\(name)' must be optional, because it becomes nil when the record it refers to is deleted. "
         + "Or add @OnDelete(.cascade) or @OnDelete(.deny)."
@@ -130,6 +139,8 @@ enum EntityProblem: DiagnosticMessage {
     case .privateNested: .settingsPrivateNested
     case .invalidTypeName(let name): .settingsName(name)
     case .idType, .idComputed, .idOption: nil
+    case .records(let type, _): .arrayOfValues(type)
+    case .record(let type, _): .unsupportedType(type)
     default: self
     }
   }

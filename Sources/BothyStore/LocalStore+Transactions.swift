@@ -44,7 +44,7 @@ extension LocalStore {
   }
 
   /// Returns the record with `id`, or nil. Reads one row by primary key on a kept connection, in a few microseconds.
-  /// Inside a transaction's closure it joins that transaction.
+  /// Inside a transaction's closure it joins that transaction. Throws as `ReadTransaction.fetch(_:id:)`.
   public func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
     if let transaction = running.innermost { return try transaction.fetch(type, id: id) }
     do {
@@ -56,7 +56,9 @@ extension LocalStore {
         defer { select.reset() }
         guard try select.step() else { return nil }
         var decoder = FieldDecoder(row: select.pointer, table, reading: reading)
-        return try E(id: id, from: &decoder)
+        do throws(BothyError) { return try E(id: id, from: &decoder) } catch {
+          return try table.entity(type, id, of: select, decoder.readMark, after: error, leavesOut: false)
+        }
       }
     } catch { throw known(error) }
   }
@@ -139,7 +141,7 @@ extension LocalStore {
       result,
       Done(
         touched: transaction.touched, events: transaction.log?.events ?? [], own: transaction.made,
-        number: Reading.next())
+        secrets: transaction.secretHashes, number: Reading.next())
     )
   }
 
@@ -148,6 +150,7 @@ extension LocalStore {
     var touched: TouchedRecords
     var events: [RecordChange]
     var own: [RecordID: [OwnChange]]
+    var secrets: [SavedSecret: Int]
     /// The number of the commit, taken just before it.
     var number: Int64
   }
@@ -156,6 +159,7 @@ extension LocalStore {
   private func tell(_ done: Done, _ origin: WriteOrigin) throws {
     try options.onStep?(.committed, origin)
     ownChanges.note(done.own, committed: done.number)
+    ownChanges.note(done.secrets)
     if !done.touched.isEmpty { notices.post(done.touched) }
     eventHub.send(done.events)
   }

@@ -57,7 +57,7 @@ public final class LocalStore: Sendable {
     recorder: (any ChangeRecorder)?
   ) throws {
     try schema.validate()
-    let named = schema.naming(by: migrations)
+    let named = try schema.naming(by: migrations).converting(by: migrations)
     try named.validate()
     self.path = path ?? ":memory:"
     self.options = options

@@ -129,6 +129,20 @@ struct EntityDiagnosticsTests {
       "'[String]?' can't be a field: only references form lists. Put the array in a struct that is "
         + "'Codable, JSONField'.", 10),
     .property(
+      "var a: [Todo]",
+      "'[Todo]' can't be a field: only references form lists. Give Todo a reference to this type, and fetch both with "
+        + "'.with(_:by:)'. Or declare a '[Reference<Todo>]'. If Todo isn't an entity, put the array in a struct that is "
+        + "'Codable, JSONField'.", 10),
+    .property(
+      "var a: [App.Todo?]?",
+      "'[App.Todo?]?' can't be a field: only references form lists. Give App.Todo a reference to this type, and fetch "
+        + "both with '.with(_:by:)'. Or declare a '[Reference<App.Todo>]'. If App.Todo isn't an entity, put the array in "
+        + "a struct that is 'Codable, JSONField'.", 10),
+    .property(
+      "var a: T?",
+      "'T?' can't be a field: a record isn't stored in another. Declare a 'Reference<T>?', and fetch both with "
+        + "'.with(_:)'.", 10, fix: ("Replace 'T?' with 'Reference<T>?'", "var a: Reference<T>?")),
+    .property(
       "var list: Reference<List>",
       "'list' must be optional, because it becomes nil when the record it refers to is deleted. "
         + "Or add @OnDelete(.cascade) or @OnDelete(.deny).", 13,

@@ -120,8 +120,7 @@ import Testing
     let error = #expect(throws: BothyError.self) { _ = try missing.entity(Todo.self) }
     #expect(error?.code == .invalidValue)
     let strange = AnyRecord("journey", ["mode": .text("balloon"), "from": .text("a"), "to": .text("b")])
-    let unknownCase = #expect(throws: BothyError.self) { _ = try strange.entity(Travel.Trip.self) }
-    #expect(unknownCase?.message.contains("balloon isn't a case of Mode") == true)
+    #expect(try strange.entity(Travel.Trip.self).mode == .ferry)
   }
 
   @Test("An entity is found by a query on its typed fields") func queries() {

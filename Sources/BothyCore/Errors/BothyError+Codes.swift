@@ -117,6 +117,20 @@ extension BothyError.Code {
   package static let blobsUnsupported = BothyError.Code("blobsUnsupported")
 }
 
+// MARK: rejections
+
+/// The codes of rejections beside `unknownType`, `uniqueViolation`, `tooLarge` and those of blobs.
+extension BothyError.Code {
+  /// The permissions don't allow the change.
+  public static let forbidden = BothyError.Code("forbidden")
+  /// A value doesn't fit the server's schema. The rejection names the fields.
+  public static let invalid = BothyError.Code("invalid")
+  /// A field refers to a record that the server doesn't have.
+  public static let unknownReference = BothyError.Code("unknownReference")
+  /// The merge policy threw, took too long, or returned no record. The server rejected nothing.
+  public static let mergeFailed = BothyError.Code("mergeFailed")
+}
+
 // MARK: settings
 
 extension BothyError.Code {
@@ -124,7 +138,7 @@ extension BothyError.Code {
   public static let noContainer = BothyError.Code("noContainer")
   /// A newer version of the app wrote the group.
   public static let newerSchema = BothyError.Code("newerSchema")
-  /// The stored group can't be read.
+  /// The stored group, or the server's record, can't be read.
   package static let unreadable = BothyError.Code("unreadable")
   /// Two types of the app use one name in one home.
   package static let nameTaken = BothyError.Code("nameTaken")

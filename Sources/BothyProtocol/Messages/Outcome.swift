@@ -35,15 +35,17 @@ public struct Rejection: Sendable, Hashable, Codable {
   /// The code of operations whose group was incomplete. None of it was applied.
   package static let incompleteGroup = "incompleteGroup"
   /// The code of operations on which the server failed inside.
-  package static let serverError = "serverError"
+  package static let serverError = BothyError.Code.serverError.rawValue
   /// The code of a change that gives a unique field a value of another record.
-  package static let uniqueViolation = "uniqueViolation"
+  package static let uniqueViolation = BothyError.Code.uniqueViolation.rawValue
 
   /// True if the operation may have been applied nevertheless. Only an identical one can be sent again.
   package var leavesDoubt: Bool { code == Self.serverError }
 
-  /// The code to branch on: `forbidden`, `invalid`, `unknownType`, `unknownReference`, `uniqueViolation`, …
+  /// The code as the server sent it: `forbidden`, `invalid`, `unknownType`, `unknownReference`, `uniqueViolation`, …
   public var code: String
+  /// The code to switch on: `case .uniqueViolation:`. A later server may send one without a constant.
+  public var kind: BothyError.Code { BothyError.Code(code) }
   /// A message for people.
   public var message: String
   /// The invalid fields.
@@ -53,8 +55,10 @@ public struct Rejection: Sendable, Hashable, Codable {
   public struct FieldError: Sendable, Hashable, Codable {
     /// The field's name. It is `sharing` or similar if the problem isn't in a field.
     public var field: String
-    /// The code to branch on, like that of the rejection.
+    /// The code as the server sent it, like that of the rejection: `required`, `unknown`, `tooDeep`, …
     public var code: String
+    /// The code to switch on.
+    public var kind: BothyError.Code { BothyError.Code(code) }
     /// A message for people, to show at the field.
     public var message: String
     /// The other record of the problem: the one that has the unique value, or the missing one that the field refers to.

@@ -24,10 +24,10 @@ public struct UnreadableRecord: Sendable, Hashable, Codable {
 
 extension UnreadableRecord {
   package init(_ record: ServerRecord, _ error: any Error) {
-    let reason = (error as? JSONError)?.reason ?? "\(error)"
+    let reason = (error as? BothyError)?.message
     self.init(
       record: record.id, version: record.version, container: record.container,
-      reason: "Its fields can't be read: \(reason).")
+      reason: reason ?? "Its fields can't be read: \((error as? JSONError)?.reason ?? "\(error)").")
   }
 
   /// Skips a value that isn't a record, and keeps the members that can be read. Throws `JSONError` if its end can't be

@@ -24,9 +24,15 @@ public struct Migration: Sendable {
     /// Makes a field sensitive, as the new schema declares. Its values move to the secret store. The next push sends
     /// them as secrets, even for records without pending changes. Runs once a row that has a value.
     case makeSensitive(type: String, field: String)
-    /// Computes a new value of a field from the old one for every record. The new schema declares the new kind. Runs
-    /// once a row.
-    case convertField(type: String, field: String, @Sendable (FieldValue) throws -> FieldValue)
+    /// Computes a new value of a field from the old one, which is of the kind of `from`: `String.self`. The new schema
+    /// declares the new kind. Runs once a row.
+    ///
+    /// Keep the step in the list: values that the server has of the old kind are converted each time they arrive. The
+    /// server keeps them until the app writes the field. Opening throws `BothyError` `.invalidSchema` if JSON doesn't
+    /// tell old values from new ones, as with `Int` and `Double`.
+    case convertField(
+      type: String, field: String, from: any FieldConvertible.Type,
+      @Sendable (FieldValue) throws -> FieldValue)
   }
 
   /// Creates a step that runs if a file's version is lower than `version` and the app's isn't. Steps run in the order

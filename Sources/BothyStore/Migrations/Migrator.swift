@@ -31,8 +31,9 @@ struct Migrator {
     }
     let pending = steps.filter { $0.version > current.version && $0.version <= target.version }
       .sorted { $0.version < $1.version }
-    for migration in pending {
-      do { try run(migration.step, on: &current, target: target, installer) } catch {
+    for (index, migration) in pending.enumerated() {
+      let later = pending[(index + 1)...].map(\.step)
+      do { try run(migration.step, before: later, on: &current, target: target, installer) } catch {
         throw BothyError(
           .migrationFailed,
           "A migration of \(path) to schema \(migration.version) failed; the file was left as it is. \(error)",
@@ -79,7 +80,8 @@ struct Migrator {
   }
 
   private func run(
-    _ step: Migration.Step, on schema: inout StoreSchema, target: StoreSchema, _ installer: SchemaInstaller
+    _ step: Migration.Step, before later: [Migration.Step], on schema: inout StoreSchema, target: StoreSchema,
+    _ installer: SchemaInstaller
   ) throws {
     switch step {
     case .renameType(let from, let to):
@@ -119,8 +121,15 @@ struct Migrator {
       schema.types[position].fields.remove(at: field)
       try rename(from: before, to: schema.types[position])
       try installer.createIndexes(of: schema.types[position])
-    case .convertField(let type, let name, let convert):
-      try convertField(type, name, convert, on: &schema, target: target, installer)
+    case .convertField(let type, let name, let kind, let convert):
+      var wanted = target[type]?[name]
+      for case .convertField(type, name, let next, _) in later.reversed() {
+        wanted = FieldSchema(name, next.fieldKind.value, optional: true)
+      }
+      guard let wanted else {
+        throw BothyError(.migrationFailed, "\(type).\(name) is converted but not declared in the new schema.")
+      }
+      try convertField(type, name, kind.fieldKind.value, to: wanted, convert, on: &schema, installer)
     case .makeSensitive(let type, let name):
       try makeSensitive(type, name, on: &schema, target: target, installer)
     }
@@ -183,15 +192,18 @@ struct Migrator {
 
   /// Adds the field in its new kind beside the old one, fills it row by row, then drops the old one.
   private func convertField(
-    _ type: String, _ name: String, _ convert: @Sendable (FieldValue) throws -> FieldValue,
-    on schema: inout StoreSchema, target: StoreSchema, _ installer: SchemaInstaller
+    _ type: String, _ name: String, _ kind: ValueKind, to wanted: FieldSchema,
+    _ convert: @Sendable (FieldValue) throws -> FieldValue, on schema: inout StoreSchema,
+    _ installer: SchemaInstaller
   ) throws {
     let position = try Self.position(of: type, in: schema)
     let index = try Self.field(name, of: schema.types[position])
-    guard let wanted = target[type]?[name] else {
-      throw BothyError(.migrationFailed, "\(type).\(name) is converted but not declared in the new schema.")
-    }
     let old = schema.types[position].fields[index]
+    guard old.kind.name == kind.name else {
+      throw BothyError(
+        .migrationFailed,
+        "\(type).\(name) is \(old.kind.phrase) in the file, and the step converts \(kind.phrase).")
+    }
     try installer.dropIndexes(of: schema.types[position])
     var temporary = wanted
     temporary.name = "_new_" + name

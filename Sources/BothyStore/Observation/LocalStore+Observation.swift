@@ -20,11 +20,11 @@ extension LocalStore {
   }
 
   /// Observes one value of one record, for example `\.title`. Delivers only changes of that value, and nil while the
-  /// record doesn't exist. Reads one row by primary key after each commit that touches it.
+  /// record doesn't exist or can't be read. Reads one row by primary key after each commit that touches it.
   package func values<E: Entity, Value: Sendable & Equatable>(
     of type: E.Type, id: String, _ value: @escaping @Sendable (E) -> Value
   ) -> LiveValues<Value?> {
-    observe(.records(RecordID(E.self, id: id))) { try $0.fetch(type, id: id).map(value) }
+    observe(.records(RecordID(E.self, id: id))) { try $0.fetch(type, id: id, leavesOut: true).map(value) }
   }
 
   /// Observes one record of any type. Delivers nil while the record doesn't exist.

@@ -81,7 +81,7 @@ extension RecordQuery {
             if let known = found[id] {
               target = known
             } else {
-              target = try transaction.fetch(T.self, id: id)
+              target = try transaction.fetch(T.self, id: id, leavesOut: true)
               found[id] = .some(target)
               if let target { fingerprint?.combine(target) }
             }

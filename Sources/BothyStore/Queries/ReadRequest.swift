@@ -74,7 +74,7 @@ extension RecordQuery: ReadRequest {
       var entities: [E] = []
       while try rows.next() {
         rows.combine(into: &fingerprint)
-        entities.append(try E(id: rows.id, from: &rows.fields))
+        if let entity = try rows.entity(E.self) { entities.append(entity) }
       }
       return entities
     }
@@ -89,12 +89,26 @@ public struct FirstQuery<Element: Entity>: ReadRequest, Hashable {
 
   public var plan: ReadPlan<Element?> {
     let all = query.plan
-    return ReadPlan(all.region, all.identity) { try all.run($0, &$1).first }
+    return ReadPlan(all.region, all.identity) { [query] transaction, fingerprint in
+      if let first = try all.run(transaction, &fingerprint).first { return first }
+      let isStrict = try !transaction.catalog.table(query.recordQuery.type).strictPositions.isEmpty
+      guard isStrict, query.recordQuery.limit != 0 else { return nil }
+      // The first row may be one that this app can't read.
+      var further = query.recordQuery
+      further.limit = nil
+      var rows = try RowCursor(further, in: transaction, isKept: true)
+      defer { rows.close() }
+      while try rows.next() {
+        rows.combine(into: &fingerprint)
+        if let entity = try rows.entity(Element.self) { return entity }
+      }
+      return nil
+    }
   }
 }
 
 extension RecordQuery {
-  /// Requests the first record, or `nil` if no record matches. Reads one row.
+  /// Requests the first record, or `nil` if no record matches. Reads one row, or more where this app can't read the first.
   public func first() -> FirstQuery<E> {
     FirstQuery(limit(min(1, recordQuery.limit ?? 1), offset: recordQuery.offset))
   }

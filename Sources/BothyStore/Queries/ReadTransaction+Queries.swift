@@ -2,14 +2,14 @@ extension ReadTransaction {
   /// Returns the records that the query describes, in its order.
   ///
   /// Costs the rows that SQLite visits. With an index on the first sort key or an equality these are the requested
-  /// rows, else every row of the type. Throws `BothyError` `unknownField` or `invalidQuery`, or the error of `E` for
-  /// a row that it can't read.
+  /// rows, else every row of the type. Leaves out records with content that this app doesn't know and has no default
+  /// for. Throws `BothyError` `unknownField` or `invalidQuery`.
   @inlinable
   public final func fetch<E: Entity>(_ query: RecordQuery<E>) throws -> [E] {
     var rows = try RowCursor(query.recordQuery, in: self, isKept: true)
     defer { rows.close() }
     var entities: [E] = []
-    while try rows.next() { entities.append(try E(id: rows.id, from: &rows.fields)) }
+    while try rows.next() { if let entity = try rows.entity(E.self) { entities.append(entity) } }
     return entities
   }
 
@@ -23,22 +23,21 @@ extension ReadTransaction {
   }
 
   /// Returns the first record that the query describes, or nil.
-  package final func first<E: Entity>(_ query: RecordQuery<E>) throws -> E? {
-    try fetch(query.limit(min(1, query.recordQuery.limit ?? 1), offset: query.recordQuery.offset)).first
-  }
+  package final func first<E: Entity>(_ query: RecordQuery<E>) throws -> E? { try fetch(query.first()) }
 
-  /// Returns the records with the ids, in the order of the ids. Leaves out those that don't exist. Reads one row by
-  /// primary key for each id.
+  /// Returns the records with the ids, in the order of the ids. Leaves out those that don't exist, or that this app can't
+  /// read. Reads one row by primary key for each id.
   @inlinable
   public final func fetch<E: Entity>(_ type: E.Type, ids: some Sequence<String>) throws -> [E] {
     var entities: [E] = []
     for id in ids {
-      if let entity = try fetch(type, id: id) { entities.append(entity) }
+      if let entity = try fetch(type, id: id, leavesOut: true) { entities.append(entity) }
     }
     return entities
   }
 
-  /// Returns the number of records that `fetch` returns. Reads only the fields of the condition.
+  /// Returns the number of records that `fetch` returns and of those that it leaves out. Reads only the fields of the
+  /// condition.
   public final func count<E: Entity>(_ query: RecordQuery<E>) throws -> Int { try count(query.recordQuery) }
 
   /// Returns the number of records that `fetch` returns.
@@ -63,7 +62,7 @@ extension ReadTransaction {
   public final func forEach<E: Entity>(_ query: RecordQuery<E>, _ body: (E) throws -> Void) throws {
     var rows = try RowCursor(query.recordQuery, in: self, isKept: false)
     defer { rows.close() }
-    while try rows.next() { try body(try E(id: rows.id, from: &rows.fields)) }
+    while try rows.next() { if let entity = try rows.entity(E.self) { try body(entity) } }
   }
 
   /// Runs `body` with one record of any type after another, with only one in memory.

@@ -7,7 +7,9 @@
 package struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
   package typealias Failure = any Error
 
-  typealias Load = @Sendable (AnyQuery, ReadTransaction) throws -> (elements: [Element], last: AnyRecord?)
+  /// Reads a page: its elements, the number of its rows, and its last record if more may follow.
+  typealias Load =
+    @Sendable (AnyQuery, ReadTransaction) throws -> (elements: [Element], rows: Int, last: AnyRecord?)
 
   let store: LocalStore
   let query: AnyQuery
@@ -31,42 +33,42 @@ package struct RecordPages<Element: Sendable>: AsyncSequence, Sendable {
 
     /// Returns the next element. Uses one transaction a page. Throws `CancellationError` if the task is cancelled.
     package mutating func next() async throws -> Element? {
-      if page.isEmpty { try await turn() }
+      while page.isEmpty && !isDone { try await turn() }
       return page.popFirst()
     }
 
     private mutating func turn() async throws {
-      guard !isDone else { return }
       try Task.checkCancellation()
       let size = Swift.min(pages.pageSize, remaining ?? .max)
       let (pages, before) = (pages, last)
-      let (elements, last) = try await pages.store.read { try pages.load(size, after: before, in: $0) }
+      let (elements, rows, last) = try await pages.store.read { try pages.load(size, after: before, in: $0) }
       page = elements[...]
       self.last = last
-      remaining = remaining.map { $0 - elements.count }
-      isDone = elements.count < size || size == 0 || remaining == 0 || last == nil
+      remaining = remaining.map { $0 - rows }
+      isDone = rows < size || size == 0 || remaining == 0 || last == nil
     }
   }
 
   /// Returns up to `size` elements after `record`, and the record of the last one if more may follow.
   private func load(
     _ size: Int, after record: AnyRecord?, in transaction: ReadTransaction
-  ) throws -> (elements: [Element], last: AnyRecord?) {
+  ) throws -> (elements: [Element], rows: Int, last: AnyRecord?) {
     var query = query
     query.limit = size
     guard let record else { return try load(query, transaction) }
     let type = try transaction.catalog.table(query.type).schema
     query.offset = 0
-    var (elements, last): ([Element], AnyRecord?) = ([], nil)
+    var (elements, rows, last): ([Element], Int, AnyRecord?) = ([], 0, nil)
     for part in self.query.continuations(after: record, type) {
       query.filter = self.query.filter && part
-      query.limit = size - elements.count
+      query.limit = size - rows
       let found = try load(query, transaction)
       elements += found.elements
+      rows += found.rows
       last = found.last ?? last
-      if elements.count == size { break }
+      if rows == size { break }
     }
-    return (elements, last)
+    return (elements, rows, last)
   }
 }
 
@@ -140,12 +142,13 @@ extension LocalStore {
       var rows = try RowCursor(query, in: transaction, isKept: false, isWhole: true)
       defer { rows.close() }
       var entities: [E] = []
-      var last: AnyRecord?
+      var (count, last): (Int, AnyRecord?) = (0, nil)
       while try rows.next() {
-        entities.append(try E(id: rows.id, from: &rows.fields))
-        if entities.count == query.limit { last = try rows.record() }
+        count += 1
+        if let entity = try rows.entity(E.self) { entities.append(entity) }
+        if count == query.limit { last = try rows.record() }
       }
-      return (entities, last)
+      return (entities, count, last)
     }
   }
 
@@ -153,7 +156,7 @@ extension LocalStore {
   package func records(_ query: AnyQuery, pageSize: Int = 500) -> RecordPages<AnyRecord> {
     RecordPages(store: self, query: query, pageSize: max(1, pageSize)) { query, transaction in
       let records = try transaction.fetch(query)
-      return (records, records.last)
+      return (records, records.count, records.last)
     }
   }
 }

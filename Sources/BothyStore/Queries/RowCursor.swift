@@ -41,6 +41,17 @@ struct RowCursor {
     return true
   }
 
+  /// Returns the current row as a value, or nil for one that this app can't read.
+  @inlinable
+  mutating func entity<E: Entity>(_ type: E.Type = E.self) throws -> E? {
+    do throws(BothyError) { return try E(id: id, from: &fields) } catch { return try shown(type, error) }
+  }
+
+  @usableFromInline
+  func shown<E: Entity>(_ type: E.Type, _ error: BothyError) throws -> E? {
+    try table.entity(type, id, of: statement, fields.readMark, after: error, leavesOut: true)
+  }
+
   /// The id of the current row.
   @usableFromInline var id: String { statement.text(at: 0) ?? "" }
 

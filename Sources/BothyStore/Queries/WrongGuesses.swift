@@ -28,6 +28,23 @@ extension Entity {
   ) -> RecordQuery<Self> { RecordQuery() }
 }
 
+extension FieldSchema {
+  @available(
+    *, unavailable,
+    message: "A record isn't stored in another. Declare a `Reference` to it, and fetch both with `.with(_:)`."
+  )
+  public static func field<E: Entity>(
+    _ name: String, _ type: E.Type, default: E? = nil, onDelete: FieldKind.DeleteRule = .nullify
+  ) -> FieldSchema { FieldSchema(name, .text) }
+  @available(
+    *, unavailable,
+    message: "A record isn't stored in another. Declare a `Reference` to it, and fetch both with `.with(_:)`."
+  )
+  public static func field<E: Entity>(
+    _ name: String, _ type: E?.Type, default: E? = nil, onDelete: FieldKind.DeleteRule = .nullify
+  ) -> FieldSchema { FieldSchema(name, .text) }
+}
+
 extension Field {
   @available(
     *, unavailable,

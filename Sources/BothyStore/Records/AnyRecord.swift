@@ -20,6 +20,8 @@ public struct AnyRecord: Sendable, Hashable, Identifiable {
     package var mark: ReadMark
     /// True if all fields were read, so that an absent field was cleared.
     package var isWhole = false
+    /// True if the fields were read as a Swift type, with stand-ins for content that it doesn't take.
+    var isTyped = false
     package var metadata = RecordMetadata()
 
     package static func == (left: Origin, right: Origin) -> Bool { true }
@@ -60,7 +62,7 @@ extension AnyRecord {
     var encoder = FieldEncoder(gathering: E.schema.fields.count)
     entity.encode(to: &encoder)
     self.init(E.typeName, id: entity.id, schema: E.schema, values: encoder.values)
-    origin = Origin(mark: entity.readMark, isWhole: true)
+    origin = Origin(mark: entity.readMark, isWhole: true, isTyped: true)
   }
 
   /// Creates a record from values in the order of `schema.fields`.
@@ -69,10 +71,15 @@ extension AnyRecord {
     for (field, value) in zip(schema.fields, values) where value != .null { fields[field.name] = value }
   }
 
-  /// Returns the entity value of the record. Throws `BothyError` if a field is missing or of another kind.
+  /// Returns the entity value of the record, with defaults for content that this app doesn't know. Throws `BothyError`
+  /// if a field is missing or of another kind.
   public func entity<E: Entity>(_ type: E.Type = E.self) throws(BothyError) -> E {
-    var decoder = FieldDecoder(values: values(for: E.schema), type: E.typeName, mark: origin.mark)
-    return try E(id: id, from: &decoder)
+    let values = values(for: E.schema)
+    var decoder = FieldDecoder(values: values, type: E.typeName, mark: origin.mark)
+    do throws(BothyError) { return try E(id: id, from: &decoder) } catch {
+      decoder = FieldDecoder(values: try E.schema.shown(values), type: E.typeName, mark: origin.mark)
+      return try E(id: id, from: &decoder)
+    }
   }
 
   /// Returns the values in the order of `schema.fields`.

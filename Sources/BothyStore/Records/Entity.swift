@@ -63,6 +63,9 @@ extension Entity where Fields == UntypedFields {
 
 extension FieldSchema {
   /// Returns a field with the kind and the optionality of the Swift type `Value`.
+  ///
+  /// Content that `Value` doesn't take, such as a case of a newer app, shows the default, or nothing in an optional field.
+  /// Without either, the record is set aside.
   public static func field<Value: FieldConvertible>(
     _ name: String, _ type: Value.Type, default defaultValue: Value? = nil, indexed: Bool = false,
     unique: Bool = false, fullText: Bool = false, merge: FieldMergeRule = .server,
@@ -75,9 +78,15 @@ extension FieldSchema {
     case .references(let target, _): kind = .references(to: target, onDelete: onDelete)
     default: break
     }
-    return FieldSchema(
+    var field = FieldSchema(
       name, kind, optional: Value.self is any OptionalField.Type, default: defaultValue?.fieldValue,
       indexed: indexed,
       unique: unique, fullText: fullText, merge: merge, sensitive: sensitive, wire: wire, aliases: aliases)
+    if Value.self is any PlainField.Type { return field }
+    field.reading.check = { value throws(BothyError) in
+      var decoder = FieldDecoder(values: [value], type: name)
+      _ = try Value(fromField: &decoder)
+    }
+    return field
   }
 }

@@ -60,6 +60,23 @@ package protocol OptionalField {}
 
 extension Optional: OptionalField where Wrapped: FieldConvertible {}
 
+/// The types of fields that take every value of their kind.
+package protocol PlainField {}
+
+extension Bool: PlainField {}
+extension Int64: PlainField {}
+extension Double: PlainField {}
+extension String: PlainField {}
+extension Date: PlainField {}
+extension Data: PlainField {}
+extension Coordinate: PlainField {}
+extension Reference: PlainField {}
+extension Array: PlainField where Element: AnyReference {}
+extension Optional: PlainField where Wrapped: PlainField {}
+#if _pointerBitWidth(_64)
+  extension Int: PlainField {}
+#endif
+
 extension Bool: FieldConvertible {
   @inlinable public static var fieldKind: FieldKind { FieldKind(.bool) }
   @inlinable public func encodeField(to fields: inout FieldEncoder) { fields.encode(self) }

@@ -29,6 +29,10 @@ package final class TypeTable: Sendable {
   package let blobColumns: [String]
   /// The positions of fields whose values are never stored here.
   package let sensitivePositions: [Int]
+  /// The positions of fields whose Swift type doesn't take every value of their kind.
+  let checkedPositions: [Int]
+  /// The positions of those without a stand-in, so that a record with such a value can't be shown.
+  let strictPositions: [Int]
   /// True if a write changes more than its row and its outbox entry.
   let hasSideWork: Bool
 
@@ -58,8 +62,7 @@ package final class TypeTable: Sendable {
   ]
 
   init(_ schema: TypeSchema, index: Int) {
-    self.schema = schema
-    self.index = index
+    (self.schema, self.index) = (schema, index)
     let table = schema.name.quotedIdentifier
     name = table
     let columns = schema.fields.flatMap(\.columns).map(\.quotedIdentifier)
@@ -82,6 +85,7 @@ package final class TypeTable: Sendable {
     blobFields = schema.fields.filter { $0.kind == .blob }.map(\.name)
     blobColumns = blobFields.map(\.quotedIdentifier)
     sensitivePositions = schema.fields.indices.filter { schema.fields[$0].isSensitive }
+    (checkedPositions, strictPositions) = Self.unreadable(schema.fields)
     hasSideWork =
       hasListReferences || !sensitivePositions.isEmpty
       || (schema.isSynced && schema.fields.contains(where: \.isUnique))
@@ -116,6 +120,12 @@ package final class TypeTable: Sendable {
     putSQL =
       Self.insert(into: table, ["_id"] + columns + system + metadata)
       + " ON CONFLICT(_id) DO UPDATE SET \(replaced)\(guardClause)"
+  }
+
+  /// Returns the positions of fields with content that can't be read, and of those of them without a stand-in.
+  private static func unreadable(_ fields: [FieldSchema]) -> (checked: [Int], strict: [Int]) {
+    let checked = fields.indices.filter { fields[$0].reading.check != nil }
+    return (checked, checked.filter { fields[$0].refusal(of: fields[$0].standIn) != nil })
   }
 
   private static func insert(into table: String, _ columns: [String]) -> String {

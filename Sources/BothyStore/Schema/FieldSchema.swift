@@ -26,6 +26,8 @@ public struct FieldSchema: Sendable, Hashable {
   /// Other names that records on the server may have for the field. They are read if the wire name has no value. A
   /// write of the field replaces them by the wire name.
   package var aliases: [String]
+  /// How the Swift type of the field reads its content.
+  package var reading = FieldReading()
 
   /// Creates a field, by default required and without an index. `StoreSchema.validate` checks it. For Swift types
   /// `FieldSchema.field` is shorter.

@@ -30,6 +30,13 @@ package struct OwnChange: Sendable {
     otherwise.first { $0.position == position }?.value ?? given[position]
   }
 
+  /// Converts the value that a field had before the change.
+  mutating func replaced(at position: Int, as convert: (FieldValue) -> FieldValue) {
+    for index in before.indices where before[index].position == position {
+      before[index].value = convert(before[index].value)
+    }
+  }
+
   /// Returns the save of a value that is on its way to the server from now on. No row shows it yet.
   ///
   /// - Parameter isWhole: true for a value that came without a reading.
@@ -124,6 +131,8 @@ package final class OwnChanges: Sendable {
     var cost = 0
     /// The versions that this process has made on the server alone, each with the one before.
     var elsewhere: [RecordID: (from: Int64, to: Int64)] = [:]
+    /// The hashes of the newest saved secrets.
+    var secrets: [SavedSecret: Int] = [:]
 
     mutating func add(_ change: OwnChange, of id: RecordID) {
       changes[id, default: []].append(change)
@@ -168,6 +177,17 @@ package final class OwnChanges: Sendable {
       while state.cost > Self.limit, state.first < state.order.count - 1 { state.dropFirst() }
     }
   }
+
+  /// Notes the hashes of secrets that were saved.
+  func note(_ secrets: [SavedSecret: Int]) {
+    guard !secrets.isEmpty else { return }
+    state.withLock { state in
+      if state.secrets.count >= 1000 { state.secrets.removeAll() }
+      state.secrets.merge(secrets) { $1 }
+    }
+  }
+
+  func secretHash(_ secret: SavedSecret) -> Int? { state.withLock { $0.secrets[secret] } }
 
   /// Returns the changes of a record since the values with the mark were read, or since their last save.
   func since(

@@ -65,12 +65,30 @@ public class ReadTransaction {
     try table(of: ObjectIdentifier(type)) { E.typeName }
   }
 
-  /// Returns the record of an entity type with `id`, or nil. Reads one row by primary key.
+  /// Returns the record of an entity type with `id`, or nil. Reads one row by primary key. Throws `BothyError`
+  /// `.invalidValue` for one with content that this app doesn't know and has no default for.
   @inlinable
   public final func fetch<E: Entity>(_ type: E.Type, id: String) throws -> E? {
+    try fetch(type, id: id, leavesOut: false)
+  }
+
+  /// - Parameter leavesOut: true to return nil for a record that this app can't read.
+  @inlinable
+  final func fetch<E: Entity>(_ type: E.Type, id: String, leavesOut: Bool) throws -> E? {
     guard var fields = try find(ObjectIdentifier(type), { E.typeName }, id: id) else { return nil }
     defer { endFind() }
-    return try E(id: id, from: &fields)
+    do throws(BothyError) { return try E(id: id, from: &fields) } catch {
+      return try shown(type, id, fields.readMark, error, leavesOut: leavesOut)
+    }
+  }
+
+  /// Returns the row that `find` found, with stand-ins.
+  @usableFromInline
+  final func shown<E: Entity>(
+    _ type: E.Type, _ id: String, _ mark: ReadMark, _ error: BothyError, leavesOut: Bool
+  ) throws -> E? {
+    guard let found else { throw error }
+    return try table(of: type).entity(type, id, of: found, mark, after: error, leavesOut: leavesOut)
   }
 
   /// Returns the fields of one row, valid until `endFind`.

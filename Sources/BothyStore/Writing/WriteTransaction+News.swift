@@ -7,17 +7,20 @@ extension WriteTransaction {
   /// A field that this device alone changed since is merged as one person's two edits of it. The values are compared
   /// with their last save, if they were saved before.
   ///
-  /// - Parameter absent: the fields that the caller has no value for. They have the present values.
+  /// - Parameters:
+  ///   - absent: the fields that the caller has no value for. They have the present values.
+  ///   - isTyped: true if the caller saw stand-ins for content that the fields' Swift types don't take.
   func leaveNews(
     in values: inout [FieldValue], without absent: Set<Int> = [], readAs mark: ReadMark,
     over before: StoredRow,
-    _ table: TypeTable, id: String
+    _ table: TypeTable, id: String, isTyped: Bool
   ) throws -> (stale: Change.Stale?, unseen: Set<Int>) {
+    if isTyped { table.keepUnread(in: &values, of: before.values) }
     guard tells(of: table, since: mark), let recorder,
       values != before.values || table.schema.fields.contains(where: { $0.merge == .counter })
     else { return (nil, []) }
     let record = RecordID(type: table.schema.name, id: id)
-    let own =
+    var own =
       ownChanges?.since(
         mark, record, with: made[record] ?? [], by: values, table.schema)
       ?? OwnChangesSince(others: [])
@@ -26,7 +29,16 @@ extension WriteTransaction {
       own.saved != nil || !own.others.isEmpty || mark.number < 0
         || mark.number != ReadMark.number(of: before.version)
     else { return (nil, []) }
-    let others = try ReplacedFields.entries(since: mark, table, id: id, in: self)
+    var others = try ReplacedFields.entries(since: mark, table, id: id, in: self)
+    if isTyped {
+      for position in table.checkedPositions {
+        let seen = { (value: FieldValue) in table.seen(value, at: position) }
+        for index in others.indices {
+          others[index].fields[position] = others[index].fields[position].map(seen)
+        }
+        for index in own.others.indices { own.others[index].replaced(at: position, as: seen) }
+      }
+    }
     let news = RecordNews(
       own: own, others: try exists(table, id: id) ? others : others.filter { !$0.isGone },
       isPast: try ReplacedFields.isPast(mark, version: before.version, in: self),
@@ -55,14 +67,15 @@ extension WriteTransaction {
   /// Edits a record in the state before others deleted it.
   func edit(
     _ table: TypeTable, id: String, values: [FieldValue], in container: String?, readAs mark: ReadMark,
-    deletedBy news: ReplacedFields.Entry
+    deletedBy news: ReplacedFields.Entry, isTyped: Bool = false
   ) throws {
     let read = StoredRow(
       values: table.schema.fields.indices.map { news.fields[$0] ?? .null }, container: news.container,
       version: news.was)
-    let saved = conceal(values, table, id)
+    let saved = conceal(values, table, id, readAs: mark).values
     var values = saved
-    let (stale, unseen) = try leaveNews(in: &values, readAs: mark, over: read, table, id: id)
+    let (stale, unseen) = try leaveNews(
+      in: &values, readAs: mark, over: read, table, id: id, isTyped: isTyped)
     guard let version = news.was, values != read.values else { return }
     try checkUnique(table, id: id, values)
     try insertRow(table, id: id, container: container ?? news.container) { encoder in

@@ -21,7 +21,9 @@ public final class WriteTransaction: ReadTransaction {
   /// The store for the values of sensitive fields.
   package var secretStore: (any SecretStore)?
   /// The values written by this transaction, which are stored there just before the commit.
-  package private(set) var secrets: [SecretKey: String] = [:]
+  package internal(set) var secrets: [SecretKey: String] = [:]
+  /// Their hashes by the readings of the saved values.
+  var secretHashes: [SavedSecret: Int] = [:]
   let recorder: (any ChangeRecorder)?
   private let clock: (any ChangeRecorder)?
   /// The changes that this process made before, and those of this transaction.
@@ -70,7 +72,8 @@ public final class WriteTransaction: ReadTransaction {
     }
     var values = FieldEncoder(gathering: table.schema.fields.count)
     entity.encode(to: &values)
-    try insert(table, id: entity.id, container: container, values: values.values)
+    try insert(
+      table, id: entity.id, container: container, values: values.values, readAs: entity.readMark)
   }
 
   /// Updates a record. Of a synced type only the fields that differ from the value as it was read count; later changes
@@ -78,12 +81,12 @@ public final class WriteTransaction: ReadTransaction {
   /// no write if the type is synced and no field differs.
   public func update<E: Entity>(_ entity: E) throws {
     let table = try table(of: E.self)
-    guard table.schema.isSynced || table.hasSideWork else {
+    guard table.schema.isSynced || table.hasSideWork || !table.checkedPositions.isEmpty else {
       return try replace(table, id: entity.id) { entity.encode(to: &$0) }
     }
     var values = FieldEncoder(gathering: table.schema.fields.count)
     entity.encode(to: &values)
-    try update(table, id: entity.id, values: values.values, readAs: entity.readMark)
+    try update(table, id: entity.id, values: values.values, readAs: entity.readMark, isTyped: true)
   }
 
   /// Inserts the record, or updates the existing one with its id. Moves an existing record from another container to
@@ -100,7 +103,8 @@ public final class WriteTransaction: ReadTransaction {
       var values = FieldEncoder(gathering: table.schema.fields.count)
       entity.encode(to: &values)
       try edit(
-        table, id: entity.id, values: values.values, in: container, readAs: entity.readMark, deletedBy: news)
+        table, id: entity.id, values: values.values, in: container, readAs: entity.readMark, deletedBy: news,
+        isTyped: true)
     } else {
       try insert(entity, in: container)
     }
@@ -123,12 +127,14 @@ public final class WriteTransaction: ReadTransaction {
         }
       }
       for name in record.fields.keys where table.positions[name] == nil { throw table.unknownField(name) }
-      try update(table, id: record.id, values: values, without: absent, readAs: record.origin.mark)
+      try update(
+        table, id: record.id, values: values, without: absent, readAs: record.origin.mark,
+        isTyped: record.origin.isTyped)
       if let container { try move(record.recordID, to: container) }
     } else if let news = try deletion(since: record.origin.mark, table, id: record.id) {
       try edit(
         table, id: record.id, values: table.checkedValues(record), in: container, readAs: record.origin.mark,
-        deletedBy: news)
+        deletedBy: news, isTyped: record.origin.isTyped)
     } else {
       try insert(record)
     }
@@ -171,7 +177,8 @@ public final class WriteTransaction: ReadTransaction {
   package func insert(_ record: AnyRecord) throws {
     let table = try catalog.table(record.type)
     let values = try table.checkedValues(record)
-    try insert(table, id: record.id, container: record.container, values: values)
+    try insert(
+      table, id: record.id, container: record.container, values: values, readAs: record.origin.mark)
     note(values, readAs: record.origin.mark, over: values, now: values, table, id: record.id)
   }
 
@@ -203,8 +210,10 @@ public final class WriteTransaction: ReadTransaction {
     return true
   }
 
-  private func insert(_ table: TypeTable, id: String, container: String?, values: [FieldValue]) throws {
-    let values = conceal(values, table, id)
+  private func insert(
+    _ table: TypeTable, id: String, container: String?, values: [FieldValue], readAs mark: ReadMark = .whole
+  ) throws {
+    let values = conceal(values, table, id, readAs: mark).values
     if table.hasSideWork { try checkUnique(table, id: id, values) }
     try insert(table, id: id, container: container) { encoder in
       for (field, value) in zip(table.schema.fields, values) { encoder.encode(value, kind: field.kind) }
@@ -243,18 +252,16 @@ public final class WriteTransaction: ReadTransaction {
 
   private func update(
     _ table: TypeTable, id: String, values: [FieldValue], without absent: Set<Int> = [],
-    readAs mark: ReadMark = .whole
+    readAs mark: ReadMark = .whole, isTyped: Bool = false
   ) throws {
     guard let before = try row(table, id: id) else {
       throw Self.notFound(RecordID(type: table.schema.name, id: id))
     }
-    let given = values
-    var values = conceal(values, table, id)
     // A secret changes nothing in the row, but must be sent.
-    let hasSecret = values != given
-    let saved = values
+    let (saved, hasSecret) = conceal(values, table, id, readAs: mark, isKept: true)
+    var values = saved
     let (stale, unseen) = try leaveNews(
-      in: &values, without: absent, readAs: mark, over: before, table, id: id)
+      in: &values, without: absent, readAs: mark, over: before, table, id: id, isTyped: isTyped)
     note(saved, readAs: mark, over: before.values, now: values, unseen: unseen, table, id: id)
     if before.values == values && !hasSecret && stale == nil { return }
     if table.hasSideWork { try checkUnique(table, id: id, values, before: before.values) }
@@ -290,18 +297,6 @@ public final class WriteTransaction: ReadTransaction {
     set.bind(members.isEmpty ? nil : JSONValue.object(members).canonicalText, at: 1)
     set.bind(id, at: 2)
     try set.run()
-  }
-
-  /// Moves the values of sensitive fields to `secrets` and returns null for the row.
-  func conceal(_ values: [FieldValue], _ table: TypeTable, _ id: String) -> [FieldValue] {
-    var values = values
-    for position in table.sensitivePositions {
-      guard case .text(let secret) = values[position] else { continue }
-      let record = RecordID(type: table.schema.name, id: id)
-      secrets[SecretKey(record, field: table.schema.fields[position].name)] = secret
-      values[position] = .null
-    }
-    return values
   }
 
   private func replace(_ table: TypeTable, id: String, _ encode: (inout FieldEncoder) -> Void) throws {

@@ -88,7 +88,8 @@ public struct StoreMaintenance: Sendable {
   /// Returns the server's records that can't be read here, by type and id.
   ///
   /// Each keeps its earlier local version, if it has one. It leaves the list when the server has a readable version, or
-  /// when a newer version of the app reads it. Throws `BothyError`.
+  /// when a newer version of the app reads it. Includes stored records that results leave out, for which the types that
+  /// can have some are read whole. Throws `BothyError`.
   public func unreadableRecords() async throws -> [UnreadableRecord] {
     try await synced.store.read { try UnreadableTable.all(in: $0) }
   }

@@ -52,12 +52,12 @@ struct BlobUpload {
         return total == size ? try folder.read(sha256, at: offset, count: count) : []
       }
     } catch let error as BothyError {
-      return .refused(Rejection(code: error.code.description, message: error.message))
+      return .refused(Rejection(code: error.code.rawValue, message: error.message))
     }
     guard let bytes else {
       return .refused(
         Rejection(
-          code: BothyError.Code.blobMissing.description,
+          code: BothyError.Code.blobMissing.rawValue,
           message: "The bytes of the blob \(sha256) are neither here nor on the server. Put them again."))
     }
     guard !bytes.isEmpty || offset == size else { return .refused(damaged) }
@@ -110,7 +110,7 @@ struct BlobUpload {
 
   private var damaged: Rejection {
     Rejection(
-      code: BothyError.Code.blobDamaged.description,
+      code: BothyError.Code.blobDamaged.rawValue,
       message: "The file of the blob \(blob.sha256) was damaged on this device. Put the bytes again.")
   }
 }

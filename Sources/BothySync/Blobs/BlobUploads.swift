@@ -124,6 +124,6 @@ struct BlobUploads {
 
 extension Rejection {
   static let blobsUnsupported = Rejection(
-    code: BothyError.Code.blobsUnsupported.description,
+    code: BothyError.Code.blobsUnsupported.rawValue,
     message: "This server keeps no blobs. Clear the field, or sync with a server that keeps them.")
 }

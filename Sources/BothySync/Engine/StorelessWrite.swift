@@ -24,7 +24,11 @@ struct StorelessWrite: Sendable {
     // If the row can't be read, the server's version is used.
     let row = (try? await pass.store.read { try $0.row(table, id: change.id.id) }) ?? nil
     let known = try row.flatMap { try $0.version == nil ? nil : table.document($0).members() }
-    let fields = known.map { known in given.filter { known[$0.key] ?? .null != $0.value } } ?? given
+    let seen =
+      known == nil ? nil : row.map { row in row.values.indices.map { table.seen(row.values[$0], at: $0) } }
+    let fields = given.filter { name, value in
+      table.positions[name].flatMap { seen?[$0].json } != value
+    }
     var version = row?.version
     for _ in 0..<3 {
       let operation = try operation(fields, over: version)

@@ -211,12 +211,12 @@ struct MergeError: Error, CustomStringConvertible {
 
 extension Rejection {
   /// The code of an entry on which the merge policy failed. The server has rejected nothing.
-  static let mergeFailed = "mergeFailed"
+  static let mergeFailed = BothyError.Code.mergeFailed.rawValue
 
   init(mergeError error: any Error) {
     if let found = error as? UnreadableRecord {
       self.init(
-        code: "unreadable",
+        code: BothyError.Code.unreadable.rawValue,
         message: "The server's record can't be read here. \(found.reason) Update the app, or mend the record "
           + "on the server.")
       return

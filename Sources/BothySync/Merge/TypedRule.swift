@@ -190,14 +190,15 @@ private struct TypedConflict<E: Entity> {
 
     /// True if the field's value here was filled in and never written, because its content can't be read.
     func isFilledIn(_ position: Int, _ table: TypeTable) -> Bool {
+      let field = table.schema.fields[position]
+      if field.refusal(of: row.values[position]) != nil { return true }
       // Written by this module, so it parses.
       let aside = row.unknownFields.flatMap { try? JSONValue(parsing: $0).objectValue } ?? [:]
       let names = table.asideNames[position]
       guard aside[names[0]] != nil else { return false }
-      let kind = table.schema.fields[position].kind
-      // An alias that can't be read gave no value.
-      return !names.dropFirst().contains { alias in
-        aside[alias].flatMap { try? FieldValue(json: $0, kind: kind) } == row.values[position]
+      // Content that can't be read gave no value.
+      return !names.contains { name in
+        aside[name].flatMap { try? field.value(from: $0) } == row.values[position]
       }
     }
   }

@@ -1,7 +1,5 @@
 import BothyStore
 
-import struct Foundation.Data
-
 /// Converts between a stored row and the server's document of it.
 extension TypeTable {
   /// Returns the row's canonical document, with the members that are kept aside. These are members without a field in
@@ -36,8 +34,8 @@ extension TypeTable {
 
   /// Returns the row for a server's document: known fields in their columns, others kept aside. A field without a value
   /// under its name is read from its aliases. A required field that is missing or of another type gets its default, or
-  /// its kind's zero. Its original content, null if it was missing, is kept aside, so that `document` returns what the
-  /// server has.
+  /// its kind's zero. A value of an earlier kind is converted by the declared steps. The original content, null if it was
+  /// missing, is kept aside, so that `document` returns what the server has.
   ///
   /// Sets `repaired` if something had to be filled in. Throws `JSONError` for malformed JSON, and for fields that are
   /// nested deeper than `limit`.
@@ -59,15 +57,20 @@ extension TypeTable {
         do {
           values[position] = try FieldValue(from: &reader, kind: schema.fields[position].kind)
         } catch is FieldValueError {
-          repaired = true
           reader = start
-          aside[name] = try JSONValue(from: &reader)
+          let json = try JSONValue(from: &reader)
+          aside[name] = json
+          if let converted = schema.fields[position].converted(json) {
+            values[position] = converted
+          } else {
+            repaired = true
+          }
         }
       }
     }
     if hasAliases { readAliases(&values, &aside) }
     for (position, field) in schema.fields.enumerated() where values[position].isNull && !field.isOptional {
-      values[position] = field.defaultValue ?? field.kind.zero
+      values[position] = field.converted(.null) ?? field.standIn
       if aside[field.name] == nil { aside[field.name] = .null }
       repaired = true
     }
@@ -127,7 +130,7 @@ extension TypeTable {
       guard aside[names[0]] == nil else { continue }
       for alias in names.dropFirst() {
         guard let json = aside[alias], !json.isNull,
-          let value = try? FieldValue(json: json, kind: schema.fields[position].kind)
+          let value = try? schema.fields[position].value(from: json)
         else { continue }
         values[position] = value
         aside[names[0]] = .null
@@ -157,24 +160,6 @@ extension FieldValue {
       var writer = JSONWriter()
       write(to: &writer)
       return try? JSONValue(parsing: writer.bytes)  // a value's own JSON always parses
-    }
-  }
-}
-
-extension ValueKind {
-  /// The value of a required field for which the server has no usable one.
-  fileprivate var zero: FieldValue {
-    switch self {
-    case .bool: .bool(false)
-    case .int: .int(0)
-    case .double: .double(0)
-    case .text, .reference: .text("")
-    case .uuid: .text("00000000-0000-0000-0000-000000000000")
-    case .date: .date(0)
-    case .data: .data(Data())
-    case .coordinate: .coordinate(Coordinate(latitude: 0, longitude: 0))
-    case .json, .blob: .json("null")
-    case .references: .list([])
     }
   }
 }

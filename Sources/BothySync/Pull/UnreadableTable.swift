@@ -29,8 +29,9 @@ enum UnreadableTable {
     _ record: ServerRecord, _ table: TypeTable, repaired: inout Bool
   ) -> Result<StoredRow, UnreadableRecord> {
     do {
-      return .success(
-        try table.row(record, upTo: JSONReader.maximumValueDepth + 1, repaired: &repaired))
+      let row = try table.row(record, upTo: JSONReader.maximumValueDepth + 1, repaired: &repaired)
+      try table.checkReadable(row.values)
+      return .success(row)
     } catch { return .failure(UnreadableRecord(record, error)) }
   }
 
@@ -66,7 +67,7 @@ enum UnreadableTable {
 
   /// Forgets the records of the containers for which `isGone` returns true.
   static func remove(where isGone: (String) -> Bool, in transaction: WriteTransaction) throws {
-    for found in try all(in: transaction) where isGone(found.container) {
+    for found in try kept(in: transaction) where isGone(found.container) {
       try remove(found.record, in: transaction)
     }
   }
@@ -87,7 +88,22 @@ enum UnreadableTable {
     return try !select.step()
   }
 
+  /// Returns the records that are kept aside, and those of rows that the app's types can't read. An earlier version of the
+  /// app may have left such rows.
   static func all(in transaction: ReadTransaction) throws -> [UnreadableRecord] {
+    let kept = try kept(in: transaction)
+    let known = Set(kept.map(\.record))
+    let stored = try transaction.unreadRecords().map { found in
+      UnreadableRecord(
+        record: found.record.recordID, version: found.record.version ?? "", container: found.record.container,
+        reason: found.reason.message)
+    }
+    return (kept + stored.filter { !known.contains($0.record) }).sorted {
+      ($0.record.type, $0.record.id) < ($1.record.type, $1.record.id)
+    }
+  }
+
+  private static func kept(in transaction: ReadTransaction) throws -> [UnreadableRecord] {
     let select = try PreparedStatement(
       "SELECT type, id, version, container, reason FROM bothy_unreadable ORDER BY type, id",
       in: transaction.database)

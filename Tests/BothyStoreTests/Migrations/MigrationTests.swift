@@ -74,8 +74,12 @@ struct MigrationTests {
     try seed(schema(1, title, FieldSchema("stars", .text, indexed: true)), ["title": "old", "stars": "4"])
     let new = schema(2, title, FieldSchema("stars", .int, indexed: true))
     expect(.schemaMismatch) { _ = try open(new) }
-    let step = Migration.Step.convertField(type: "Note", field: "stars") { .int(Int64($0.text ?? "") ?? 0) }
-    let store = try open(new, [Migration(to: 2, step)])
+    func step(from kind: any FieldConvertible.Type) -> Migration {
+      Migration(
+        to: 2, .convertField(type: "Note", field: "stars", from: kind) { .int(Int64($0.text ?? "") ?? 0) })
+    }
+    expect(.migrationFailed) { _ = try open(new, [step(from: Bool.self)]) }
+    let store = try open(new, [step(from: String.self)])
     #expect(try note(store)?["stars"] == 4)
     #expect(try store.diagnose().findings == [])
   }
@@ -86,7 +90,9 @@ struct MigrationTests {
     var new = schema(2, FieldSchema("title", .references(to: "Note", onDelete: .deny)))
     new.version = 2
     expect(.schemaMismatch) { _ = try open(new) }
-    let step = Migration.Step.convertField(type: "Note", field: "title") { _ in .list(["a", "b"]) }
+    let step = Migration.Step.convertField(type: "Note", field: "title", from: String.self) { _ in
+      .list(["a", "b"])
+    }
     let store = try open(new, [Migration(to: 2, step)])
     #expect(try store.count("SELECT count(*) FROM bothy_link") == 2)
     #expect(try store.diagnose().findings == [])
@@ -106,15 +112,47 @@ struct MigrationTests {
 
   @Test("Steps run in the order of versions, each once")
   func order() throws {
-    try seed(schema(1, title))
+    func local(_ version: Int) -> StoreSchema {
+      StoreSchema(version: version, types: [TypeSchema("Note", fields: [title], synced: false)])
+    }
+    try seed(local(1))
     func append(_ text: String) -> Migration.Step {
-      .convertField(type: "Note", field: "title") { .text(($0.text ?? "") + text) }
+      .convertField(type: "Note", field: "title", from: String.self) { .text(($0.text ?? "") + text) }
     }
     let steps = [Migration(to: 3, append("3")), Migration(to: 2, append("2")), Migration(to: 1, append("1"))]
-    let store = try open(schema(3, title), steps)
+    let store = try open(local(3), steps)
     #expect(try note(store)?["title"] == "old23")
     try store.close()
-    #expect(try note(open(schema(3, title), steps))?["title"] == "old23")
+    #expect(try note(open(local(3), steps))?["title"] == "old23")
+  }
+
+  @Test("Two conversions of a field run one after the other, each from its kind")
+  func chain() throws {
+    try seed(schema(1, title, FieldSchema("stars", .text)), ["title": "old", "stars": "4"])
+    let steps = [
+      Migration(
+        to: 2,
+        .convertField(type: "Note", field: "stars", from: String.self) { .int(Int64($0.text ?? "") ?? 0) }),
+      Migration(to: 3, .convertField(type: "Note", field: "stars", from: Int.self) { .bool($0 == .int(4)) }),
+    ]
+    let store = try open(schema(3, title, FieldSchema("stars", .bool)), steps)
+    #expect(try note(store)?["stars"] == .bool(true))
+  }
+
+  @Test("A conversion whose old values look like new ones is refused for synced types")
+  func indistinct() throws {
+    let kinds: [(any FieldConvertible.Type, ValueKind)] = [
+      (String.self, .uuid), (Int.self, .double), (Date.self, .int), (String.self, .text), (Bool.self, .json),
+    ]
+    for (old, new) in kinds {
+      let step = Migration.Step.convertField(type: "Note", field: "name", from: old) { $0 }
+      let error = #expect(throws: BothyError.self) {
+        _ = try open(schema(2, FieldSchema("name", new)), [Migration(to: 2, step)])
+      }
+      #expect(error?.code == .invalidSchema)
+      #expect(error?.message.contains("Note.name") ?? false)
+      #expect(error?.message.hasSuffix("Declare a new field, and fill it in a transaction.") ?? false)
+    }
   }
 
   @Test("A failing step leaves the file unchanged")
@@ -123,9 +161,10 @@ struct MigrationTests {
     try seed(schema(1, title))
     let steps = [
       Migration(to: 2, .renameField(type: "Note", from: "title", to: "name")),
-      Migration(to: 2, .convertField(type: "Note", field: "name") { _ in throw Refusal() }),
+      Migration(
+        to: 2, .convertField(type: "Note", field: "name", from: String.self) { _ in throw Refusal() }),
     ]
-    expect(.migrationFailed) { _ = try open(schema(2, FieldSchema("name", .text)), steps) }
+    expect(.migrationFailed) { _ = try open(schema(2, FieldSchema("name", .int)), steps) }
     let store = try open(schema(1, title))
     #expect(try note(store)?["title"] == "old")
     #expect(try store.diagnose().findings == [])

@@ -120,7 +120,7 @@ struct JournalRestoreTests {
       migrations: [
         Migration(
           to: 2,
-          .convertField(type: "Note", field: "title") { title in
+          .convertField(type: "Note", field: "title", from: String.self) { title in
             if title == .text("mine again") { throw BothyError(.invalidValue, "It is no number.") }
             return .int(7)
           })

@@ -157,25 +157,26 @@ struct TypedRuleSkewTests {
     try await expectEven(fleet)
   }
 
-  @Test("A side the type can't represent leaves the record pending and runs no rule")
-  func unreadable() async throws {
-    let calls = Calls()
-    let fleet = try await fleet { conflict in
-      calls.add()
-      return .remote
+  @Test("A rule sees the default of an unknown case, which its result keeps")
+  func unknownCase() async throws {
+    let rules: [Rule] = [
+      { conflict in conflict.local.map { .merged($0) } ?? .remote },
+      { conflict in conflict.suggestion.map { .merged($0) } ?? .remote },
+    ]
+    for rule in rules {
+      let seen = Mutex<[Poster.Colour?]>([])
+      let fleet = try await fleet { conflict in
+        seen.withLock { $0 += [conflict.local?.colour, conflict.remote?.colour] }
+        return try await rule(conflict)
+      }
+      try await fleet.editNewer(["colour": "green"])
+      try fleet.editOlder { $0.title = "mine" }
+      #expect(await fleet.older.store.sync().failures.isEmpty)
+      #expect(seen.withLock { $0 } == [.red, .red])
+      let server = try await fleet.server()
+      #expect(server?["title"] == "mine" && server?["colour"] == "green")
+      try await expectEven(fleet)
     }
-    try await fleet.editNewer(["colour": "green"])
-    try fleet.editOlder { $0.title = "mine" }
-    let failures = await fleet.older.store.sync().failures
-    #expect(failures.map(\.code) == ["mergeFailed"])
-    #expect(failures.first?.message.contains("on the server") == true)
-    #expect(calls.count == 0)
-    #expect(try await fleet.older.store.store.fetch(Poster.self, id: "P1")?.title == "mine")
-    #expect(try await fleet.server()?["colour"] == "green")
-    try await fleet.editNewer(["colour": "blue"])
-    await fleet.older.store.sync()
-    #expect(calls.count == 1)
-    try await expectEven(fleet)
   }
 
   @Test("A value that no field can hold decides nothing")

@@ -157,7 +157,8 @@ struct UnreadableRecordStories {
       Issue.record("It was not refused.")
       return
     }
-    #expect(rejection.code == "invalid" && rejection.fields.map(\.field) == ["meta"])
+    #expect(rejection.kind == .invalid && rejection.fields.map(\.field) == ["meta"])
+    #expect(rejection.fields.map(\.kind) == [BothyError.Code("tooDeep")])
     let record = ServerRecord(
       id: Self.page("P1"), version: "", modified: 1, fields: FieldsDocument(["meta": meta]))
     let done = try await pair.world.service.restore([record], into: "test")

@@ -23,7 +23,7 @@ struct SchemaSkewScenario {
     Migration(to: 2, .renameField(type: "Memo", from: "title", to: "heading")),
     Migration(
       to: 2,
-      .convertField(type: "Memo", field: "count") { value in
+      .convertField(type: "Memo", field: "count", from: String.self) { value in
         if case .text(let text) = value { .int(Int64(text) ?? 0) } else { .int(0) }
       }),
   ]

@@ -219,7 +219,7 @@ struct LaterMeetings {
         for id in pairs { try transaction.update(id, fields: ["count": .text(String(number))]) }
       }
     }
-    let step = Migration.Step.convertField(type: "Memo", field: "count") { value in
+    let step = Migration.Step.convertField(type: "Memo", field: "count", from: String.self) { value in
       if case .text(let text) = value { .int(Int64(text) ?? 0) } else { .int(0) }
     }
     try pair.a.restart(schema: memo(2, .int), migrations: [Migration(to: 2, step)])
