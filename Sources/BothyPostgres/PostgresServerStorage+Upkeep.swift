@@ -23,8 +23,8 @@ extension PostgresServerStorage: ServerMaintenance {
   public func compact(space: String, upTo position: Int64) async throws {
     try await change(space, .upkeep) {
       [
-        StorageSQL.raiseFloor, StorageSQL.forgetTombstones, StorageSQL.forgetDepartures,
-        StorageSQL.forgetNotices,
+        StorageSQL.raiseFloor, StorageSQL.forgetAudiences, StorageSQL.forgetTombstones,
+        StorageSQL.forgetDepartures, StorageSQL.forgetNotices,
       ].map { sql in
         var statement = PostgresStatement(sql, in: space)
         statement.bind(position)

@@ -47,7 +47,7 @@ struct SQLiteServerStorageTests {
     let folder = try TemporaryFolder()
     let path = folder.path + "/ledger.sqlite"
     try SQLiteServerStorage(at: path).close()
-    try setVersion(99, of: path)
+    try Self.setVersion(99, of: path)
     let bytes = try Data(contentsOf: URL(filePath: path))
     let error = #expect(throws: BothyError.self) { try SQLiteServerStorage(at: path) }
     #expect(error?.code == .newerFile)
@@ -62,7 +62,7 @@ struct SQLiteServerStorageTests {
     let first = try SQLiteServerStorage(at: path, migrates: false)
     try await first.write(space: "s") { try $0.put([ServerStorageConformance.entry(1, "a")]) }
     try first.close()
-    try setVersion(1, of: path)
+    try Self.setVersion(1, of: path)
     let error = #expect(throws: BothyError.self) { try SQLiteServerStorage(at: path, migrates: false) }
     #expect(error?.code == .schemaMismatch)
     let (before, after) = try SQLiteServerStorage.migrate(path)
@@ -73,7 +73,7 @@ struct SQLiteServerStorageTests {
   }
 
   /// Sets the number that SQLite keeps for `PRAGMA user_version`, in the bytes 60 to 63 of a file.
-  private func setVersion(_ version: UInt8, of path: String) throws {
+  static func setVersion(_ version: UInt8, of path: String) throws {
     let file = try FileHandle(forUpdating: URL(filePath: path))
     try file.seek(toOffset: 60)
     try file.write(contentsOf: Data([0, 0, 0, version]))

@@ -115,6 +115,39 @@ struct PostgresTablesTests {
     #expect(again == (after, after))
   }
 
+  @Test("Tables of an older form get the indexes of visibility from the records")
+  func visibility() async throws {
+    let known = StorageTables.steps.prefix { !$0.sql.contains("audience") }.count
+    try await PostgresServerStorage.open(url, configuration: configuration(known: known)).close()
+    try sql("INSERT INTO \(schema).space (space, epoch, head, floor) VALUES ('s', 'e', 5, 0)")
+    let wide = "[" + (0...VisibilityKey.indexedAudience).map { "\"u\($0)\"" }.joined(separator: ",") + "]"
+    let records = [
+      (1, "own", "bob", "NULL"), (2, "hidden", "ann", "NULL"),
+      (3, "shared", "ann", #"'{"principals":["bob"],"lists":["L"]}'"#),
+      (4, "wide", "ann", #"'{"principals":\#(wide)}'"#),
+    ]
+    for (position, id, owner, audience) in records {
+      try sql(
+        """
+        INSERT INTO \(schema).record
+        VALUES ('s', \(position), 'Note', '\(id)', 'Note', 1, '\(owner)', FALSE, TRUE, '{}', \(audience), 1)
+        """)
+    }
+    try sql("INSERT INTO \(schema).notice VALUES ('s', 'bob', 5, 'Note', 'hidden')")
+    let storage = try await PostgresServerStorage.open(url, configuration: configuration())
+    defer { storage.close() }
+    let found = try await storage.read(space: "s") { storage in
+      let bob = ServerStorageConformance.bob
+      return (
+        try storage.changes(after: 0, in: .everything, limit: 9, bytes: .max, seenBy: bob).map(
+          \.record.id.id),
+        try storage.position(seenBy: bob)
+      )
+    }
+    #expect(found.0 == ["own", "shared", "wide"])
+    #expect(found.1 == 5)
+  }
+
   @Test("Servers that start while another migrates find each step done once")
   func together() async throws {
     try await PostgresServerStorage.open(url, configuration: configuration(known: 2)).close()

@@ -183,7 +183,8 @@ struct PostgresCondition {
 
   // MARK: arguments
 
-  mutating func bind(_ text: String) { statement.bind(text) }
+  mutating func bind(_ text: String?) { statement.bind(text) }
+  mutating func bind(_ texts: [String]) { statement.bind(texts) }
   mutating func bind(_ number: Int64) { statement.bind(number) }
 
   private mutating func argument(_ text: String) -> String {

@@ -8,12 +8,18 @@ import BothySyncService
 /// concerns a whole query if a document of the type has a text with a zero character. The reference evaluator then
 /// decides the records that the rest of the condition selects.
 extension PostgresTransaction {
-  func query(_ query: AnyQuery, schema: StoreSchema?, _ body: (StoredRecord) throws -> Bool) throws {
-    for entry in try found(query, schema) { guard try body(entry) else { return } }
+  func query(
+    _ query: AnyQuery, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
+    _ body: (StoredRecord) throws -> Bool
+  ) throws {
+    for entry in try found(query, schema, filter) { guard try body(entry) else { return } }
   }
 
-  private func found(_ query: AnyQuery, _ schema: StoreSchema?) throws -> [StoredRecord] {
-    let plan = try QueryPlan(query, schema)
+  private func found(
+    _ query: AnyQuery, _ schema: StoreSchema?, _ filter: VisibilityFilter?
+  ) throws -> [StoredRecord] {
+    var plan = try QueryPlan(query, schema)
+    plan.visible = filter
     guard plan.isExact else { return try evaluate(plan) }
     var condition = PostgresCondition(plan.type, statement(""))
     condition.bind(plan.query.type)
@@ -39,7 +45,7 @@ extension PostgresTransaction {
     _ plan: QueryPlan, _ start: PostgresCondition, _ columns: String, isSorted: Bool
   ) throws -> PostgresResult? {
     var condition = start
-    var sql = try Self.select(columns, plan.query, plan.query.filter, &condition)
+    var sql = try Self.select(columns, plan, plan.query.filter, &condition)
     if isSorted { sql += try Self.tail(plan.query, &condition) }
     var look = statement(StorageSQL.hasUncommon)
     look.bind(plan.query.type)
@@ -52,8 +58,9 @@ extension PostgresTransaction {
 
   /// Returns the SQL of the query, whose second parameter is the type. Each row's document is parsed once.
   private static func select(
-    _ columns: String, _ query: AnyQuery, _ filter: ConditionTree, _ condition: inout PostgresCondition
+    _ columns: String, _ plan: QueryPlan, _ filter: ConditionTree, _ condition: inout PostgresCondition
   ) throws -> String {
+    let query = plan.query
     var sql = """
       SELECT \(columns) FROM (
         SELECT \(StorageSQL.columns), fields::jsonb AS d FROM record
@@ -68,6 +75,7 @@ extension PostgresTransaction {
       }
       sql += ")"
     }
+    sql += condition.visible(plan.visible)
     // OFFSET 0 keeps the planner from repeating the parse in every place where `d` is used.
     return sql + " OFFSET 0) AS found WHERE \(try condition.sql(filter))"
   }
@@ -98,7 +106,8 @@ extension PostgresTransaction {
     let sql =
       isUncommon
       ? "SELECT \(StorageSQL.columns) FROM record WHERE space = $1 AND type = $2 AND NOT deleted"
-      : try Self.select(StorageSQL.columns, plan.query, .and(plan.exactParts), &condition)
+        + condition.visible(plan.visible)
+      : try Self.select(StorageSQL.columns, plan, .and(plan.exactParts), &condition)
     let found = try records(try read(condition.statement.saying(sql)))
     let entries = Dictionary(found.map { ($0.record.id.id, $0) }, uniquingKeysWith: { $1 })
     let records = try found.map { entry in
@@ -114,6 +123,8 @@ extension PostgresTransaction {
 private struct QueryPlan {
   let type: TypeSchema
   let query: AnyQuery
+  /// The records that count; `nil` for all.
+  var visible: VisibilityFilter?
 
   init(_ query: AnyQuery, _ schema: StoreSchema?) throws {
     let (type, query) = try query.resolved(in: schema)

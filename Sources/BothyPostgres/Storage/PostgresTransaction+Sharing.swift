@@ -72,6 +72,7 @@ extension PostgresTransaction {
       insert.bind(notice.record.type)
       insert.bind(notice.record.id)
     }
+    note(VisibilityPlace.lastPositions(of: stored))
     moveHead(to: last)
   }
 }

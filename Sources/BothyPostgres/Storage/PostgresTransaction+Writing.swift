@@ -23,6 +23,7 @@ extension PostgresTransaction {
       insert.bind(record.sharing.isEmpty ? nil : record.sharing.json)
       insert.bind(record.created)
     }
+    index(stored)
     keep(
       entries.compactMap { entry in
         entry.leaves.map { RecordRemoval(position: entry.position, id: entry.record.id, container: $0) }

@@ -101,7 +101,7 @@ final class PostgresTransaction: ServerTransaction {
   }
 
   /// Returns a statement whose second parameter is the path of a scope.
-  private func scoped(_ scope: SyncScope, _ sql: (StorageSQL.Scope) -> String) -> PostgresStatement {
+  func scoped(_ scope: SyncScope, _ sql: (StorageSQL.Scope) -> String) -> PostgresStatement {
     var statement = statement(sql(StorageSQL.Scope(scope)))
     statement.bind(scope.container)
     return statement

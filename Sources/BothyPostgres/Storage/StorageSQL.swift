@@ -56,7 +56,11 @@ enum StorageSQL {
   }
 
   static func position(_ scope: Scope) -> String {
-    "SELECT coalesce(max(position), 0) FROM record WHERE space = $1 AND \(scope.condition)"
+    """
+    SELECT greatest(
+      coalesce((SELECT max(position) FROM record WHERE space = $1 AND \(scope.condition)), 0),
+      coalesce((SELECT max(position) FROM departure WHERE space = $1 AND \(scope.condition)), 0))
+    """
   }
 
   /// Reads in pieces through a cursor. Its name has the number of earlier cursors in the transaction.
@@ -162,7 +166,7 @@ enum StorageSQL {
   /// The row of the space is deleted last, because it has the lock.
   static let removal = [
     "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device", "writer",
-    "unique_value", "unique_mark", "webhook", "space",
+    "unique_value", "unique_mark", "webhook", "audience", "seen", "space",
   ].map { "DELETE FROM \($0) WHERE space = $1" }
 
   static let hasUncommon = "SELECT EXISTS (SELECT FROM record WHERE space = $1 AND type = $2 AND NOT plain)"
@@ -176,8 +180,11 @@ enum StorageSQL {
       acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark, moveUniqueMark,
       forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, principals, historyAfter,
     ]
-    + upkeep + removal + inserts.flatMap(\.statements.values)
+    + upkeep + removal + visibility + inserts.flatMap(\.statements.values)
     + Scope.allCases.flatMap {
-      [changes($0), departures($0), position($0), visit($0, cursor: 0), history($0)]
+      [
+        changes($0), departures($0), position($0), visit($0, cursor: 0), history($0),
+        visibleChanges($0, pieces: .all),
+      ]
     }
 }

@@ -37,7 +37,7 @@ public struct HistoryEntry: Sendable, Hashable {
 
 /// A page of changes, newest first.
 public struct ChangeHistory: Sendable, Hashable {
-  /// The changes that the user may see. There may be none although `next` has a position.
+  /// The changes that the user may see.
   package var entries: [HistoryEntry]
   /// The position that the next page ends before; `nil` if this is the last page.
   package var next: Int64?

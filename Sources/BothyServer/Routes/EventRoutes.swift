@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// The route of server-sent events. They report that a space has news, and nothing about what it is.
+/// The route of server-sent events. They report that a space has news for the caller, and nothing about what it is.
 extension ServerServices {
   func eventRoutes() -> [Route] {
     [
@@ -26,11 +26,12 @@ extension ServerServices {
     let lastSeen = HTTPField.Name("Last-Event-ID").flatMap { call.headers[$0] }
     let user = asksForTokens ? call.principal.name ?? "" : call.subject.peer ?? ""
     let seat = try seats.seat(of: user)
+    let news = try await StreamNews(self, space: space, principal: call.principal, lastSeen: lastSeen)
     return ServerResponse(
       .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
       body: .stream { writer in
         defer { withExtendedLifetime(seat) {} }
-        try await stream(space, lastSeen, call.admission, &writer)
+        try await stream(news, call.admission, &writer)
         try await writer.finish(nil)
       })
   }
@@ -40,15 +41,15 @@ extension ServerServices {
   /// The end of a token is detected before each notification, and with the next heartbeat at the latest. News that
   /// arrive within the interval after the last notification are combined into one at its end.
   private func stream(
-    _ space: String, _ lastSeen: String?, _ admission: AuthenticatedSession?,
-    _ writer: inout any ResponseBodyWriter
+    _ news: StreamNews, _ admission: AuthenticatedSession?, _ writer: inout any ResponseBodyWriter
   ) async throws {
     metrics.eventStreams(changeBy: 1)
     defer { metrics.eventStreams(changeBy: -1) }
-    try await hints.withSubscription(to: space) { subscription in
+    try await hints.withSubscription(to: news.space) { subscription in
       try await withGracefulShutdownHandler {
         try await writer.write(ByteBuffer(string: ": open\nretry: 3000\n\n"))
-        if let lastSeen, lastSeen != hints.lastID(space: space) { subscription.notify(.news) }
+        var news = news
+        if news.mayHaveNews { subscription.notify(.news) }
         var pace = HintPace(interval: hintInterval)
         while var signals = await subscription.next() {
           if signals.contains(.news), let moment = pace.moment(after: .now) {
@@ -56,17 +57,15 @@ extension ServerServices {
             signals.formUnion(subscription.take())
           }
           guard await admission?.holds() ?? true else { return }
+          let event = signals.contains(.news) ? await news.event() : nil
+          // A look that finds nothing counts too, as it reads the storage.
           if signals.contains(.news) { pace.told(at: .now) }
-          let text = signals.contains(.news) ? news(space) : ": alive\n\n"
-          try await writer.write(ByteBuffer(string: text))
+          guard event != nil || signals.contains(.heartbeat) else { continue }
+          try await writer.write(ByteBuffer(string: event ?? ": alive\n\n"))
         }
       } onGracefulShutdown: {
         subscription.finish()
       }
     }
-  }
-
-  private func news(_ space: String) -> String {
-    "id: \(hints.lastID(space: space))\nevent: news\ndata: {}\n\n"
   }
 }

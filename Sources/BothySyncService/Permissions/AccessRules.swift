@@ -45,6 +45,8 @@ public struct AccessRules: Sendable {
   /// The vault with the values that `receiveSecrets` took. It is notified when a record is deleted. `nil` if the server
   /// doesn't manage them.
   public var secretVault: (any SecretVault)?
+  /// The most hidden changes that a storage reads instead of its indexes. Tests set it to 0.
+  package var fewHiddenChanges = 64
 
   /// Makes rules. By default they have no schema and accept a thousand operations in a request, five thousand changes
   /// in an answer, a mebibyte for a record and every version of the app. References are checked if a schema is set.

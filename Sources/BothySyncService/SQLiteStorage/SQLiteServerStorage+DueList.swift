@@ -153,9 +153,7 @@ extension SQLiteServerStorage {
     }
     if let floor = plan.floor {
       // Up to the former floor nothing is left to forget.
-      try database.execute(
-        sql: "DELETE FROM record WHERE space = ? AND position > ? AND position <= ? AND deleted = 1",
-        arguments: [space, state.floor, floor])
+      try forgetTombstones(of: space, after: state.floor, upTo: floor, in: database)
       for table in ["departure", "notice"] {
         try database.execute(
           sql: "DELETE FROM \(table) WHERE space = ? AND position <= ?", arguments: [space, floor])

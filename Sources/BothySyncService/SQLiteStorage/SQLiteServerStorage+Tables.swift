@@ -13,7 +13,9 @@ extension SQLiteServerStorage {
   ///
   /// Servers before version 2 wrote the version 1 at each start, whatever the file had. So the step to version 2
   /// creates each table that a file lacks, in a new file and in one of version 1.
-  private static let steps = [Step(version: 2, run: createMissing)]
+  private static let steps = [
+    Step(version: 2, run: createMissing), Step(version: 3, run: addVisibility),
+  ]
 
   /// The version of the files of this server, stored as `PRAGMA user_version`.
   private static let version = steps.last?.version ?? 0

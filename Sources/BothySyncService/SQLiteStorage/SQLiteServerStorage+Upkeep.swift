@@ -25,9 +25,7 @@ extension SQLiteServerStorage: ServerMaintenance {
 
   public func compact(space: String, upTo position: Int64) async throws {
     try await database.write {
-      try $0.execute(
-        sql: "DELETE FROM record WHERE space = ? AND position <= ? AND deleted = 1",
-        arguments: [space, position])
+      try Self.forgetTombstones(of: space, after: 0, upTo: position, in: $0)
       try $0.execute(
         sql: "DELETE FROM departure WHERE space = ? AND position <= ?", arguments: [space, position])
       try $0.execute(
@@ -93,7 +91,7 @@ extension SQLiteServerStorage: ServerMaintenance {
     try await database.write { database in
       let tables = [
         "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device",
-        "unique_value", "unique_mark", "run", "webhook",
+        "unique_value", "unique_mark", "run", "webhook", "audience", "seen",
       ]
       for table in tables {
         try database.execute(sql: "DELETE FROM \(table) WHERE space = ?", arguments: [space])

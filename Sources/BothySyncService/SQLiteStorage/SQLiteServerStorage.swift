@@ -164,6 +164,21 @@ public final class SQLiteServerStorage: ServerStorage {
     try await database.read { try body(SQLiteServerTransaction($0, space: space, run: nil)) }
   }
 
+  /// Like `read(space:_:)`, and calls `step` after each thousand steps of one statement, for tests of costs.
+  package func read<Result: Sendable>(
+    space: String, eachThousand step: @escaping @Sendable () -> Void,
+    _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try await database.read { database in
+      try database.interrupted(when: {
+        step()
+        return false
+      }) {
+        try body(SQLiteServerTransaction(database, space: space, run: nil))
+      }
+    }
+  }
+
   public func search<Result: Sendable>(
     space: String, within limit: Duration, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
   ) async throws -> Result {

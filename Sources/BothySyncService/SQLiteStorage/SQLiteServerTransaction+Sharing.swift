@@ -75,6 +75,7 @@ extension SQLiteServerTransaction {
       insert.bind(notice.record.id, at: 5)
       try insert.run()
     }
+    try note(VisibilityPlace.lastPositions(of: notices))
     try moveHead(to: last)
   }
 

@@ -37,10 +37,10 @@ final class SQLiteServerTransaction: ServerTransaction {
     if let run { try begin(run) }
   }
 
-  private static let columns =
+  static let columns =
     "position, type, id, container, modified, owner, deleted, fields, sharing, created"
 
-  private func record(_ row: PreparedStatement) throws -> StoredRecord {
+  func record(_ row: PreparedStatement) throws -> StoredRecord {
     let position = row.int(at: 0)
     let record = ServerRecord(
       id: RecordID(type: row.text(at: 1) ?? "", id: row.text(at: 2) ?? ""),
@@ -107,7 +107,7 @@ final class SQLiteServerTransaction: ServerTransaction {
 
   /// Returns true if reading the whole tree by the index is faster than scanning the changes of the space. That holds
   /// for a tree of n records among s changes if n is less than about the root of s × limit.
-  private func isSmall(_ scope: SyncScope, after position: Int64, limit: Int) throws -> Bool {
+  func isSmall(_ scope: SyncScope, after position: Int64, limit: Int) throws -> Bool {
     guard scope.includesChildren, !scope.container.isEmpty else { return false }
     let span = Double(head) - Double(position)
     guard span > Double(limit) else { return false }
@@ -152,7 +152,10 @@ final class SQLiteServerTransaction: ServerTransaction {
 
   func position(of scope: SyncScope) throws -> Int64 {
     let select = try PreparedStatement(
-      "SELECT max(position) FROM record WHERE space = ?1 AND \(Self.filter(scope))", in: database)
+      """
+      SELECT max(ifnull((SELECT max(position) FROM record WHERE space = ?1 AND \(Self.filter(scope))), 0),
+        ifnull((SELECT max(position) FROM departure WHERE space = ?1 AND \(Self.filter(scope))), 0))
+      """, in: database)
     select.bind(space, at: 1)
     select.bind(scope.container, at: 3)
     defer { select.reset() }
@@ -208,8 +211,12 @@ final class SQLiteServerTransaction: ServerTransaction {
     return try select.step()
   }
 
-  func query(_ query: AnyQuery, schema: StoreSchema?, _ body: (StoredRecord) throws -> Bool) throws {
-    let (sql, arguments) = try StorageQuery.select(query, schema: schema, columns: Self.columns)
+  func query(
+    _ query: AnyQuery, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
+    _ body: (StoredRecord) throws -> Bool
+  ) throws {
+    let (sql, arguments) = try StorageQuery.select(
+      query, schema: schema, columns: Self.columns, seenBy: filter)
     let select = try prepared(sql, arguments)
     defer { select.reset() }
     while try select.step() { guard try body(record(select)) else { return } }
@@ -254,6 +261,7 @@ final class SQLiteServerTransaction: ServerTransaction {
       insert.bind(record.created, at: 11)
       try insert.run()
     }
+    try index(records)
     try keep(
       records.compactMap { entry in
         entry.leaves.map { RecordRemoval(position: entry.position, id: entry.record.id, container: $0) }

@@ -20,11 +20,6 @@ struct PageBudget {
     changes = max(0, changes - page.changes.count - page.outOfScope.count)
     bytes = max(0, bytes - page.changes.reduce(0) { $0 + $1.fields.bytes.count })
   }
-
-  /// Returns true if the records use all of the bytes. The storage may have left out others after them.
-  func isReached(by records: [StoredRecord]) -> Bool {
-    records.reduce(0) { $0 + $1.record.fields.bytes.count } >= bytes
-  }
 }
 
 /// The bytes of records that the outcomes of one answer may still have.

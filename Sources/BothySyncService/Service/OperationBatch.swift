@@ -241,7 +241,9 @@ struct OperationBatch {
   /// Returns a list in the operation's audience that the user doesn't own.
   private func foreignList(_ operation: SyncOperation) -> String? {
     guard let change = operation.sharing else { return nil }
-    let known = records[operation.record]?.record.sharing.lists ?? []
+    let record = records[operation.record]?.record
+    let seen = record.flatMap { evaluator.rules.shows($0, to: evaluator.viewer) ? $0 : nil }
+    let known = seen?.sharing.lists ?? []
     return change.add.lists.subtracting(known).sorted().first { id in
       guard let list = records[UserList.recordID(id)]?.record, !list.isDeleted else { return true }
       return list.owner == nil || list.owner != evaluator.viewer.principal.name

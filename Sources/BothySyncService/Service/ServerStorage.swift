@@ -71,6 +71,11 @@ public protocol ServerSnapshot {
   /// Returns at most `limit` changes after `position` in `scope`, in position order. It ends with the change at which
   /// their fields reach `bytes`.
   func changes(after position: Int64, in scope: SyncScope, limit: Int, bytes: Int) throws -> [StoredRecord]
+  /// Like `changes(after:in:limit:bytes:)`, but leaves out changes that the filter hides, as far as indexes have them.
+  /// Reads about as many rows as it returns.
+  func changes(
+    after position: Int64, in scope: SyncScope, limit: Int, bytes: Int, seenBy filter: VisibilityFilter
+  ) throws -> [StoredRecord]
   /// Returns at most `limit` departures from the containers of `scope`, after `after` up to `last`, in position order.
   /// Records don't leave the whole space.
   func departures(after: Int64, upTo last: Int64, from scope: SyncScope, limit: Int) throws
@@ -81,14 +86,21 @@ public protocol ServerSnapshot {
   func history(after position: Int64, limit: Int) throws -> [HistoryEntry]
   /// Returns the remembered outcomes among these.
   func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict]
-  /// Visits the live records that a query selects, in its order, until `body` returns false.
-  func query(_ query: AnyQuery, schema: StoreSchema?, _ body: (StoredRecord) throws -> Bool) throws
+  /// Visits the live records that a query selects, in its order, until `body` returns false. With a filter that
+  /// restricts the type, it reads only records that the filter shows.
+  func query(
+    _ query: AnyQuery, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
+    _ body: (StoredRecord) throws -> Bool
+  ) throws
   /// Returns the number of live records that a query selects, without its limit and offset.
   func count(_ query: AnyQuery, schema: StoreSchema?) throws -> Int
   /// Visits the live records of a scope, in any order, with bounded memory.
   func forEachRecord(in scope: SyncScope, _ body: (StoredRecord) throws -> Void) throws
   /// Returns the position of the last change in a scope, or 0 without one.
   func position(of scope: SyncScope) throws -> Int64
+  /// Returns the position of the last change that the filter shows, or of the last notice for its user, or 0 without
+  /// one. It never falls, also when tombstones are deleted. Costs a few look-ups.
+  func position(seenBy filter: VisibilityFilter) throws -> Int64
 
   /// Returns the records that are noted to have these values of unique fields. It also has the position up to which the
   /// fields with this mark are noted. Some records may have another value by now, or be deleted.
@@ -111,9 +123,11 @@ extension ServerSnapshot {
   }
 
   /// Returns the live records that a query selects, in its order.
-  public func query(_ query: AnyQuery, schema: StoreSchema?) throws -> [StoredRecord] {
+  public func query(
+    _ query: AnyQuery, schema: StoreSchema?, seenBy filter: VisibilityFilter? = nil
+  ) throws -> [StoredRecord] {
     var found: [StoredRecord] = []
-    try self.query(query, schema: schema) {
+    try self.query(query, schema: schema, seenBy: filter) {
       found.append($0)
       return true
     }

@@ -6,10 +6,10 @@ enum StorageQuery {
   ///
   /// Parameter 1 is the space. The returned arguments begin at parameter 2.
   static func select(
-    _ query: AnyQuery, schema: StoreSchema?, columns: String
+    _ query: AnyQuery, schema: StoreSchema?, columns: String, seenBy filter: VisibilityFilter? = nil
   ) throws(BothyError) -> (sql: String, arguments: [FieldValue]) {
     let (compiler, query) = try compiler(query, schema)
-    var select = try rows(query, compiler, columns)
+    var select = try rows(query, compiler, columns, filter)
     select += try compiler.order(query)
     select += compiler.limit(query)
     return (select.sql, select.arguments)
@@ -25,9 +25,15 @@ enum StorageQuery {
   }
 
   private static func rows(
-    _ query: AnyQuery, _ compiler: QueryCompiler<DocumentColumns>, _ columns: String
+    _ query: AnyQuery, _ compiler: QueryCompiler<DocumentColumns>, _ columns: String,
+    _ visible: VisibilityFilter? = nil
   ) throws(BothyError) -> SQLFragment {
     let filter = try compiler.filter(query)
+    if let visible, visible.restrictedTypes.contains(query.type) {
+      var rows = visibleRows(of: query.type, visible, columns)
+      rows += SQLFragment(" AND (\(filter.sql))", filter.arguments)
+      return rows
+    }
     return SQLFragment(
       "SELECT \(columns) FROM record WHERE space = ?1 AND type = ? AND deleted = 0 AND (\(filter.sql))",
       [.text(query.type)] + filter.arguments)

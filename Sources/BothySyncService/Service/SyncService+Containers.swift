@@ -17,16 +17,15 @@ public struct ContainerSummary: Sendable, Hashable {
 }
 
 extension SyncService {
-  /// Returns the containers of a scope with a live record that the user may see, by name. Reads all records of the
-  /// scope, in one transaction.
+  /// Returns the containers of a scope with a live record that the user may see, by name. Reads these records, and few
+  /// others, in one transaction.
   public func containers(space: String, principal: Principal, _ scope: SyncScope) async throws
     -> [ContainerSummary]
   {
     try await storage.search(space: space, within: rules.scanTime) { storage in
       let viewer = try viewer(principal, in: storage)
       var summaries: [String: ContainerSummary] = [:]
-      try storage.forEachRecord(in: scope) { entry in
-        guard rules.shows(entry.record, to: viewer) else { return }
+      try forEachVisibleRecord(in: scope, viewer, storage) { entry in
         let name = entry.record.container
         var summary = summaries[name] ?? ContainerSummary(container: name, count: 0, position: 0)
         summary.count += 1

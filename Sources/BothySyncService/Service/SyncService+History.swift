@@ -4,27 +4,33 @@ extension SyncService {
   /// The most changes in one answer.
   public static let historyPageLimit = 1000
 
-  /// Returns the last changes with user and time, newest first, of records that the user may see now. A page may have
-  /// fewer entries than requested although more follow. Reads one page and the records in it.
+  /// The number of remembered changes that are read at a time.
+  private static let historyPiece = 200
+
+  /// Returns the last changes with user and time, newest first, of records that the user may see now. Reads remembered
+  /// changes until the page has enough visible ones. Hidden ones neither count nor end a page.
   public func history(space: String, principal: Principal, _ query: HistoryQuery) async throws
     -> ChangeHistory
   {
-    var query = query
-    query.limit = max(1, min(query.limit, Self.historyPageLimit))
-    let asked = query
-    return try await storage.read(space: space) { storage in
+    let limit = max(1, min(query.limit, Self.historyPageLimit))
+    return try await storage.search(space: space, within: rules.queryTime) { storage in
       let viewer = try viewer(principal, in: storage)
-      let found = try storage.history(asked)
-      let records = try storage.records(found.map(\.record))
-      let shown = found.filter { entry in
-        guard let record = records[entry.record]?.record else {
-          // The record and its tombstone are forgotten. The change is returned if every user may read the type.
+      var query = query
+      query.limit = max(limit + 1, Self.historyPiece)
+      var shown: [HistoryEntry] = []
+      while true {
+        let found = try storage.history(query)
+        let records = try storage.records(found.map(\.record))
+        // The record and its tombstone may be forgotten. The change is returned if every user may read the type.
+        shown += found.filter { entry in
           let unknown = ServerRecord(id: entry.record, version: "", modified: 0)
-          return rules.shows(unknown, to: viewer)
+          return rules.shows(records[entry.record]?.record ?? unknown, to: viewer)
         }
-        return rules.shows(record, to: viewer)
+        guard shown.count <= limit, found.count == query.limit, let last = found.last else { break }
+        query.before = last.position
       }
-      return ChangeHistory(entries: shown, next: found.count == asked.limit ? found.last?.position : nil)
+      let page = Array(shown.prefix(limit))
+      return ChangeHistory(entries: page, next: shown.count > limit ? page.last?.position : nil)
     }
   }
 }

@@ -39,9 +39,9 @@ extension SyncService {
   private var queryLimit: Int { max(rules.pageLimit, 1000) }
 
   /// Returns the live records that a query selects and the user may see. They are at most a thousand, or the page limit
-  /// if that is larger, and limited to the bytes of one answer. If each record has its own readers, all selected
-  /// records are read, so that limit and offset count visible ones. Throws `BothyError` for a query that doesn't fit
-  /// the schema.
+  /// if that is larger, and limited to the bytes of one answer. If each record has its own readers, the user's own
+  /// records of the type and those shared with it are read. Limit and offset count visible ones. Throws `BothyError`
+  /// for a query that doesn't fit the schema.
   public func query(space: String, principal: Principal, _ query: AnyQuery) async throws -> [ServerRecord] {
     try await queryAnswer(space: space, principal: principal, query).records
   }
@@ -61,8 +61,9 @@ extension SyncService {
       let viewer = try viewer(principal, in: storage)
       var (records, more) = ([ServerRecord](), false)
       var (passed, left) = (isRestricted ? query.offset : 0, rules.answerSize)
-      guard limit > 0 else { return ([], false) }
-      try storage.query(final, schema: rules.schema(for: final.type)) { entry in
+      guard limit > 0, mayShow(final.type, to: viewer) else { return ([], false) }
+      let filter = rules.visibility(of: viewer)
+      try storage.query(final, schema: rules.schema(for: final.type), seenBy: filter) { entry in
         guard rules.shows(entry.record, to: viewer) else { return true }
         if passed > 0 {
           passed -= 1
@@ -83,8 +84,13 @@ extension SyncService {
     return access != .anyone && access != .authenticated
   }
 
-  /// Returns the number of records that a query selects, without its limit. If each record has its own readers, all of
-  /// them are read. Throws like `query`.
+  /// Returns false if the viewer can see no record of the type, and true if it may see some.
+  private func mayShow(_ type: String, to viewer: Viewer) -> Bool {
+    readersDiffer(of: type) || rules.allows(.read, type, viewer, owner: nil)
+  }
+
+  /// Returns the number of records that a query selects, without its limit. If each record has its own readers, it reads
+  /// like `query`, and throws like it.
   public func count(space: String, principal: Principal, _ query: AnyQuery) async throws -> Int {
     try query.checkSize()
     if readersDiffer(of: query.type) {
@@ -93,9 +99,13 @@ extension SyncService {
       let final = all
       return try await storage.search(space: space, within: rules.queryTime) { storage in
         let viewer = try viewer(principal, in: storage)
-        return try storage.query(final, schema: rules.schema(for: final.type)).count {
-          rules.shows($0.record, to: viewer)
+        let filter = rules.visibility(of: viewer)
+        var count = 0
+        try storage.query(final, schema: rules.schema(for: final.type), seenBy: filter) { entry in
+          if rules.shows(entry.record, to: viewer) { count += 1 }
+          return true
         }
+        return count
       }
     }
     guard rules.allows(.read, query.type, Viewer(principal: principal), owner: nil) else { return 0 }
@@ -108,7 +118,7 @@ extension SyncService {
   public static let partLimit = 4096
 
   /// Returns the digest of the records of a scope that the user may see, and of each of `parts` parts. Reads all of
-  /// them.
+  /// them, and few others.
   public func digest(
     space: String, principal: Principal, _ scope: SyncScope, parts: Int = 0
   ) async throws -> ScopeDigest {
@@ -116,15 +126,14 @@ extension SyncService {
     return try await storage.search(space: space, within: rules.scanTime) { storage in
       let viewer = try viewer(principal, in: storage)
       var sum = DigestSum(parts: parts)
-      try storage.forEachRecord(in: scope) { entry in
-        guard rules.shows(entry.record, to: viewer) else { return }
+      try forEachVisibleRecord(in: scope, viewer, storage) { entry in
         sum.add(entry.record.id, fields: entry.record.fields.bytes)
       }
       return sum.digest(of: scope, position: storage.head)
     }
   }
 
-  /// Returns the ids, versions and hashes of the records in some parts of a scope. Reads the scope.
+  /// Returns the ids, versions and hashes of the records in some parts of a scope. Reads like `digest`.
   public func stamps(
     space: String, principal: Principal, _ scope: SyncScope, parts: Int, in chosen: [Int]
   ) async throws -> [RecordStamp] {
@@ -132,9 +141,9 @@ extension SyncService {
     return try await storage.search(space: space, within: rules.scanTime) { storage in
       let viewer = try viewer(principal, in: storage)
       var stamps: [RecordStamp] = []
-      try storage.forEachRecord(in: scope) { entry in
+      try forEachVisibleRecord(in: scope, viewer, storage) { entry in
         let record = entry.record
-        guard chosen.contains(record.id.part(of: parts)), rules.shows(record, to: viewer) else { return }
+        guard chosen.contains(record.id.part(of: parts)) else { return }
         let hash = DigestSum.hash(record.id, fields: record.fields.bytes)
         stamps.append(RecordStamp(id: record.id, version: record.version, hash: hash))
       }
@@ -142,15 +151,25 @@ extension SyncService {
     }
   }
 
-  /// Returns a text for `ETag` and 304. It changes with every record of the scope, and with the records that the user
-  /// may see. If the user can't see all records of a type, the text changes with the whole space, so that it reveals
-  /// nothing about hidden containers.
+  /// Returns a text for `ETag` and 304, which changes with every record of the scope that the user may see.
+  ///
+  /// If the schema hides records from the user, the text changes with every record of the space that it may see, and
+  /// with no other. Without such a schema, lists of other users in a container change it too. Costs a few look-ups.
   public func validator(space: String, principal: Principal, _ scope: SyncScope) async throws -> String {
-    let hidesSome = rules.schema?.types.contains { readersDiffer(of: $0.name) } ?? false
-    return try await storage.read(space: space) { storage in
-      let position = hidesSome ? storage.head : try storage.position(of: scope)
-      let notices = try notices(for: principal, after: position, storage, limit: nil)
-      return "\(storage.epoch).\(notices.last?.position ?? position)"
+    try await storage.read(space: space) { storage in
+      let filter = rules.visibility(of: try viewer(principal, in: storage))
+      let isWhole = scope.container.isEmpty && scope.includesChildren
+      let position =
+        filter.hidesTypes || isWhole
+        ? try storage.position(seenBy: filter) : try storage.position(of: scope)
+      return "\(storage.epoch).\(position)"
     }
+  }
+
+  /// Returns a text that changes with every record of the space that the user may see, and with no other. Returns `nil`
+  /// if the schema hides no records from the user. Costs a few look-ups.
+  package func visibleState(space: String, principal: Principal) async throws -> String? {
+    guard rules.visibility(of: Viewer(principal: principal)).hidesTypes else { return nil }
+    return try await validator(space: space, principal: principal, .everything)
   }
 }

@@ -180,31 +180,32 @@ public struct SyncService: Sendable {
       return page
     }
     let limit = budget.changes
-    let found = try storage.changes(after: start, in: pull.scope, limit: limit + 1, bytes: budget.bytes)
+    let found = try visibleChanges(
+      after: start, in: pull.scope, viewer, storage, limit: limit, bytes: budget.bytes)
     let departures =
       reset
-      ? [] : try storage.departures(after: start, upTo: storage.head, from: pull.scope, limit: limit + 1)
+      ? [] : try visibleDepartures(after: start, from: pull.scope, viewer, storage, limit: limit + 1)
     let notices = reset ? [] : try notices(for: viewer.principal, after: start, storage, limit: limit + 1)
-    let positions = (found.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
+    let positions =
+      (found.entries.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
     var position = positions.count > limit ? positions[limit - 1] : storage.head
-    if budget.isReached(by: found), let last = found.last { position = min(position, last.position) }
+    if let end = found.end { position = min(position, end) }
     if let last = try end(of: notices, after: start, storage, bytes: budget.bytes) {
       position = min(position, last)
     }
     let more = position < storage.head
     var changes: [ServerRecord] = []
-    changes.reserveCapacity(found.count)
-    for entry in found {
+    changes.reserveCapacity(found.entries.count)
+    for entry in found.entries {
       guard entry.position <= position else { break }
       // Tombstones let a device of another history distinguish deleted records from lost ones.
       let isLeftOut = reset && !isOther ? entry.record.isDeleted : told.contains(entry.position)
-      if !isLeftOut && rules.shows(entry.record, to: viewer) { changes.append(entry.record) }
+      if !isLeftOut { changes.append(entry.record) }
     }
     var page = SyncResponse.Page(
       scope: pull.scope, changes: changes,
       outOfScope: try gone(
         departures.filter { $0.position <= position && !told.contains($0.position) }, from: pull.scope,
-        viewer,
         storage),
       cursor: Cursor(
         epoch: storage.epoch, position: position, scopeMark: mark, began: more ? began : nil

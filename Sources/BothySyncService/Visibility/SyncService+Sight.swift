@@ -58,22 +58,16 @@ extension SyncService {
 
   /// Returns the departed records that are not in the scope now. A record that the user can't see is left out here,
   /// because it has a notice if the user could ever see it.
+  ///
+  /// - Parameter departures: those of records that the user may see, as `visibleDepartures` returns them.
   func gone(
-    _ departures: [RecordRemoval], from scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot
+    _ departures: [RecordRemoval], from scope: SyncScope, _ storage: any ServerSnapshot
   ) throws -> [RecordID] {
     guard !departures.isEmpty else { return [] }
     let records = try storage.records(departures.map(\.id))
-    var ids: [RecordID] = []
     var seen: Set<RecordID> = []
-    for departure in departures where seen.insert(departure.id).inserted {
-      guard let record = records[departure.id]?.record else {
-        ids.append(departure.id)
-        continue
-      }
-      let isShown = rules.shows(record, to: viewer)
-      let isThere = scope.contains(record.container) && isShown
-      if !isThere && (isShown || record.isDeleted) { ids.append(departure.id) }
+    return departures.map(\.id).filter { id in
+      seen.insert(id).inserted && !(records[id].map { scope.contains($0.record.container) } ?? false)
     }
-    return ids
   }
 }

@@ -1,0 +1,100 @@
+import BothySyncService
+
+/// The statements of the indexes of visibility. `StorageTables.visibility` describes their tables.
+extension StorageSQL {
+  static let putAudiences = RowInsert(
+    into: "audience", ["name", "type", "position", "id"],
+    onConflict: "(space, type, id, name) DO UPDATE SET position = excluded.position")
+  static let raiseSeen = RowInsert(
+    into: "seen", ["name", "type", "position"],
+    onConflict: "(space, name, type) DO UPDATE SET position = greatest(seen.position, excluded.position)")
+
+  static let clearAudiences = """
+    DELETE FROM audience
+    WHERE space = $1 AND (type, id) IN (SELECT * FROM unnest($2::text[], $3::text[]))
+    """
+  static let forgetAudiences = """
+    DELETE FROM audience WHERE space = $1 AND (type, id) IN (
+      SELECT type, id FROM record WHERE space = $1 AND position <= $2 AND deleted)
+    """
+  static let forgetNewAudiences = """
+    DELETE FROM audience WHERE space = $1 AND (type, id) IN (
+      SELECT type, id FROM record WHERE space = $1 AND position > $2 AND position <= $3 AND deleted)
+    """
+
+  /// The keys and types with changes after `$2`: of all records, and of restricted types `$4` under the keys `$3`.
+  static let seenSources = """
+    SELECT name, type FROM seen
+    WHERE space = $1 AND (name = '' OR (name = ANY($3::text[]) AND type = ANY($4::text[]))) AND position > $2
+    """
+  /// The last position of other types than `$2`, of these under the keys `$3`, and of the notices `$4`.
+  static let seenPosition = """
+    SELECT coalesce(max(position), 0) FROM seen
+    WHERE space = $1 AND (
+      (name = '' AND NOT type = ANY($2::text[])) OR (name = ANY($3::text[]) AND type = ANY($2::text[]))
+      OR name = ANY($4::text[]))
+    """
+
+  /// The groups of sources that a statement reads.
+  struct Pieces: OptionSet {
+    let rawValue: Int
+    static let whole = Pieces(rawValue: 1)
+    static let owned = Pieces(rawValue: 2)
+    static let shared = Pieces(rawValue: 4)
+    static let all: Pieces = [.whole, .owned, .shared]
+  }
+
+  /// Returns the changes after `$3` of the types `$6`, of the types `$8` that `$7` owns, and of the types `$10` under
+  /// the keys `$9`. The limits are those of `changes`.
+  ///
+  /// Each source has an index range in the order of positions, of which at most `$4` rows are read.
+  static func visibleChanges(_ scope: Scope, pieces: Pieces) -> String {
+    let end = "AND position > $3 ORDER BY position LIMIT $4) AS found"
+    var parts: [String] = []
+    if pieces.contains(.whole) {
+      parts += conditions(scope).map { condition in
+        """
+        SELECT found.position FROM unnest($6::text[]) AS wanted(type) CROSS JOIN LATERAL (
+          SELECT position FROM record WHERE space = $1 AND type = wanted.type AND \(condition) \(end)
+        """
+      }
+    }
+    if pieces.contains(.owned) {
+      parts.append(
+        """
+        SELECT found.position FROM unnest($8::text[]) AS wanted(type) CROSS JOIN LATERAL (
+          SELECT position FROM record
+          WHERE space = $1 AND owner = $7 AND type = wanted.type AND \(scope.condition) \(end)
+        """)
+    }
+    if pieces.contains(.shared) {
+      parts.append(
+        """
+        SELECT found.position FROM unnest($9::text[], $10::text[]) AS wanted(name, type) CROSS JOIN LATERAL (
+          SELECT audience.position FROM audience
+          JOIN record ON record.space = $1 AND record.position = audience.position
+            AND record.type = audience.type AND record.id = audience.id
+          WHERE audience.space = $1 AND audience.name = wanted.name AND audience.type = wanted.type
+            AND \(scope.condition) AND audience.position > $3 ORDER BY audience.position LIMIT $4) AS found
+        """)
+    }
+    return """
+      SELECT \(columns) FROM (
+        SELECT \(columns), sum(octet_length(fields)) OVER (ORDER BY position) - octet_length(fields) AS before
+        FROM record WHERE space = $1 AND position IN (
+          SELECT position FROM (\(parts.joined(separator: "\nUNION\n"))) AS places ORDER BY position LIMIT $4)
+      ) AS counted
+      WHERE before < $5 ORDER BY position
+      """
+  }
+
+  /// A tree has two ranges in the index, of which each is read in the order of positions.
+  private static func conditions(_ scope: Scope) -> [String] {
+    guard scope == .tree else { return [scope.condition] }
+    return ["container = $2", "container >= $2 || '/' AND container < $2 || '0'"]
+  }
+
+  static let visibility = [
+    clearAudiences, forgetAudiences, forgetNewAudiences, seenSources, seenPosition,
+  ]
+}

@@ -1,0 +1,46 @@
+import BothySyncService
+
+/// The events of one stream. If the schema hides records from its caller, changes that the caller can't see are left
+/// out, and the events' ids reveal none of them.
+///
+/// Such a stream costs a short read of the storage for each change of its space, less those that arrive together.
+struct StreamNews {
+  let services: ServerServices
+  let space: String
+  let principal: Principal
+  /// The id of the last event that the caller knows, if it said one.
+  private let lastSeen: String?
+  /// The state that the caller knows; `nil` for a caller that sees everything.
+  private var told: String?
+
+  /// Reads the present state. Call it before the caller learns that the stream is open, because it pulls then.
+  init(_ services: ServerServices, space: String, principal: Principal, lastSeen: String?) async throws {
+    self.services = services
+    self.space = space
+    self.principal = principal
+    self.lastSeen = lastSeen
+    let state = try await services.service.visibleState(space: space, principal: principal)
+    told = state.map { lastSeen ?? $0 }
+  }
+
+  /// True if the stream begins with a look for news, after its subscription has begun.
+  var mayHaveNews: Bool {
+    told != nil || lastSeen.map { $0 != services.hints.lastID(space: space) } ?? false
+  }
+
+  /// Returns the next event, or `nil` if the caller sees nothing of the news.
+  mutating func event() async -> String? {
+    let state: String?
+    do { state = try await services.service.visibleState(space: space, principal: principal) } catch {
+      // Without the storage it is unknown, and a pull finds out later. An id here counts hidden changes.
+      return Self.text(id: nil)
+    }
+    guard let state else { return Self.text(id: services.hints.lastID(space: space)) }
+    defer { told = state }
+    return state == told ? nil : Self.text(id: state)
+  }
+
+  private static func text(id: String?) -> String {
+    (id.map { "id: \($0)\n" } ?? "") + "event: news\ndata: {}\n\n"
+  }
+}

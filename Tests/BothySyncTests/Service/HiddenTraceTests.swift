@@ -1,0 +1,175 @@
+import BothyStore
+import BothySync
+import BothySyncService
+import Testing
+
+/// Pages, history, departures and validators, which must not change with records that their user can't see.
+@Suite("Hidden changes leave no trace in pages, history and validators", .timeLimit(.minutes(5)))
+struct HiddenTraceTests {
+  private typealias Change = BothySync.SyncOperation
+  private static let schema = StoreSchema(types: [
+    TypeSchema(
+      "Private", fields: [FieldSchema("text", .text)],
+      permissions: Permissions(read: .shared, update: .shared, delete: .owner, share: .owner)),
+    TypeSchema("Open", fields: [FieldSchema("text", .text)]),
+  ])
+  private let ann = Principal("ann")
+  private let mal = Principal("mal")
+  private let service: SyncService
+
+  init() throws {
+    service = SyncService(
+      storage: try SQLiteServerStorage(), rules: AccessRules(schema: Self.schema), now: { 1000 })
+  }
+
+  @discardableResult
+  private func push(_ principal: Principal, _ change: Change) async throws -> Outcome.Verdict {
+    try await service.perform(space: "s", principal: principal, change)
+  }
+
+  private func insert(
+    _ type: String, _ id: String, in container: String? = nil, sharing: Audience = .nobody
+  ) -> Change {
+    Change(
+      id: "o", kind: .insert, record: RecordID(type: type, id: id), container: container,
+      fields: ["text": "t"], sharing: sharing.isEmpty ? nil : SharingChange(add: sharing))
+  }
+
+  private func pull(_ scope: SyncScope = .everything, _ cursor: String? = nil, limit: Int = 1000) async throws
+    -> SyncResponse.Page
+  {
+    let request = SyncRequest(device: "m", pulls: [.init(scope, cursor: cursor)], limit: limit)
+    return try #require(try await service.sync(space: "s", principal: mal, request).pages.first)
+  }
+
+  @Test("Hidden changes neither fill nor end a page", arguments: [0, 64])
+  func pages(fewHidden: Int) async throws {
+    var service = service
+    service.rules.fewHiddenChanges = fewHidden
+    for number in 0..<6 {
+      try await push(ann, insert("Private", "p\(number)"))
+      if number % 2 == 0 { try await push(ann, insert("Open", "o\(number)")) }
+    }
+    try await push(ann, insert("Private", "last"))
+    var seen: [[String]] = []
+    var cursor: String?
+    repeat {
+      let request = SyncRequest(device: "m", pulls: [.init(.everything, cursor: cursor)], limit: 1)
+      let response = try await service.sync(space: "s", principal: mal, request)
+      let page = try #require(response.pages.first)
+      seen.append(page.changes.map(\.id.id))
+      cursor = page.more ? page.cursor : nil
+    } while cursor != nil
+    #expect(seen == [["o0"], ["o2"], ["o4"]])
+  }
+
+  @Test("Hidden changes leave no trace in pages of history")
+  func history() async throws {
+    try await push(ann, insert("Open", "first"))
+    for number in 0..<5 { try await push(ann, insert("Private", "p\(number)", in: "secret")) }
+    try await push(ann, insert("Open", "last"))
+    func history(_ query: HistoryQuery) async throws -> ChangeHistory {
+      try await service.history(space: "s", principal: mal, query)
+    }
+    var query = HistoryQuery(limit: 1)
+    let newest = try await history(query)
+    #expect(newest.entries.map(\.record.id) == ["last"] && newest.next != nil)
+    query.before = newest.next
+    let oldest = try await history(query)
+    #expect(oldest.entries.map(\.record.id) == ["first"] && oldest.next == nil)
+    for (type, id) in [("Private", "p1"), ("Private", "none")] {
+      var query = HistoryQuery(limit: 1)
+      query.record = RecordID(type: type, id: id)
+      let found = try await history(query)
+      #expect(found.entries.isEmpty && found.next == nil)
+    }
+    let place = try await history(HistoryQuery(scope: SyncScope(container: "secret"), limit: 1))
+    #expect(place.entries.isEmpty && place.next == nil)
+  }
+
+  @Test("The departure of a hidden record isn't reported, also after its deletion")
+  func departures() async throws {
+    try await push(ann, insert("Private", "p", in: "box"))
+    try await push(ann, insert("Open", "o", in: "box"))
+    let box = SyncScope(container: "box")
+    let before = try await pull(box)
+    for (type, id, base) in [("Private", "p", "1"), ("Open", "o", "2")] {
+      let record = RecordID(type: type, id: id)
+      try await push(
+        ann, Change(id: "o", kind: .update, record: record, container: "bag", base: base, fields: [:]))
+    }
+    try await push(
+      ann, Change(id: "o", kind: .delete, record: RecordID(type: "Private", id: "p"), base: "3"))
+    let after = try await pull(box, before.cursor, limit: 1)
+    #expect(after.outOfScope == [RecordID(type: "Open", id: "o")] && after.changes.isEmpty && !after.more)
+  }
+
+  @Test("An operation doesn't find out the lists that a hidden record is shared with")
+  func lists() async throws {
+    let list = UserList(id: "L", name: "friends", members: ["cid"])
+    try await push(ann, Change(id: "o", kind: .insert, record: list.recordID, fields: list.fields))
+    try await push(ann, insert("Private", "p", sharing: .lists("L")))
+    var said: Set<String> = []
+    for (id, name) in [("p", "L"), ("p", "M"), ("none", "L")] {
+      let verdict = try await push(
+        mal,
+        Change(
+          id: "o", kind: .update, record: RecordID(type: "Private", id: id), base: "1",
+          sharing: SharingChange(add: .lists(name))))
+      said.insert("\(verdict)".replacing("'\(name)'", with: "LIST").replacing("/\(id)", with: "/ID"))
+    }
+    #expect(said.count == 1, "\(said)")
+  }
+
+  @Test("Validators and hints move only with changes that their user sees")
+  func validators() async throws {
+    func state() async throws -> [String?] {
+      [
+        try await service.validator(space: "s", principal: mal, .everything),
+        try await service.validator(space: "s", principal: mal, SyncScope(container: "Private")),
+        try await service.visibleState(space: "s", principal: mal),
+      ]
+    }
+    try await push(ann, insert("Open", "o"))
+    let first = try await state()
+    try await push(ann, insert("Private", "p"))
+    try await push(
+      ann,
+      Change(
+        id: "o", kind: .insert, record: UserList(id: "L", name: "l").recordID,
+        fields: UserList(id: "L", name: "l").fields))
+    #expect(try await state() == first)
+    let record = RecordID(type: "Private", id: "p")
+    try await push(
+      ann,
+      Change(id: "o", kind: .update, record: record, base: "2", sharing: SharingChange(add: .users("mal"))))
+    let shared = try await state()
+    #expect(Set(shared).isDisjoint(with: first))
+    try await push(
+      ann,
+      Change(id: "o", kind: .update, record: record, base: "4", sharing: SharingChange(remove: .users("mal")))
+    )
+    let unshared = try await state()
+    #expect(Set(unshared).isDisjoint(with: shared))
+    try await push(
+      ann, Change(id: "o", kind: .update, record: record, base: "5", fields: ["text": "more"]))
+    #expect(try await state() == unshared)
+    let open = SyncService(storage: service.storage, now: { 1000 })
+    #expect(try await open.visibleState(space: "s", principal: mal) == nil)
+  }
+
+  @Test("A validator changes when a record leaves the container")
+  func moves() async throws {
+    let open = SyncService(storage: service.storage, now: { 1000 })
+    try await push(ann, insert("Open", "a", in: "box"))
+    try await push(ann, insert("Open", "b", in: "box"))
+    let box = SyncScope(container: "box")
+    let before = try await open.validator(space: "s", principal: mal, box)
+    try await push(
+      ann,
+      Change(
+        id: "o", kind: .update, record: RecordID(type: "Open", id: "a"), container: "bag", base: "1",
+        fields: [:]))
+    #expect(try await open.validator(space: "s", principal: mal, box) != before)
+  }
+}
