@@ -250,9 +250,8 @@ struct OnlineSave: Sendable {
       transaction -> (Outbox.Entry?, BothySync.SyncOperation?) in
       guard let entry = try hidden(revision, in: transaction) else { return (nil, nil) }
       let operation = try OutboxQueue.sentOperation(of: entry, in: transaction)
-      let row = Journal.Row(entry, .withdrawn, .online)
-      try OutboxQueue.undo(
-        entry, Journal.note(row, at: store.clock.now(), in: transaction), in: transaction)
+      let noted = try Journal.note(entry, .withdrawn, .online, at: store.clock.now(), in: transaction)
+      try OutboxQueue.undo(entry, noted, in: transaction)
       return (entry, operation)
     }
     guard let undone else { return false }

@@ -1,5 +1,4 @@
 import BothyStore
-import GRDB
 
 /// Where a database's server is: kept in the database file, so that a tool needs only the file.
 ///
@@ -21,29 +20,13 @@ package struct RemoteAddress: Sendable, Hashable {
   /// The address in the file at `path`, nil when it has none. Opens the file for reading only.
   /// Throws `BothyError`.
   package static func stored(at path: String) throws -> RemoteAddress? {
-    let schema = try LocalStore.storedSchema(at: path)
-    do {
-      return try Connections.reading(path) { database in
-        guard try database.tableExists("bothy_sync") else { return nil }
-        return try stored(in: ReadTransaction(database, Catalog(schema)))
-      }
-    } catch {
-      throw BothyError(error, path: path)
-    }
+    try SyncValues.reading(path, LocalStore.storedSchema(at: path), stored)
   }
 
   /// The space that the file at `path` was synced with, nil before the first sync. Opens the file for reading only. Throws
   /// `BothyError`.
   package static func syncedSpace(at path: String) throws -> String? {
-    do {
-      return try Connections.reading(path) { database in
-        guard try database.tableExists("bothy_sync") else { return nil }
-        let transaction = ReadTransaction(database, Catalog(StoreSchema(types: [])))
-        return try ServerBinding.load(in: transaction).history?.space
-      }
-    } catch {
-      throw BothyError(error, path: path)
-    }
+    try SyncValues.reading(path) { try ServerBinding.load(in: $0).history?.space }
   }
 
   private static func stored(in transaction: ReadTransaction) throws -> RemoteAddress? {

@@ -87,8 +87,7 @@ extension SyncedStore {
     guard let row = try transaction.row(transaction.catalog.table(id.type), id: id.id) else { return .nobody }
     // A row without a version is new here, whatever was known of an earlier one by its id.
     let known = try row.version == nil ? .nobody : AudienceTable.sharing(of: id, in: transaction)
-    guard let first = try OutboxQueue.entry(id, in: transaction) else { return known }
-    let changes = first.isBeneath ? try [first] + OutboxQueue.later(of: id, in: transaction) : [first]
-    return changes.compactMap(\.sharing).reduce(known) { $1.applied(to: $0) }
+    return try OutboxQueue.changes(of: id, in: transaction).compactMap(\.sharing)
+      .reduce(known) { $1.applied(to: $0) }
   }
 }

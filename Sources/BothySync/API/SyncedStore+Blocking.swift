@@ -17,7 +17,7 @@ extension SyncedStore {
     guard let record else { return try outboxEntries(limit: limit) }
     return try store.read {
       try OutboxQueue.entries(
-        where: "(type, id) > (?, ?)", [.text(record.type), .text(record.id)], limit: limit, in: $0)
+        where: "(type, id) > (?, ?)", [record], limit: limit, in: $0)
     }
   }
 
@@ -132,11 +132,9 @@ extension SyncedStore {
       var sum = DigestSum()
       let names = transaction.catalog.wireNames
       for table in transaction.catalog.tables where table.schema.isSynced {
-        let select = try PreparedStatement(table.selectSQL, in: transaction.database)
-        defer { select.reset() }
-        while try select.step() {
+        try transaction.forEach(table.selectSQL) { select in
           let row = try StoredRow(from: select, table)
-          guard scope.contains(row.container ?? table.schema.name) else { continue }
+          guard scope.contains(row.container ?? table.schema.name) else { return }
           let id = RecordID(type: table.schema.name, id: select.text(at: 0) ?? "")
           sum.add(names.wire(id), fields: names.wire(table.document(row).bytes, of: id.type))
         }

@@ -88,14 +88,11 @@ extension SyncedStore {
 
   /// Brings the records that a reference field names. One round trip for each thousand.
   private func fetchTargets(of field: String, in records: [ServerRecord]) async throws {
-    guard let first = records.first, let type = store.schema[first.id.type]?[field]?.kind.target?.type else {
-      return
-    }
-    var ids: Set<String> = []
-    for record in records {
-      let value = try record.fields.members()[field]
-      ids.formUnion(value?.stringValue.map { [$0] } ?? value?.arrayValue?.compactMap(\.stringValue) ?? [])
-    }
+    guard let first = records.first, let reference = store.schema[first.id.type]?[field],
+      let type = reference.kind.target?.type
+    else { return }
+    let ids = try Set(
+      records.flatMap { reference.targets(of: try $0.fields.members()[field]).map(\.id) })
     guard !ids.isEmpty else { return }
     let now = clock.now()
     let found: [ServerRecord]

@@ -88,13 +88,9 @@ private struct Purge {
     if entry != nil {
       guard includingPending else { return result.kept.append(id) }
       try OutboxQueue.forget(id, in: transaction) { entry in
-        var row = Journal.Row(entry, .withdrawn, .purged)
-        if entry.record != id {
-          let table = try transaction.catalog.table(entry.record.type)
-          row.loss = try Journal.Loss(
-            entry, OutboxQueue.local(entry, table, in: transaction), table, now: entry.told)
-        }
-        return try Journal.note(row, in: transaction)
+        let loss =
+          entry.record == id ? nil : try Journal.Loss(entry, now: entry.told, in: transaction)
+        return try Journal.note(entry, .withdrawn, .purged, loss: loss, in: transaction)
       }
     }
     let isRemoved = try transaction.evict(table, id: id.id)
@@ -109,7 +105,7 @@ private struct Purge {
       try remove(RecordID(type: type, id: id), includingPending)
     }
     // Deletions and hidden changes are left, which have no row.
-    for entry in try OutboxQueue.entries(where: Self.rowless, [.text(type)], in: transaction) {
+    for entry in try OutboxQueue.entries(where: Self.rowless, [type], in: transaction) {
       try remove(entry.record, includingPending)
     }
     // What was undone because it had been written together with one of these.
@@ -125,7 +121,7 @@ private struct Purge {
       for id in try transaction.ids(AnyQuery(type, container: container, includesChildren: true)) {
         try remove(RecordID(type: type, id: id), includingPending)
       }
-      for entry in try OutboxQueue.entries(where: Self.rowless, [.text(type)], in: transaction)
+      for entry in try OutboxQueue.entries(where: Self.rowless, [type], in: transaction)
       where try scope.contains(OutboxQueue.container(of: entry, in: transaction)) {
         try remove(entry.record, includingPending)
       }

@@ -123,7 +123,7 @@ extension SyncedStore {
   /// together with the pending ones.
   private func networkCount(_ query: AnyQuery, _ options: RequestOptions) async throws -> Int {
     let isPending = try await store.read { transaction in
-      try !OutboxQueue.entries(where: "type = ?", [.text(query.type)], limit: 1, in: transaction).isEmpty
+      try !OutboxQueue.entries(where: "type = ?", [query.type], limit: 1, in: transaction).isEmpty
     }
     guard isPending else {
       do { return try await remote.count(query) } catch { throw BothyError(error) }

@@ -142,7 +142,7 @@ extension SyncedStore {
       var targets: [RecordID] = []
       for record in reached {
         for field in store.schema[record.type]?.fields ?? [] {
-          targets += Self.targets(of: record, field)
+          targets += field.targets(of: record[field.name])
         }
       }
       reached = try await records(targets.filter { !prefetch.records.contains($0) }, options, &prefetch)
@@ -163,7 +163,7 @@ extension SyncedStore {
           guard let field = store.schema[record.type]?[name], field.kind.target != nil else {
             throw BothyError(.invalidQuery, "\(record.type).\(name) isn't a reference and can't be followed.")
           }
-          targets += Self.targets(of: record, field)
+          targets += field.targets(of: record[field.name])
         }
         reached = try await records(targets, options, &prefetch)
       case .records(let type, let field):
@@ -186,15 +186,6 @@ extension SyncedStore {
   {
     if case .references? = type?[field]?.kind { return .or(ids.map { .includes(field: field, $0) }) }
     return .oneOf(field: field, ids.map { .text($0) })
-  }
-
-  private static func targets(of record: AnyRecord, _ field: FieldSchema) -> [RecordID] {
-    guard let type = field.kind.target?.type else { return [] }
-    switch record[field.name] {
-    case .text(let id): return [RecordID(type: type, id: id)]
-    case .list(let ids): return ids.map { RecordID(type: type, id: $0) }
-    default: return []
-    }
   }
 
   /// Those of the records that can be had; the others are noted as missing.

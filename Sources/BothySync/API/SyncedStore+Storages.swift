@@ -31,10 +31,11 @@ extension SyncedStore {
 extension LocalStore {
   /// Opens a file whose changes are pending for a later `SyncedStore`, without a remote.
   package static func recording(
-    at path: String?, schema: StoreSchema, options: StoreOptions, clock: SyncClock
+    at path: String?, schema: StoreSchema, migrations: [Migration] = [], options: StoreOptions,
+    clock: SyncClock
   ) throws -> LocalStore {
     try LocalStore(
-      at: path, schema: schema, migrations: [], options: options, recorder: OutboxQueue(clock: clock))
+      at: path, schema: schema, migrations: migrations, options: options, recorder: OutboxQueue(clock: clock))
   }
 }
 

@@ -42,12 +42,9 @@ public final class SyncedStore: Sendable {
   ) throws {
     (store, setAside) = try Self.open(path, schema, migrations, configuration, options, clock)
     self.clock = clock
-    let remote = NamingRemote(remote, store.schema)
-    let bound = BoundRemote(
-      ReachabilityTrackingRemote(
-        remote: remote, belief: belief, clock: clock, limit: configuration.requestTimeout), store,
-      store.file)
-    self.remote = bound
+    self.remote = BoundRemote(
+      remote: NamingRemote(remote, store.schema), store: store, belief: belief, clock: clock,
+      limit: configuration.requestTimeout)
     opened = configuration
     followed = SubscribedScopes(configuration.pullScopes)
     let governor = SyncConditions(configuration, file: store.file)
@@ -79,7 +76,7 @@ public final class SyncedStore: Sendable {
     blobFolder = BlobFolder(besideDatabase: path)
     engine = SyncEngine(
       pass: SyncPass(
-        store: store, remote: bound, configuration: configuration, clock: clock, device: found.device,
+        store: store, remote: self.remote, configuration: configuration, clock: clock, device: found.device,
         blobs: blobFolder, governor: governor, owner: found.owner, followed: followed,
         progress: { progress.send($0) }), decided: found.decided)
     progress.connect(to: engine)
@@ -91,9 +88,8 @@ public final class SyncedStore: Sendable {
     _ options: StoreOptions, _ clock: SyncClock
   ) throws -> (LocalStore, setAside: String?) {
     func open() throws -> LocalStore {
-      try LocalStore(
-        at: path, schema: schema, migrations: migrations, options: options,
-        recorder: OutboxQueue(clock: clock))
+      try LocalStore.recording(
+        at: path, schema: schema, migrations: migrations, options: options, clock: clock)
     }
     do {
       let store = try open()
@@ -168,9 +164,7 @@ public final class SyncedStore: Sendable {
     ifRunning: SyncOptions.IfRunning? = nil
   ) async -> SyncReport {
     if (ifRunning ?? configuration.ifRunning) == .ignore && engine.isBusy {
-      var report = SyncReport()
-      report.stop = .alreadyRunning
-      return report
+      return SyncReport(stop: .alreadyRunning)
     }
     if let obstacle = governor.obstacle, !forced || obstacle == .signedOut {
       return await engine.skip(obstacle)
@@ -206,12 +200,7 @@ public final class SyncedStore: Sendable {
   /// is tried at once, and ends the wait when the server answers; so does a network that came back after one that was
   /// gone.
   public func run(reachability: (any ReachabilityMonitor)? = nil) async {
-    await run(reachability: reachability, on: configuration.clock)
-  }
-
-  private func run<C: Clock>(reachability: (any ReachabilityMonitor)?, on clock: C) async
-  where C.Duration == Duration {
-    await run(reachability: reachability, clock: clock)
+    await run(reachability: reachability, clock: configuration.clock)
   }
 
   /// Like `run(reachability:)`, but on a given clock, for tests.

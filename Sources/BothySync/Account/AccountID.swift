@@ -1,7 +1,6 @@
 import BothyStore
 import Crypto
 import Foundation
-import GRDB
 
 /// The owner of a file's data: one user in one space.
 public struct AccountID: Sendable, Hashable, CustomStringConvertible {
@@ -53,9 +52,7 @@ enum FileOwner {
   /// Returns the owner of a file and the number of its pending changes. It doesn't open the file as a store, and
   /// returns `nil` for other files.
   static func look(at path: String) throws -> Account.Parked? {
-    try Connections.reading(path) { database in
-      guard try database.tableExists("bothy_sync") else { return nil }
-      let transaction = ReadTransaction(database, Catalog(StoreSchema(types: [])))
+    try SyncValues.reading(path) { transaction in
       guard let owner = try stored(in: transaction) else { return nil }
       return Account.Parked(id: owner, path: path, pending: try OutboxQueue.counts(in: transaction))
     }

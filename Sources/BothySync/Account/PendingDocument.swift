@@ -136,8 +136,8 @@ struct PendingDocument {
     var migrated = try migrated(beside: path, to: target, migrations, options, clock)
     migrated.device = device
     let document = migrated
-    let store = try LocalStore(
-      at: path, schema: target, migrations: migrations, options: options, recorder: OutboxQueue(clock: clock))
+    let store = try LocalStore.recording(
+      at: path, schema: target, migrations: migrations, options: options, clock: clock)
     do {
       try store.write(origin: .remote) { transaction in
         _ = try FileOwner.bind(owner ?? self.owner, in: transaction)
@@ -160,15 +160,11 @@ struct PendingDocument {
   ) throws -> PendingDocument {
     let temporary = "\(path)-import-\(UUIDv7.make())"
     defer { try? DatabaseFiles.remove(temporary) }  // the rest is deleted with the database
-    func open(_ schema: StoreSchema, _ migrations: [Migration]) throws -> LocalStore {
-      try LocalStore(
-        at: temporary, schema: schema, migrations: migrations, options: options,
-        recorder: OutboxQueue(clock: clock))
-    }
-    let old = try open(schema, [])
+    let old = try LocalStore.recording(at: temporary, schema: schema, options: options, clock: clock)
     try old.write(origin: .remote) { try insert(in: $0) }
     try old.close()
-    let new = try open(target, migrations)
+    let new = try LocalStore.recording(
+      at: temporary, schema: target, migrations: migrations, options: options, clock: clock)
     let document = try PendingDocument(of: new)
     try new.close()
     return document
@@ -206,9 +202,7 @@ struct PendingDocument {
         arguments: StatementArguments(columns.map { $0.value.databaseValue }))
       guard let fields = entry.fields else { continue }
       let table = try transaction.catalog.table(entry.record.type)
-      var repaired = false
-      var row = try table.row(
-        fields, container: entry.container ?? entry.record.type, version: entry.version, repaired: &repaired)
+      var row = try table.row(fields, in: entry.container, version: entry.version)
       let edited = entry.columns["edited"]?.intValue
       row.metadata = RecordMetadata(
         created: entry.columns["base_created"]?.intValue ?? edited, modified: edited,

@@ -39,8 +39,8 @@ extension SyncedStore {
     try wreck.pending.check(owner, schema)
     try wreck.pending.restore(
       into: path, of: owner, schema: schema, migrations: migrations, options: options, clock: clock)
-    let store = try LocalStore(
-      at: path, schema: schema, migrations: migrations, options: options, recorder: OutboxQueue(clock: clock))
+    let store = try LocalStore.recording(
+      at: path, schema: schema, migrations: migrations, options: options, clock: clock)
     defer { try? store.close() }  // the writes are durable
     try wreck.putRecords(into: store)
     wreck.report.pending += wreck.pending.entries.count
@@ -103,16 +103,8 @@ private struct Wreck {
       owner: (try? FileOwner.stored(in: transaction)) ?? nil,
       device: (try? SyncValues.value("device", in: transaction)) ?? "", schema: schema)
     var entries: [RecordID: PendingDocument.Entry] = [:]
-    var isWhole = true
-    if try database.tableExists("bothy_outbox") {
-      isWhole = Self.bothWays { direction in
-        let sql = "SELECT * FROM bothy_outbox ORDER BY type \(direction), id \(direction)"
-        let rows = try Row.fetchCursor(database, sql: sql)
-        while let row = try rows.next() {
-          guard let entry = try? PendingDocument.Entry(row) else { continue }
-          entries[entry.record] = entry
-        }
-      }
+    let isWhole = try Self.bothWays("bothy_outbox", by: ["type", "id"], in: database) {
+      entries[$0.record] = $0
     }
     for table in transaction.catalog.tables {
       let isRead = Self.bothWays { direction in
@@ -140,19 +132,12 @@ private struct Wreck {
   private mutating func takeLater(in database: Database) throws {
     guard try database.tableExists("bothy_later") else { return }
     var later: [RecordID: [Int64: PendingDocument.Entry]] = [:]
-    let isWhole =
-      Self.bothWays { direction in
-        let sql =
-          "SELECT * FROM bothy_later ORDER BY type \(direction), id \(direction), revision \(direction)"
-        let rows = try Row.fetchCursor(database, sql: sql)
-        while let row = try rows.next() {
-          guard var entry = try? PendingDocument.Entry(row),
-            let revision = entry.columns["revision"]?.intValue
-          else { continue }
-          entry.isLater = true
-          later[entry.record, default: [:]][revision] = entry
-        }
-      }
+    let isWhole = try Self.bothWays("bothy_later", by: ["type", "id", "revision"], in: database) { entry in
+      guard let revision = entry.columns["revision"]?.intValue else { return }
+      var entry = entry
+      entry.isLater = true
+      later[entry.record, default: [:]][revision] = entry
+    }
     report.isComplete = report.isComplete && isWhole
     for first in pending.entries.indices {
       var changes = (later[pending.entries[first].record] ?? [:]).sorted { $0.key < $1.key }.map(\.value)
@@ -177,6 +162,21 @@ private struct Wreck {
         changes[index].columns["container"] = beneath.columns["awaited_in"]
       }
       beneath = changes[index]
+    }
+  }
+
+  /// Reads the changes of a table that can be read, of none if the file lacks it. Returns false if a part can't be read.
+  private static func bothWays(
+    _ table: String, by columns: [String], in database: Database, _ body: (PendingDocument.Entry) -> Void
+  ) throws -> Bool {
+    guard try database.tableExists(table) else { return true }
+    return bothWays { direction in
+      let order = columns.map { "\($0) \(direction)" }.joined(separator: ", ")
+      let rows = try Row.fetchCursor(database, sql: "SELECT * FROM \(table) ORDER BY \(order)")
+      while let row = try rows.next() {
+        guard let entry = try? PendingDocument.Entry(row) else { continue }
+        body(entry)
+      }
     }
   }
 
@@ -215,9 +215,7 @@ private struct Wreck {
   mutating func leaveOut(pendingIn path: String, _ schema: StoreSchema) throws {
     guard FileManager.default.fileExists(atPath: path) else { return }
     let (entries, history) = (pending.entries, history)
-    let taken: Set<RecordID> = try Connections.reading(path) { database in
-      guard try database.tableExists("bothy_outbox") else { return [] }
-      let transaction = ReadTransaction(database, Catalog(schema))
+    let found = try SyncValues.reading(path, schema) { transaction -> Set<RecordID> in
       if let history, let here = try ServerBinding.load(in: transaction).history,
         (here.server, here.space) != (history.server, history.space)
       {
@@ -225,6 +223,7 @@ private struct Wreck {
       }
       return try Set(entries.map(\.record).filter { try OutboxQueue.mark($0, in: transaction) != nil })
     }
+    let taken = found ?? []
     report.skipped = entries.map(\.record).filter(taken.contains)
     pending.entries.removeAll { taken.contains($0.record) }
   }

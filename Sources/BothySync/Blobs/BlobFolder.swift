@@ -22,7 +22,7 @@ final class BlobFolder: Sendable {
   /// Makes nothing on disk yet. A store without blobs has no folder.
   init(besideDatabase path: String?) {
     if let path {
-      root = URL(fileURLWithPath: path).resolvingSymlinksInPath().path + "-blobs"
+      root = Self.path(besideDatabase: path)
     } else {
       root =
         FileManager.default.temporaryDirectory.appendingPathComponent("bothy-blobs-\(UUIDv7.make())").path

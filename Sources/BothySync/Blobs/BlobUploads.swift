@@ -106,9 +106,7 @@ struct BlobUploads {
   {
     let found = try await pass.store.write(origin: .remote) { transaction -> SyncReport in
       var applier = PushResultApplier(
-        transaction: transaction, clock: pass.clock,
-        rejections: { pass.configuration.rejectionPolicy(for: $0) }, backoff: pass.configuration.backoff,
-        decisions: [:], configuration: pass.configuration, report: SyncReport())
+        transaction: transaction, clock: pass.clock, configuration: pass.configuration)
       guard let entry = try OutboxQueue.entry(need.record, in: transaction), entry.revision == need.revision
       else {
         return applier.report

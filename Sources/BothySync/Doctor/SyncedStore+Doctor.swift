@@ -60,37 +60,26 @@ struct BookkeepingCheck: StoreCheck {
 
   /// Finds entries that have the fields of a base without its version, or the version without fields.
   private func brokenBases(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
-    let select = try PreparedStatement(
-      "SELECT type, id FROM bothy_outbox WHERE (base IS NULL) <> (base_version IS NULL)",
-      in: transaction.database)
-    defer { select.reset() }
-    var findings: [StoreDiagnosis.Finding] = []
-    while try select.step() {
-      let record = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
-      findings.append(Self.error("\(record) has half of what its pending change was made against."))
-    }
-    return findings
+    try transaction.rows(
+      "SELECT type, id FROM bothy_outbox WHERE (base IS NULL) <> (base_version IS NULL)"
+    ) { Self.error("\($0.record(at: 0)) has half of what its pending change was made against.") }
   }
 
   /// Finds pages of a pull without a cursor, which are never applied.
   private func strayPages(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
-    let select = try PreparedStatement(
+    try transaction.rows(
       """
       SELECT container, count(*) FROM bothy_stage AS page WHERE NOT EXISTS (
         SELECT 1 FROM bothy_cursor AS mark WHERE mark.container = page.container
           AND mark.children = page.children AND mark.staged IS NOT NULL)
       GROUP BY container, children
-      """, in: transaction.database)
-    defer { select.reset() }
-    var findings: [StoreDiagnosis.Finding] = []
-    while try select.step() {
-      findings.append(
-        StoreDiagnosis.Finding(
-          .warning, check: "sync",
-          "\(select.int(at: 1)) pages of a pull of '\(select.text(at: 0) ?? "")' wait for a pull that is not going on.",
-          remedy: "The next complete pull of that container clears them."))
+      """
+    ) { row in
+      StoreDiagnosis.Finding(
+        .warning, check: "sync",
+        "\(row.int(at: 1)) pages of a pull of '\(row.text(at: 0) ?? "")' wait for a pull that is not going on.",
+        remedy: "The next complete pull of that container clears them.")
     }
-    return findings
   }
 
   private func unreadable(in transaction: ReadTransaction) throws -> [StoreDiagnosis.Finding] {
@@ -107,20 +96,18 @@ struct BookkeepingCheck: StoreCheck {
   private func strays(
     _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> [StoreDiagnosis.Finding] {
-    let select = try PreparedStatement(
+    try transaction.rows(
       """
       SELECT count(*) FROM \(table.name) WHERE _version IS NULL
         AND _id NOT IN (SELECT id FROM bothy_outbox WHERE type = ?)
-      """, in: transaction.database)
-    select.bind(table.schema.name, at: 1)
-    defer { select.reset() }
-    let count = try select.step() ? select.int(at: 0) : 0
-    guard count > 0 else { return [] }
-    return [
-      StoreDiagnosis.Finding(
+      """, table.schema.name
+    ) { row in
+      let count = row.int(at: 0)
+      guard count > 0 else { return nil }
+      return StoreDiagnosis.Finding(
         .note, check: "sync", "\(count) records of \(table.schema.name) are on this device only.",
         remedy: "They were accepted so, or written before the type was synced; save them again to send them.")
-    ]
+    }
   }
 
   /// Finds values of unique fields that several records have, by the field's index. They come with a pull from a server
@@ -128,26 +115,22 @@ struct BookkeepingCheck: StoreCheck {
   private func duplicates(
     _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> [StoreDiagnosis.Finding] {
-    var findings: [StoreDiagnosis.Finding] = []
-    for field in table.schema.fields where field.isUnique {
+    try table.schema.fields.filter(\.isUnique).flatMap { field in
       let column = field.name.quotedIdentifier
-      let select = try PreparedStatement(
+      return try transaction.rows(
         """
         SELECT count(*), min(_id), max(_id) FROM \(table.name) WHERE \(column) IS NOT NULL
         GROUP BY \(column) HAVING count(*) > 1 ORDER BY 2 LIMIT 20
-        """, in: transaction.database)
-      defer { select.reset() }
-      while try select.step() {
-        let (first, last) = (select.text(at: 1) ?? "", select.text(at: 2) ?? "")
-        findings.append(
-          StoreDiagnosis.Finding(
-            .warning, check: "unique",
-            "\(select.int(at: 0)) records of \(table.schema.name) have the same '\(field.name)', which is unique; "
-              + "'\(first)' and '\(last)' are among them.",
-            remedy: "Give all but one another value: `bothy db put`, or in the app."))
+        """
+      ) { row in
+        let (first, last) = (row.text(at: 1) ?? "", row.text(at: 2) ?? "")
+        return StoreDiagnosis.Finding(
+          .warning, check: "unique",
+          "\(row.int(at: 0)) records of \(table.schema.name) have the same '\(field.name)', which is unique; "
+            + "'\(first)' and '\(last)' are among them.",
+          remedy: "Give all but one another value: `bothy db put`, or in the app.")
       }
     }
-    return findings
   }
 
   private static func error(_ message: String) -> StoreDiagnosis.Finding {

@@ -19,20 +19,16 @@ extension SyncPass {
   /// span two of them.
   func apply(
     _ plan: Plan, _ response: SyncResponse, _ decisions: Conflicts.Decisions,
-    _ sofar: SyncHistoryWriter.Progress?,
-    isShowing: Bool = true
+    _ run: SyncHistoryWriter.Running?, after report: SyncReport,
+    isShowing: Bool
   ) async throws -> Applied {
     let now = clock.now()
     let (applied, closing) = try await store.write(origin: .remote) { transaction in
       let changes = transaction.database.totalChangesCount
       transaction.source = .sync
       var applier = PushResultApplier(
-        transaction: transaction, clock: clock, rejections: { configuration.rejectionPolicy(for: $0) },
-        backoff: configuration.backoff, decisions: decisions.pushed, configuration: configuration,
-        pullDecisions: decisions.pulled,
-        pulls: configuration.scope == .push ? [] : followed.current, report: SyncReport())
-      applier.orphans = configuration.orphans
-      applier.journalLimits = configuration.journal
+        transaction: transaction, clock: clock, configuration: configuration, decisions: decisions)
+      applier.pulls = configuration.scope == .push ? [] : followed.current
       applier.history = response.history
       applier.principal = response.principal
       applier.isPulling = !plan.request.pulls.isEmpty
@@ -63,25 +59,20 @@ extension SyncPass {
         }
       }
       applied.report.overwritten += try pull.comparison.end(response.history)
-      applied.report.pulled += pull.pulled
       applied.report.lost += pull.comparison.lost
       applied.report.givenBack += pull.comparison.givenBack
-      applied.report.overwritten += pull.overwritten
-      applied.report.repaired += pull.repaired
-      applied.report.leaving += pull.leaving
-      applied.report.rebased += pull.rebased
-      applied.report.unreadable += pull.unreadable
+      applied.report.add(pull.report)
       var closing = Closing()
       closing.unchanged = pull.unchanged
       closing.isWriting = transaction.database.totalChangesCount != changes
       let isLast =
         !plan.holdsBack && applied.putOff.isEmpty && !response.pages.contains(where: \.more)
         && plan.batch.items.count < configuration.batchSize
-      try close(&closing, applied.report, sofar, isLast: isLast, now, in: transaction)
+      try close(&closing, [report, applied.report], run, isLast: isLast, now, in: transaction)
       return (applied, closing)
     }
     if let estimate = closing.estimate { clock.noteSaved(estimate) }
-    if let row = closing.row { sofar?.confirm(row) }
+    if let row = closing.row { run?.confirm(row) }
     for state in closing.unchanged { heard.note(state.scope, at: now) }
     for (record, outcome) in applied.outcomes { sent.decide(record, outcome, applied.answers[record]) }
     return applied
@@ -98,7 +89,7 @@ extension SyncPass {
   /// Writes the clock's estimate, the time of the pull, the log's row and the end of the lease. It uses a transaction
   /// that writes something anyway. An idle transaction stays empty and makes no commit.
   private func close(
-    _ closing: inout Closing, _ step: SyncReport, _ sofar: SyncHistoryWriter.Progress?, isLast: Bool,
+    _ closing: inout Closing, _ reports: [SyncReport], _ run: SyncHistoryWriter.Running?, isLast: Bool,
     _ now: Int64,
     in transaction: WriteTransaction
   ) throws {
@@ -114,7 +105,7 @@ extension SyncPass {
       try SyncValues.save(estimate, in: transaction)
       closing.estimate = estimate
     }
-    closing.row = try sofar?.note(step, at: now, in: transaction)
+    closing.row = try run?.note(reports, at: now, in: transaction)
     if isLast && lease.isLast { try lease.release(in: transaction) }
   }
 }

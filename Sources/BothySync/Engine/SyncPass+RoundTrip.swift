@@ -166,10 +166,7 @@ extension SyncPass {
       try OutboxQueue.refuse(awaited: entry, rejection, at: time, in: transaction)
       return nil
     }
-    let failure = SyncReport.Failure(
-      record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
-      nextRetry: nil, revision: entry.revision,
-      local: try OutboxQueue.localContent(of: entry.record, in: transaction))
+    let failure = try SyncReport.Failure(entry, rejection, nextRetry: nil, in: transaction)
     let noted = try Journal.note(failure, at: time, in: transaction)
     try OutboxQueue.postpone(
       entry.record, rejection, noted, until: time, state: .quarantined, in: transaction)

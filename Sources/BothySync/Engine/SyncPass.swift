@@ -261,10 +261,11 @@ struct SyncPass: Sendable {
     _ run: SyncHistoryWriter.Running?,
     after report: SyncReport
   ) async throws -> Applied {
-    let sofar = SyncHistoryWriter.Progress(run, report)
-    do { return try await apply(plan, response, decisions, sofar) } catch let loss as HistoryLoss {
+    do {
+      return try await apply(plan, response, decisions, run, after: report, isShowing: true)
+    } catch let loss as HistoryLoss {
       // The arrived records are kept beside the others until the user decides.
-      _ = try await apply(plan, response, decisions, sofar, isShowing: false)
+      _ = try await apply(plan, response, decisions, run, after: report, isShowing: false)
       throw loss
     }
   }

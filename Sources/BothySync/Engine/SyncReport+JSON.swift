@@ -43,14 +43,6 @@ extension SyncReport {
 }
 
 extension SyncReport.Record.Action {
-  package var name: String {
-    switch self {
-    case .insertedOnServer: "insertedOnServer"
-    case .updatedOnServer: "updatedOnServer"
-    case .deletedFromServer: "deletedFromServer"
-    case .updatedCache: "updatedCache"
-    case .removedFromCache: "removedFromCache"
-    case .alreadyDeleted: "alreadyDeleted"
-    }
-  }
+  /// The word for documents.
+  package var name: String { "\(self)" }
 }

@@ -169,3 +169,31 @@ extension SyncReport {
     }
   }
 }
+
+extension SyncReport {
+  /// Adds the results of one exchange. The sync itself sets `blocked`, `skipped` and `retryAfter`.
+  mutating func add(_ exchange: SyncReport) {
+    synced += exchange.synced
+    failures += exchange.failures
+    overwritten += exchange.overwritten
+    leaving += exchange.leaving
+    unreadable += exchange.unreadable
+    pushed += exchange.pushed
+    pulled += exchange.pulled
+    repaired += exchange.repaired
+    rebased += exchange.rebased.filter { !rebased.contains($0) }
+    lost += exchange.lost
+    givenBack += exchange.givenBack
+  }
+
+  /// Adds the results of a further round of one sync.
+  mutating func append(_ further: SyncReport) {
+    failures.removeAll { old in further.synced.contains { $0.record == old.record } }
+    add(further)
+    blocked = further.blocked
+    requests += further.requests
+    uploadedBlobs += further.uploadedBlobs
+    stop = further.stop
+    retryAfter = further.retryAfter
+  }
+}

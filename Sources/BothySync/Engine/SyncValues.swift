@@ -1,4 +1,5 @@
 import BothyStore
+import GRDB
 
 /// Single values that sync keeps in the file: the device's id, the offset of its clock and similar ones.
 enum SyncValues {
@@ -40,24 +41,28 @@ enum SyncValues {
     try set("updateRequired", "\(version) \(message)", in: transaction)
   }
 
+  /// Reads the values of a file without opening it as a store. Returns `nil` for a file of no synced store.
+  static func reading<Result>(
+    _ path: String, _ schema: StoreSchema = StoreSchema(types: []),
+    _ body: (ReadTransaction) throws -> Result?
+  ) throws -> Result? {
+    do {
+      return try Connections.reading(path) { database in
+        guard try database.tableExists("bothy_sync") else { return nil }
+        return try body(ReadTransaction(database, Catalog(schema)))
+      }
+    } catch { throw BothyError(error, path: path) }
+  }
+
   static func value(_ key: String, in transaction: ReadTransaction) throws -> String? {
-    let select = try PreparedStatement("SELECT value FROM bothy_sync WHERE key = ?", in: transaction.database)
-    select.bind(key, at: 1)
-    defer { select.reset() }
-    return try select.step() ? select.text(at: 0) : nil
+    try transaction.first("SELECT value FROM bothy_sync WHERE key = ?", key) { $0.text(at: 0) }
   }
 
   static func set(_ key: String, _ value: String, in transaction: WriteTransaction) throws {
-    let insert = try PreparedStatement(
-      "INSERT OR REPLACE INTO bothy_sync VALUES (?, ?)", in: transaction.database)
-    insert.bind(key, at: 1)
-    insert.bind(value, at: 2)
-    try insert.run()
+    try transaction.run("INSERT OR REPLACE INTO bothy_sync VALUES (?, ?)", key, value)
   }
 
   static func remove(_ key: String, in transaction: WriteTransaction) throws {
-    let delete = try PreparedStatement("DELETE FROM bothy_sync WHERE key = ?", in: transaction.database)
-    delete.bind(key, at: 1)
-    try delete.run()
+    try transaction.run("DELETE FROM bothy_sync WHERE key = ?", key)
   }
 }

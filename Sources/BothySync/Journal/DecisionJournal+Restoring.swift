@@ -100,11 +100,8 @@ extension DecisionJournal {
     _ lost: FieldsDocument, of id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
   ) throws {
     try transaction.flush()
-    var repaired = false
-    guard let made = try transaction.row(table, id: id.id),
-      let aside = try? table.row(lost, container: id.type, version: nil, repaired: &repaired).unknownFields
+    guard var row = try transaction.row(table, id: id.id), let aside = try? table.row(lost).unknownFields
     else { return }
-    var row = made
     row.unknownFields = aside
     try transaction.replace(table, id: id.id, row)
   }
@@ -138,11 +135,7 @@ extension SyncedStore {
 
 extension Journal {
   static func setRestored(_ number: Int64, at time: Int64, in transaction: WriteTransaction) throws {
-    let update = try PreparedStatement(
-      "UPDATE bothy_journal SET restored = ?2 WHERE number = ?1", in: transaction.database)
-    update.bind(number, at: 1)
-    update.bind(time, at: 2)
-    try update.run()
+    try transaction.run("UPDATE bothy_journal SET restored = ?2 WHERE number = ?1", number, time)
     transaction.touchBookkeeping()
   }
 }

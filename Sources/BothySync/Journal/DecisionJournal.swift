@@ -30,16 +30,16 @@ public struct DecisionJournal: Sendable {
     limit: Int = 50
   ) throws -> [JournalEntry] {
     var conditions: [String] = []
-    var arguments: [FieldValue] = []
+    var arguments: [any StatementValue] = []
     if let record {
       conditions.append("type = ? AND id = ?")
-      arguments += [.text(record.type), .text(record.id)]
+      arguments.append(record)
     }
     if losing {
       conditions.append(Self.losing)
     }
     conditions.append("number > ? AND number < ? ORDER BY number DESC")
-    arguments += [.int(number ?? 0), .int(last ?? .max)]
+    arguments += [number ?? 0, last ?? .max]
     let (condition, values) = (conditions.joined(separator: " AND "), arguments)
     return try store.store.read { try Journal.entries(where: condition, values, limit: limit, in: $0) }
   }
@@ -105,7 +105,7 @@ package struct JournalUpdates: AsyncSequence, Sendable {
         do {
           found = try await store.store.read { transaction in
             try Journal.entries(
-              where: "number > ? ORDER BY number", [.int(number)], limit: 100, in: transaction)
+              where: "number > ? ORDER BY number", [number], limit: 100, in: transaction)
           }[...]
         } catch is CancellationError { return nil } catch {
           throw BothyError(error, path: store.store.path)

@@ -14,11 +14,8 @@ extension Journal {
   {
     guard let found = try entry(of: id, at: revision, in: transaction) else { return nil }
     // A decision about a change on top says nothing about one beneath it that is still pending.
-    if let first = try OutboxQueue.entry(id, in: transaction) {
-      let pending = first.isBeneath ? try [first] + OutboxQueue.later(of: id, in: transaction) : [first]
-      let own = pending.first { $0.revision >= revision }
-      if let own, let last = found.revision, own.revision < last { return nil }
-    }
+    let own = try OutboxQueue.changes(of: id, in: transaction).first { $0.revision >= revision }
+    if let own, let last = found.revision, own.revision < last { return nil }
     return found.outcome
   }
 
@@ -30,7 +27,7 @@ extension Journal {
         type = ? AND id = ? AND verdict NOT IN \(Verdict.open) AND revision BETWEEN ? AND ?
         ORDER BY revision, number
         """,
-      [.text(id.type), .text(id.id), .int(revision), .int(revision + span)], limit: 1, in: transaction
+      [id, revision, revision + span], limit: 1, in: transaction
     ).first
   }
 
@@ -43,25 +40,22 @@ extension Journal {
       where: """
         type = ? AND id = ? AND lost IS NOT NULL AND revision BETWEEN ? AND ? AND number <= ? ORDER BY number
         """,
-      [.text(id.type), .text(id.id), .int(revision), .int(revision + span), .int(last)], limit: 1,
-      in: transaction)
+      [id, revision, revision + span, last], limit: 1, in: transaction)
     guard let lost = found.first?.lost else { return nil }
     let table = try transaction.catalog.table(id.type)
-    var repaired = false
-    let row = try table.row(lost, container: id.type, version: nil, repaired: &repaired)
-    return AnyRecord(id: id.id, row, table)
+    return AnyRecord(id: id.id, try table.row(lost), table)
   }
 
   /// Returns the newest verdict on a record, or `nil`.
   static func last(of id: RecordID, in transaction: ReadTransaction) throws -> SaveOutcome? {
     try entries(
       where: "type = ? AND id = ? AND verdict NOT IN \(Verdict.open) ORDER BY number DESC",
-      [.text(id.type), .text(id.id)], limit: 1, in: transaction
+      [id], limit: 1, in: transaction
     ).first?.outcome
   }
 
   static func entry(_ number: Int64, in transaction: ReadTransaction) throws -> JournalEntry? {
-    try entries(where: "number = ?", [.int(number)], limit: 1, in: transaction).first
+    try entries(where: "number = ?", [number], limit: 1, in: transaction).first
   }
 
   private static let columns = """
@@ -71,24 +65,15 @@ extension Journal {
 
   /// Returns the entries that meet `condition`, which is SQL of this module's own with its order.
   static func entries(
-    where condition: String, _ arguments: [FieldValue] = [], limit: Int, in transaction: ReadTransaction
+    where condition: String, _ arguments: [any StatementValue] = [], limit: Int,
+    in transaction: ReadTransaction
   ) throws -> [JournalEntry] {
-    let select = try PreparedStatement(
-      "SELECT \(columns) FROM bothy_journal WHERE \(condition) LIMIT ?", in: transaction.database)
-    for (index, argument) in (arguments + [.int(Int64(max(0, limit)))]).enumerated() {
-      select.bind(argument, at: Int32(index + 1))
-    }
-    defer { select.reset() }
-    var entries: [JournalEntry] = []
-    while try select.step() { entries.append(try entry(from: select)) }
-    return entries
+    try transaction.rows(
+      "SELECT \(columns) FROM bothy_journal WHERE \(condition) LIMIT ?", arguments + [max(0, limit)],
+      read: entry)
   }
 
   private static func entry(from row: PreparedStatement) throws -> JournalEntry {
-    func document(_ column: Int32) -> FieldsDocument? {
-      row.isNull(at: column) ? nil : FieldsDocument(canonical: row.bytes(at: column))
-    }
-    func number(_ column: Int32) -> Int64? { row.isNull(at: column) ? nil : row.int(at: column) }
     let verdict = Verdict(rawValue: row.int(at: 3))
     let cause = JournalEntry.Cause(rawValue: row.int(at: 8)) ?? .acknowledged
     let version = row.text(at: 5) ?? ""
@@ -101,22 +86,21 @@ extension Journal {
       case .withdrawn: .withdrawn
       case nil: .unknown
       }
-    let lost = document(7)
-    let now = document(12)
+    let (lost, now) = (row.document(at: 7), row.document(at: 12))
     var entry = JournalEntry(
-      number: row.int(at: 0), record: RecordID(type: row.text(at: 1) ?? "", id: row.text(at: 2) ?? ""),
+      number: row.int(at: 0), record: row.record(at: 1),
       change: ChangeKind(number: row.int(at: 9)), outcome: outcome, cause: cause,
       isFinal: verdict != .merging && verdict != .refused, decided: row.int(at: 4), lost: lost)
     if let lost {
-      entry.lostFields = try fields(Loss.names(row.text(at: 10)), lost, document(11), now)
+      entry.lostFields = try fields(Loss.names(row.text(at: 10)), lost, row.document(at: 11), now)
       entry.isGone = now == nil && row.text(at: 10) != nil
     }
     entry.lostContainer = row.text(at: 14)
-    entry.replaced = number(13)
-    entry.restored = number(17)
+    entry.replaced = row.optionalInt(at: 13)
+    entry.restored = row.optionalInt(at: 17)
     entry.attempts = Int(row.int(at: 15))
-    entry.retryAt = number(16)
-    entry.revision = number(18)
+    entry.retryAt = row.optionalInt(at: 16)
+    entry.revision = row.optionalInt(at: 18)
     entry.policy = row.text(at: 19)
     return entry
   }

@@ -55,12 +55,7 @@ enum Journal {
     var loss: Loss?
     var attempts = 0
     var retryAt: Int64?
-    /// The name of the merge policy that decided, or `nil` if none did.
     var policy: String?
-
-    init(_ entry: Outbox.Entry, _ verdict: Verdict, _ cause: JournalEntry.Cause) {
-      self.init(entry.record, entry.kind, verdict, cause, revision: entry.revision)
-    }
 
     init(
       _ record: RecordID, _ kind: ChangeKind, _ verdict: Verdict, _ cause: JournalEntry.Cause,
@@ -94,33 +89,35 @@ enum Journal {
       ?19 + coalesce((SELECT extent FROM bothy_journal WHERE share = ?18 ORDER BY ordinal DESC LIMIT 1), 0))
     """
 
-  /// Adds a row. An accepted write counts as merged if a merge of it was decided before.
+  /// Notes a decision about an entry.
   ///
-  /// - Parameter time: the time of the decision, or `nil` for that of the transaction.
+  /// - Parameters:
+  ///   - loss: the content that the decision takes.
+  ///   - policy: the name of the merge policy that decided, or `nil` if none did.
+  ///   - time: the time of the decision, or `nil` for that of the transaction.
+  @discardableResult
+  static func note(
+    _ entry: Outbox.Entry, _ verdict: Verdict, _ cause: JournalEntry.Cause, version: String? = nil,
+    reason: Rejection? = nil, loss: Loss? = nil, policy: String? = nil, at time: Int64? = nil,
+    in transaction: WriteTransaction
+  ) throws -> Noted {
+    var row = Row(entry.record, entry.kind, verdict, cause, revision: entry.revision)
+    (row.version, row.reason, row.loss, row.policy) = (version, reason, loss, policy)
+    return try note(row, at: time, in: transaction)
+  }
+
+  /// Adds a row. An accepted write counts as merged if a merge of it was decided before.
   @discardableResult
   static func note(_ row: Row, at time: Int64? = nil, in transaction: WriteTransaction) throws -> Noted {
-    let insert = try PreparedStatement(insertSQL, in: transaction.database)
-    insert.bind(row.record.type, at: 1)
-    insert.bind(row.record.id, at: 2)
-    let documents = [row.loss?.local, row.loss?.base, row.loss?.now]
-    let reason = row.reason?.json
-    let size = documents.reduce(64 + (reason?.utf8.count ?? 0)) { $0 + ($1?.bytes.count ?? 0) }
-    let numbers: [(Int32, Int64?)] = [
-      (3, row.revision), (4, row.verdict.rawValue), (5, time ?? transaction.time), (9, row.cause.rawValue),
-      (10, row.kind.number),
-      (14, row.loss?.nowTime), (16, Int64(row.attempts)), (17, row.retryAt), (18, row.isLasting ? 1 : 0),
-      (19, Int64(size)),
-    ]
-    for (position, number) in numbers { insert.bind(number, at: position) }
-    let texts: [(Int32, String?)] = [
-      (6, row.version), (7, reason), (11, row.loss?.namesJSON), (15, row.loss?.place),
-      (20, row.policy),
-    ]
-    for (position, text) in texts { insert.bind(text, at: position) }
-    for (position, document) in zip([8, 12, 13] as [Int32], documents) {
-      insert.bind(document, at: position)
+    let (loss, reason) = (row.loss, row.reason?.json)
+    let size = [loss?.local, loss?.base, loss?.now].reduce(64 + (reason?.utf8.count ?? 0)) {
+      $0 + ($1?.bytes.count ?? 0)
     }
-    try insert.run()
+    try transaction.run(
+      insertSQL, row.record, row.revision, row.verdict.rawValue, time ?? transaction.time, row.version,
+      reason,
+      loss?.local, row.cause.rawValue, row.kind.number, loss?.namesJSON, loss?.base, loss?.now,
+      loss?.nowTime, loss?.place, row.attempts, row.retryAt, row.isLasting, size, row.policy)
     transaction.touchBookkeeping()
     return Noted()
   }
@@ -137,17 +134,12 @@ enum Journal {
 
   /// Returns the highest number that a row ever had, or 0.
   static func end(in transaction: ReadTransaction) throws -> Int64 {
-    let select = try PreparedStatement(endSQL, in: transaction.database)
-    defer { select.reset() }
-    return try select.step() ? select.int(at: 0) : 0
+    try transaction.first(endSQL) { $0.int(at: 0) } ?? 0
   }
 
   /// Stores the number of the newest row, so that numbers continue after it when it is removed.
-  private static func keepEnd(in database: Database) throws {
-    try PreparedStatement(
-      "INSERT OR REPLACE INTO bothy_sync (key, value) VALUES ('\(endKey)', CAST((\(endSQL)) AS TEXT))",
-      in: database
-    ).run()
+  private static func keepEnd(in transaction: WriteTransaction) throws {
+    try SyncValues.set(endKey, String(end(in: transaction)), in: transaction)
   }
 
   /// The most rows of a share that one transaction looks at.
@@ -162,16 +154,11 @@ enum Journal {
     let begin = limits.begin(at: now)
     for share in [Int64(0), 1] {
       let rows = Int64(clamping: share == 0 ? limits.acceptedRows : limits.rows)
-      let select = try PreparedStatement(
-        "SELECT ordinal, extent, at FROM bothy_journal WHERE share = ?1 ORDER BY ordinal DESC LIMIT 1",
-        in: transaction.database)
-      select.bind(share, at: 1)
-      guard try select.step() else {
-        select.reset()
-        continue
-      }
-      let newest = (ordinal: select.int(at: 0), extent: select.int(at: 1))
-      select.reset()
+      guard
+        let newest = try transaction.first(
+          "SELECT ordinal, extent FROM bothy_journal WHERE share = ?1 ORDER BY ordinal DESC LIMIT 1", share,
+          read: { (ordinal: $0.int(at: 0), extent: $0.int(at: 1)) })
+      else { continue }
       let old = try PreparedStatement(
         "SELECT ordinal, extent, at FROM bothy_journal WHERE share = ?1 ORDER BY ordinal LIMIT ?2",
         in: transaction.database)
@@ -187,18 +174,14 @@ enum Journal {
       }
       old.reset()
       guard let last else { continue }
-      if last == newest.ordinal { try keepEnd(in: transaction.database) }
-      let delete = try PreparedStatement(
-        "DELETE FROM bothy_journal WHERE share = ?1 AND ordinal <= ?2", in: transaction.database)
-      delete.bind(share, at: 1)
-      delete.bind(last, at: 2)
-      try delete.run()
+      if last == newest.ordinal { try keepEnd(in: transaction) }
+      try transaction.run("DELETE FROM bothy_journal WHERE share = ?1 AND ordinal <= ?2", share, last)
     }
   }
 
   static func clear(in transaction: WriteTransaction) throws {
-    try keepEnd(in: transaction.database)
-    try PreparedStatement("DELETE FROM bothy_journal", in: transaction.database).run()
+    try keepEnd(in: transaction)
+    try transaction.run("DELETE FROM bothy_journal")
     transaction.touchBookkeeping()
   }
 
@@ -207,12 +190,8 @@ enum Journal {
 
   /// Removes the content of a record. The verdicts on its writes stay known.
   static func forgetContent(of id: RecordID, in transaction: WriteTransaction) throws {
-    let update = try PreparedStatement(
-      "UPDATE bothy_journal SET \(emptied) WHERE type = ? AND id = ? AND lost IS NOT NULL",
-      in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    try update.run()
+    try transaction.run(
+      "UPDATE bothy_journal SET \(emptied) WHERE type = ? AND id = ? AND lost IS NOT NULL", id)
   }
 
   // MARK: migrations
@@ -238,39 +217,27 @@ enum Journal {
   /// - Parameter ofValues: true if it changes values and not names. A field whose value is removed no longer counts as
   ///   lost.
   static func rewrite(
-    _ type: String, in database: Database, ofValues: Bool = false,
+    _ type: String, in transaction: ReadTransaction, ofValues: Bool = false,
     _ change: (inout [String: JSONValue]) -> Void
   ) throws {
-    let select = try PreparedStatement(
-      "SELECT number, lost, base, now, names FROM bothy_journal WHERE type = ? AND lost IS NOT NULL",
-      in: database)
-    select.bind(type, at: 1)
-    var rows: [(number: Int64, documents: [String?], names: String?)] = []
-    while try select.step() {
-      rows.append((select.int(at: 0), (1...3).map { select.text(at: $0) }, select.text(at: 4)))
-    }
-    select.reset()
-    let update = try PreparedStatement(
-      "UPDATE bothy_journal SET lost = ?2, base = ?3, now = ?4, names = ?5 WHERE number = ?1", in: database)
+    let rows = try transaction.rows(
+      "SELECT number, lost, base, now, names FROM bothy_journal WHERE type = ? AND lost IS NOT NULL", type
+    ) { (number: $0.int(at: 0), documents: (1...3).map($0.document), names: $0.text(at: 4)) }
     for row in rows {
       var gone: Set<String> = []
-      update.bind(row.number, at: 1)
-      for (index, document) in row.documents.enumerated() {
-        guard let document else {
-          update.bind(String?.none, at: Int32(index + 2))
-          continue
-        }
-        var members = try FieldsDocument(canonical: Array(document.utf8)).members()
-        let before = members
+      let documents = try row.documents.map { document -> FieldsDocument? in
+        guard let before = try document?.members() else { return nil }
+        var members = before
         change(&members)
         gone.formUnion(before.keys.filter { members[$0] == nil })
-        update.bind(utf8: FieldsDocument(members).bytes, at: Int32(index + 2))
+        return FieldsDocument(members)
       }
       var named = Dictionary(
         Loss.names(row.names).map { ($0, JSONValue.bool(true)) }, uniquingKeysWith: { $1 })
       if ofValues { named = named.filter { !gone.contains($0.key) } } else { change(&named) }
-      update.bind(Loss.json(named.keys.sorted()), at: 5)
-      try update.run()
+      try transaction.run(
+        "UPDATE bothy_journal SET lost = ?2, base = ?3, now = ?4, names = ?5 WHERE number = ?1", row.number,
+        documents[0], documents[1], documents[2], Loss.json(named.keys.sorted()))
     }
   }
 }

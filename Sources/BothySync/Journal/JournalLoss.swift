@@ -29,16 +29,17 @@ extension Journal {
       nowTime = current.flatMap { $0.modified == 0 ? nil : $0.modified }
       self.place = place
       guard let local else { return }
-      let live = current.flatMap { $0.isDeleted ? nil : $0 }
-      try compare(local, since: base, now: fields ?? live?.fields, in: schema)
+      try compare(local, since: base, now: fields ?? current?.live?.fields, in: schema)
     }
 
-    /// Like `init(_:since:now:fields:place:in:)`, but for an entry and its row.
+    /// Like `init(_:since:now:fields:place:in:)`, but for an entry as it is here.
     init(
-      _ entry: Outbox.Entry, _ row: StoredRow?, _ table: TypeTable, now current: ServerRecord?,
-      fields: FieldsDocument? = nil
+      _ entry: Outbox.Entry, now current: ServerRecord?, fields: FieldsDocument? = nil,
+      in transaction: ReadTransaction
     ) throws {
-      let live = current.flatMap { $0.isDeleted ? nil : $0 }
+      let table = try transaction.catalog.table(entry.record.type)
+      let row = try OutboxQueue.local(entry, table, in: transaction)
+      let live = current?.live
       let isPlaced = entry.base == nil || entry.destination(row?.container) != nil
       let place = row.flatMap { row -> String? in
         let container = row.container ?? entry.record.type

@@ -13,20 +13,13 @@ extension PushResultApplier {
     to current: ServerRecord? = nil, merged: FieldsDocument? = nil, version: String? = nil,
     reason: Rejection? = nil
   ) throws -> Journal.Noted {
-    var row = Journal.Row(entry, verdict, entry.isHidden ? .online : cause)
-    row.version = version
-    row.reason = reason
-    if cause == .merge {
-      let (kind, type) = (entry.kind, entry.record.type)
-      let schema = try transaction.catalog.table(type).schema
-      row.policy = Conflicts.policy(for: kind, of: type, schema, configuration).name
-    }
-    if loses {
-      let table = try transaction.catalog.table(entry.record.type)
-      let stored = try OutboxQueue.local(entry, table, in: transaction)
-      row.loss = try Journal.Loss(entry, stored, table, now: current, fields: merged)
-    }
-    return try Journal.note(row, at: clock.now(), in: transaction)
+    let (kind, type) = (entry.kind, entry.record.type)
+    let schema = try transaction.catalog.table(type).schema
+    return try Journal.note(
+      entry, verdict, entry.isHidden ? .online : cause, version: version, reason: reason,
+      loss: loses ? Journal.Loss(entry, now: current, fields: merged, in: transaction) : nil,
+      policy: cause == .merge ? Conflicts.policy(for: kind, of: type, schema, configuration).name : nil,
+      at: clock.now(), in: transaction)
   }
 
   /// Notes that the server has what was sent. After an operation that sent a part, the rest is still pending.

@@ -74,7 +74,7 @@ struct ReaderPosition {
       var last = after
       while true {
         let entries = try Journal.entries(
-          where: "number > ? AND number <= ? ORDER BY number", [.int(last), .int(end)], limit: 500,
+          where: "number > ? AND number <= ? ORDER BY number", [last, end], limit: 500,
           in: transaction)
         for entry in entries { try report.add(entry, in: transaction) }
         guard let next = entries.last?.number else { return report }

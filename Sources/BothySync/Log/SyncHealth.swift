@@ -1,3 +1,5 @@
+import BothyStore
+
 /// The recent health of syncing, computed from the log: the last sync that ended well, and the failures since. Pure.
 package struct SyncHealth: Sendable, Hashable {
   /// The time when a sync last ended well, in milliseconds since 1970; `nil` if none is known.
@@ -37,19 +39,26 @@ package struct SyncHealth: Sendable, Hashable {
   }
 }
 
+extension SyncedStore {
+  /// Returns when a sync last succeeded and how later ones ended, in any process. Reads the whole log.
+  package func syncStanding() throws -> SyncHealth {
+    try store.read { transaction in
+      let pulls = try PullState.all(in: transaction).compactMap(engine.pass.heard.time)
+      return SyncHealth(try SyncLog.runs(limit: .max, in: transaction), pulledAt: pulls.max())
+    }
+  }
+}
+
 extension SyncStop {
   /// The event, as a sentence.
   package var sentence: String {
-    switch self {
+    if let words { return words.isEmpty ? "The sync ended with \(name)." : words }
+    return switch self {
     case .paused: "Syncing is paused."
     case .expensiveNetwork: "The network may cost money, and the app's sync policy does not allow such."
     case .constrainedNetwork: "The app's sync policy spares a constrained network."
     case .lowPower: "The device saves power, as the app's sync policy respects."
-    case .unreachable(let text), .signInRequired(let text), .throttled(let text),
-      .serverError(let text), .refused(_, let text), .updateRequired(let text),
-      .otherServer(let text):
-      text.isEmpty ? "The sync ended with \(name)." : text
-    case .alreadyRunning, .signedOut, .cancelled: BothyError(self).message
+    default: BothyError(self).message
     }
   }
 

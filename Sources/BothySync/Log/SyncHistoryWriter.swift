@@ -113,7 +113,7 @@ extension SyncHistoryWriter {
     /// Notes the report of earlier rounds of the sync.
     func goOn(after report: SyncReport) { state.withLock { $0.before = report } }
 
-    fileprivate func run(_ counts: [SyncReport], at time: Int64) -> StoreMaintenance.SyncRun {
+    private func run(_ counts: [SyncReport], at time: Int64) -> StoreMaintenance.SyncRun {
       var run = StoreMaintenance.SyncRun(began: began, ended: time, process: process)
       for report in counts + [state.withLock { $0.before }] {
         run.pushed += report.pushed
@@ -125,7 +125,7 @@ extension SyncHistoryWriter {
       return run
     }
 
-    fileprivate func write(_ run: StoreMaintenance.SyncRun, in transaction: WriteTransaction) throws -> Row {
+    private func write(_ run: StoreMaintenance.SyncRun, in transaction: WriteTransaction) throws -> Row {
       if var row {
         try SyncLog.update(row.number, to: run, in: transaction)
         row.run = run
@@ -136,7 +136,14 @@ extension SyncHistoryWriter {
       return Row(number: try SyncLog.append(run, in: transaction), run: run, counted: open)
     }
 
-    fileprivate func confirm(_ row: Row) {
+    /// Notes the results of an exchange and of those before it, if the sync has changed anything. It counts after
+    /// `confirm` is called for the row, once the transaction is durable.
+    func note(_ reports: [SyncReport], at time: Int64, in transaction: WriteTransaction) throws -> Row? {
+      let run = run(reports, at: time)
+      return run.movedSomething ? try write(run, in: transaction) : nil
+    }
+
+    func confirm(_ row: Row) {
       state.withLock { $0.row = row }
       guard let counted = row.counted else { return }
       diary.uncounted.withLock { open in
@@ -145,24 +152,4 @@ extension SyncHistoryWriter {
     }
   }
 
-  /// The results of a running sync before an exchange.
-  struct Progress: Sendable {
-    private let running: Running
-    private let report: SyncReport
-
-    init?(_ running: Running?, _ report: SyncReport) {
-      guard let running else { return nil }
-      (self.running, self.report) = (running, report)
-    }
-
-    /// Notes the results of the exchange, if the sync has changed anything. It counts after `confirm` is called for the
-    /// row.
-    func note(_ step: SyncReport, at time: Int64, in transaction: WriteTransaction) throws -> Row? {
-      let run = running.run([report, step], at: time)
-      return run.movedSomething ? try running.write(run, in: transaction) : nil
-    }
-
-    /// Notes that the transaction is durable.
-    func confirm(_ row: Row) { running.confirm(row) }
-  }
 }

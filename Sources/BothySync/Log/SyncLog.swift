@@ -14,16 +14,11 @@ enum SyncLog {
 
   /// Returns the last `limit` syncs, newest first.
   static func runs(limit: Int, in transaction: ReadTransaction) throws -> [StoreMaintenance.SyncRun] {
-    let select = try PreparedStatement(
+    try transaction.rows(
       """
       SELECT number, began, ended, process, pushed, pulled, uploaded, refused, requests, problem, code, message, times
       FROM bothy_sync_log ORDER BY number DESC LIMIT ?
-      """, in: transaction.database)
-    select.bind(Int64(max(0, limit)), at: 1)
-    defer { select.reset() }
-    var runs: [StoreMaintenance.SyncRun] = []
-    while try select.step() { runs.append(run(select)) }
-    return runs
+      """, max(0, limit), read: run)
   }
 
   static func last(in transaction: ReadTransaction) throws -> StoreMaintenance.SyncRun? {
@@ -45,30 +40,18 @@ enum SyncLog {
   /// Adds a row, and deletes the oldest of its kind beyond the limit. Returns the row's number.
   @discardableResult
   static func append(_ run: StoreMaintenance.SyncRun, in transaction: WriteTransaction) throws -> Int64 {
-    let insert = try PreparedStatement(
+    try transaction.run(
       """
       INSERT INTO bothy_sync_log (began, ended, process, pushed, pulled, uploaded, refused, requests, problem,
         code, message, times) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """, in: transaction.database)
-    let numbers = [
-      run.began, run.ended, Int64(run.process), Int64(run.pushed), Int64(run.pulled),
-      Int64(run.uploadedBlobs), Int64(run.refused), Int64(run.requests),
-    ]
-    for (index, number) in numbers.enumerated() { insert.bind(number, at: Int32(index + 1)) }
-    insert.bind(run.problem?.logWord, at: 9)
-    insert.bind(run.problem?.logCode, at: 10)
-    insert.bind(run.problem?.logMessage, at: 11)
-    insert.bind(Int64(run.count), at: 12)
-    try insert.run()
+      """, run.began, run.ended, Int(run.process), run.pushed, run.pulled, run.uploadedBlobs, run.refused,
+      run.requests, run.problem?.logWord, run.problem?.logCode, run.problem?.logMessage, run.count)
     let number = transaction.database.lastInsertedRowID
-    let trim = try PreparedStatement(
+    try transaction.run(
       """
       DELETE FROM bothy_sync_log WHERE number IN (
         SELECT number FROM bothy_sync_log WHERE (problem IS NULL) = ?1 ORDER BY number DESC LIMIT -1 OFFSET ?2)
-      """, in: transaction.database)
-    trim.bind(run.problem == nil ? 1 : 0, at: 1)
-    trim.bind(Int64(limit), at: 2)
-    try trim.run()
+      """, run.problem == nil, limit)
     return number
   }
 
@@ -76,21 +59,12 @@ enum SyncLog {
   static func update(_ number: Int64, to run: StoreMaintenance.SyncRun, in transaction: WriteTransaction)
     throws
   {
-    let update = try PreparedStatement(
+    try transaction.run(
       """
       UPDATE bothy_sync_log SET ended = ?2, pushed = ?3, pulled = ?4, uploaded = ?5, refused = ?6, requests = ?7,
         problem = ?8, code = ?9, message = ?10 WHERE number = ?1 AND began = ?11
-      """, in: transaction.database)
-    let numbers = [
-      number, run.ended, Int64(run.pushed), Int64(run.pulled), Int64(run.uploadedBlobs), Int64(run.refused),
-      Int64(run.requests),
-    ]
-    for (index, number) in numbers.enumerated() { update.bind(number, at: Int32(index + 1)) }
-    update.bind(run.problem?.logWord, at: 8)
-    update.bind(run.problem?.logCode, at: 9)
-    update.bind(run.problem?.logMessage, at: 10)
-    update.bind(run.began, at: 11)
-    try update.run()
+      """, number, run.ended, run.pushed, run.pulled, run.uploadedBlobs, run.refused, run.requests,
+      run.problem?.logWord, run.problem?.logCode, run.problem?.logMessage, run.began)
   }
 
   /// Counts more syncs in a row, up to one that ended like `run`. Does nothing if the row was deleted.
@@ -98,23 +72,15 @@ enum SyncLog {
     _ more: Int, upTo run: StoreMaintenance.SyncRun, in row: StoreMaintenance.SyncRun,
     _ transaction: WriteTransaction
   ) throws {
-    let update = try PreparedStatement(
+    try transaction.run(
       """
       UPDATE bothy_sync_log SET times = times + ?2, ended = ?3, process = ?4, requests = ?5, message = ?6
       WHERE number = ?1 AND began = ?7
-      """, in: transaction.database)
-    update.bind(row.id, at: 1)
-    update.bind(Int64(more), at: 2)
-    update.bind(run.ended, at: 3)
-    update.bind(Int64(run.process), at: 4)
-    update.bind(Int64(run.requests), at: 5)
-    update.bind(run.problem?.logMessage, at: 6)
-    update.bind(row.began, at: 7)
-    try update.run()
+      """, row.id, more, run.ended, Int(run.process), run.requests, run.problem?.logMessage, row.began)
   }
 
   static func clear(in transaction: WriteTransaction) throws {
-    try PreparedStatement("DELETE FROM bothy_sync_log", in: transaction.database).run()
+    try transaction.run("DELETE FROM bothy_sync_log")
   }
 }
 
@@ -144,10 +110,10 @@ extension SyncStop {
 
   fileprivate var logCode: String? { if case .refused(let code, _) = self { code } else { nil } }
 
-  fileprivate var logMessage: String? { detail.map(Self.withoutSecrets) }
+  fileprivate var logMessage: String? { words.map(Self.withoutSecrets) }
 
-  /// The text of the reason.
-  private var detail: String? {
+  /// The server's words, or `nil` for a reason without any.
+  var words: String? {
     switch self {
     case .unreachable(let text), .signInRequired(let text), .throttled(let text),
       .serverError(let text), .refused(_, let text), .updateRequired(let text),

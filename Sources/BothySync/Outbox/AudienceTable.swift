@@ -9,22 +9,15 @@ struct AudienceTable {
 
   init(_ transaction: WriteTransaction) throws {
     self.transaction = transaction
-    let select = try PreparedStatement("SELECT 1 FROM bothy_sharing LIMIT 1", in: transaction.database)
-    defer { select.reset() }
-    isEmpty = try !select.step()
+    isEmpty = try !transaction.has("SELECT 1 FROM bothy_sharing LIMIT 1")
   }
 
   mutating func set(_ sharing: Audience, of id: RecordID) throws {
-    if sharing.isEmpty && isEmpty { return }
-    let statement = try PreparedStatement(
-      sharing.isEmpty
-        ? "DELETE FROM bothy_sharing WHERE type = ?1 AND id = ?2"
-        : "INSERT OR REPLACE INTO bothy_sharing VALUES (?1, ?2, ?3)", in: transaction.database)
-    statement.bind(id.type, at: 1)
-    statement.bind(id.id, at: 2)
-    if !sharing.isEmpty { statement.bind(sharing.json, at: 3) }
-    try statement.run()
-    if !sharing.isEmpty { isEmpty = false }
+    guard !sharing.isEmpty else {
+      return isEmpty ? () : try transaction.run("DELETE FROM bothy_sharing WHERE type = ? AND id = ?", id)
+    }
+    try transaction.run("INSERT OR REPLACE INTO bothy_sharing VALUES (?, ?, ?)", id, sharing.json)
+    isEmpty = false
   }
 
   /// Applies a change that the server has made to the known sharing.
@@ -35,12 +28,8 @@ struct AudienceTable {
   }
 
   static func sharing(of id: RecordID, in transaction: ReadTransaction) throws -> Audience {
-    let select = try PreparedStatement(
-      "SELECT sharing FROM bothy_sharing WHERE type = ? AND id = ?", in: transaction.database)
-    select.bind(id.type, at: 1)
-    select.bind(id.id, at: 2)
-    defer { select.reset() }
-    guard try select.step(), let text = select.text(at: 0) else { return .nobody }
-    return try Audience(json: text)
+    try transaction.first("SELECT sharing FROM bothy_sharing WHERE type = ? AND id = ?", id) {
+      try $0.text(at: 0).map { try Audience(json: $0) }
+    } ?? .nobody
   }
 }

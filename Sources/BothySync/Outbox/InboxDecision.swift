@@ -56,33 +56,26 @@ enum InboxDecision {
     let table = try transaction.catalog.table(id.type)
     // The journal keeps the rejection, with what the decision takes. The next pull replaces the kept content.
     func note(_ cause: JournalEntry.Cause) throws -> Journal.Noted {
-      var row = Journal.Row(entry, reason == nil ? .withdrawn : .rejected, cause)
-      row.reason = entry.reason ?? reason
-      let local = try OutboxQueue.local(entry, table, in: transaction)
-      row.loss = try Journal.Loss(entry, local, table, now: entry.told)
-      return try Journal.note(row, at: time, in: transaction)
+      try Journal.note(
+        entry, reason == nil ? .withdrawn : .rejected, cause, reason: entry.reason ?? reason,
+        loss: Journal.Loss(entry, now: entry.told, in: transaction), at: time, in: transaction)
     }
     if resolution.isWhole {
       for later in try OutboxQueue.later(of: id, in: transaction) {
-        let cause = resolution == .removeLocal ? JournalEntry.Cause.evicted : .keptLocal
-        var row = Journal.Row(later, .withdrawn, cause)
-        let local = try OutboxQueue.local(later, table, in: transaction)
-        row.loss = try Journal.Loss(later, local, table, now: entry.told)
-        _ = try Journal.note(row, at: time, in: transaction)
+        try Journal.note(
+          later, .withdrawn, resolution == .removeLocal ? .evicted : .keptLocal,
+          loss: Journal.Loss(later, now: entry.told, in: transaction), at: time, in: transaction)
       }
       try OutboxQueue.removeLater(of: id, in: transaction)
     }
     switch resolution {
     case .retry:
       if entry.isLater { return }
-      let update = try PreparedStatement(
+      try transaction.run(
         """
         UPDATE bothy_outbox SET state = CASE state WHEN 2 THEN 0 ELSE state END, attempts = 0, retry_at = 0
         WHERE type = ?1 AND id = ?2
-        """, in: transaction.database)
-      update.bind(id.type, at: 1)
-      update.bind(id.id, at: 2)
-      try update.run()
+        """, id)
     case .revert: try undo(entry, note(.reverted), in: transaction)
     case .keepLocal:
       // The server still has a record whose deletion is accepted as synced. The next pull requests it and inserts it

@@ -39,9 +39,7 @@ extension Outbox.Entry {
     let base = try self.base?.fields.members() ?? [:]
     var changed: [String: JSONValue] = [:]
     for (name, value) in current.fields {
-      var writer = JSONWriter()
-      value.write(to: &writer)
-      let json = try JSONValue(parsing: writer.bytes)
+      let json = value.json
       if base[name] != json { changed[name] = json }
     }
     for name in base.keys where current[name].isNull && store.store.schema[record.type]?[name] != nil {

@@ -6,7 +6,13 @@ import GRDB
 /// Bases, server versions and sent operations are JSON by field name, and all of them are rewritten. An operation
 /// already sent keeps its id. If the server has applied it, the device receives its outcome and not its content.
 struct OutboxMigration {
-  let database: Database
+  private let database: Database
+  private let transaction: ReadTransaction
+
+  init(database: Database) {
+    self.database = database
+    transaction = ReadTransaction(database, Catalog(StoreSchema(types: [])))
+  }
 
   func run(_ step: Migration.Step) throws {
     switch step {
@@ -55,7 +61,7 @@ struct OutboxMigration {
         sql: "INSERT OR REPLACE INTO bothy_sync (key, value) VALUES (?, '1')",
         arguments: [SecretAttachment.movedKey])
       try rewrite(type) { $2[field] = nil }
-      try Journal.rewrite(type, in: database) { $0[field] = nil }
+      try Journal.rewrite(type, in: transaction) { $0[field] = nil }
     // `rename` changes names and `convert` changes values. Other devices keep a field that is dropped here.
     case .renameField, .dropField, .convertField: break
     }
@@ -74,7 +80,7 @@ struct OutboxMigration {
     }
     // A lost value that can't be converted stays as it is, and restoring it reports that. The values of others' changes
     // are forgotten.
-    try Journal.rewrite(type, in: database, ofValues: true) { members in
+    try Journal.rewrite(type, in: transaction, ofValues: true) { members in
       guard let before = members[field], let converted = try? value(before) else { return }
       members[field] = converted.isNull ? nil : converted
     }
@@ -86,7 +92,7 @@ struct OutboxMigration {
     try rewrite(type) { $2 = new.local($2, of: old) }
     try rewrite(type, in: "bothy_unreadable", "record", isWhole: true) { $0 = new.local($0, of: old) }
     try rewrite(type, in: "bothy_given", "fields", isWhole: false) { $0 = new.local($0, of: old) }
-    try Journal.rewrite(type, in: database) { $0 = new.local($0, of: old) }
+    try Journal.rewrite(type, in: transaction) { $0 = new.local($0, of: old) }
     try rewrite(type, in: "bothy_replaced", "fields", isWhole: false) { $0 = new.local($0, of: old) }
     try renameRefused(of: type, field: { new.local(old.wire($0)) })
     try forgetStagedPages()
@@ -97,25 +103,18 @@ struct OutboxMigration {
     of type: String? = nil, record: (RecordID) -> RecordID = { $0 }, field: (String) -> String = { $0 }
   ) throws {
     for table in ["bothy_outbox", "bothy_journal"] {
-      let select = try PreparedStatement(
-        "SELECT DISTINCT reason FROM \(table) WHERE reason IS NOT NULL AND (?1 IS NULL OR type = ?1)",
-        in: database)
-      select.bind(type, at: 1)
-      var reasons: [String] = []
-      while try select.step() { if let reason = select.text(at: 0) { reasons.append(reason) } }
-      select.reset()
-      let update = try PreparedStatement(
-        "UPDATE \(table) SET reason = ?3 WHERE reason = ?2 AND (?1 IS NULL OR type = ?1)", in: database)
+      let reasons = try transaction.rows(
+        "SELECT DISTINCT reason FROM \(table) WHERE reason IS NOT NULL AND (?1 IS NULL OR type = ?1)", type
+      ) { $0.text(at: 0) }
       for reason in reasons {
         var rejection = try Rejection(json: reason)
         for index in rejection.fields.indices {
           rejection.fields[index].record = rejection.fields[index].record.map(record)
           rejection.fields[index].field = field(rejection.fields[index].field)
         }
-        update.bind(type, at: 1)
-        update.bind(reason, at: 2)
-        update.bind(rejection.json, at: 3)
-        try update.run()
+        try transaction.run(
+          "UPDATE \(table) SET reason = ?3 WHERE reason = ?2 AND (?1 IS NULL OR type = ?1)", type, reason,
+          rejection.json)
       }
     }
   }
@@ -142,20 +141,13 @@ struct OutboxMigration {
     _ type: String, in table: String, _ column: String, isWhole: Bool,
     _ change: (inout [String: JSONValue]) throws -> Void
   ) throws {
-    let select = try PreparedStatement(
-      "SELECT DISTINCT id, \(column) FROM \(table) WHERE type = ? AND \(column) IS NOT NULL", in: database)
-    let update = try PreparedStatement(
-      "UPDATE \(table) SET \(column) = ?3 WHERE type = ?1 AND id = ?2 AND \(column) = ?4", in: database)
-    select.bind(type, at: 1)
-    var rows: [(id: String, document: String)] = []
-    while try select.step() { rows.append((select.text(at: 0) ?? "", select.text(at: 1) ?? "")) }
-    select.reset()
+    let rows = try transaction.rows(
+      "SELECT DISTINCT id, \(column) FROM \(table) WHERE type = ? AND \(column) IS NOT NULL", type
+    ) { (id: $0.text(at: 0), document: $0.text(at: 1) ?? "") }
     for row in rows {
-      update.bind(type, at: 1)
-      update.bind(row.id, at: 2)
-      update.bind(utf8: try Self.rewritten(row.document, isWhole: isWhole, change), at: 3)
-      update.bind(row.document, at: 4)
-      try update.run()
+      try transaction.run(
+        "UPDATE \(table) SET \(column) = ?3 WHERE type = ?1 AND id = ?2 AND \(column) = ?4", type, row.id,
+        Self.rewritten(row.document, isWhole: isWhole, change), row.document)
     }
   }
 

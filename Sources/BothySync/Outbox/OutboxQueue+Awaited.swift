@@ -13,10 +13,7 @@ extension OutboxQueue {
   ) throws -> StoredRow? {
     guard let awaited = entry.awaited else { return try transaction.row(table, id: entry.record.id) }
     if entry.kind == .delete { return nil }
-    var repaired = false
-    return try table.row(
-      awaited.fields, container: awaited.container ?? entry.record.type, version: entry.base?.version,
-      repaired: &repaired)
+    return try table.row(awaited.fields, in: awaited.container, version: entry.base?.version)
   }
 
   /// Replaces the record that `local(_:_:in:)` returns.
@@ -24,49 +21,24 @@ extension OutboxQueue {
     _ entry: Outbox.Entry, _ table: TypeTable, _ row: StoredRow, in transaction: WriteTransaction
   ) throws {
     guard entry.awaited != nil else { return try transaction.replace(table, id: entry.record.id, row) }
-    let update = try statement("UPDATE", entry, "SET awaited = ?4, awaited_in = ?5", in: transaction)
-    update.bind(table.document(row), at: 4)
-    update.bind(row.container, at: 5)
-    try update.run()
+    try update(
+      entry, "SET awaited = ?4, awaited_in = ?5", table.document(row), row.container, in: transaction)
   }
 
   /// Makes a hidden entry one like any other.
   private static func expose(_ id: RecordID, in transaction: WriteTransaction) throws {
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET awaiting = 0, awaited = NULL, awaited_in = NULL WHERE type = ? AND id = ?",
-      in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    try update.run()
+    try transaction.run(
+      "UPDATE bothy_outbox SET awaiting = 0, awaited = NULL, awaited_in = NULL WHERE type = ? AND id = ?", id)
   }
 
   /// Begins a hidden entry for a record without one, and returns its revision.
   static func begin(awaited change: OnlineChange, in transaction: WriteTransaction) throws -> Int64 {
-    let (entry, awaited) = (change.entry, change.entry.awaited)
-    let insert = try PreparedStatement(
-      """
-      INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        last, container, edited_unsure, share, awaiting, awaited, awaited_in, base_created, base_modified, base_owner)
-      VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, 0, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
-      """, in: transaction.database)
-    insert.bind(entry.record.type, at: 1)
-    insert.bind(entry.record.id, at: 2)
-    let numbers: [(Int32, Int64)] = [
-      (3, entry.kind.number), (4, entry.revision), (5, entry.edited), (10, entry.isEditTimeReliable ? 0 : 1),
-      (12, awaited?.keeping.rawValue ?? 0),
-    ]
-    for (position, number) in numbers { insert.bind(number, at: position) }
-    let texts: [(Int32, String?)] = [
-      (6, entry.base?.version), (9, entry.container), (11, entry.sharing?.json), (14, awaited?.container),
-    ]
-    for (position, text) in texts { insert.bind(text, at: position) }
-    for (position, document) in [(7, entry.base?.fields), (8, change.last), (13, awaited?.fields)]
-      as [(Int32, FieldsDocument?)]
-    {
-      insert.bind(document, at: position)
-    }
-    insert.bind(entry.base?.metadata, at: 15)
-    try insert.run()
+    let entry = change.entry
+    try begin(
+      entry.record, entry.kind, revision: entry.revision,
+      at: SyncClock.Reading(time: entry.edited, isReliable: entry.isEditTimeReliable), base: entry.base,
+      container: entry.container, metadata: entry.base?.metadata, last: change.last, sharing: entry.sharing,
+      awaited: entry.awaited, in: transaction)
     if let told = entry.remoteVersion { try hear(told, in: transaction) }
     for (key, secret) in change.secrets { try transaction.secretStore?.set(secret, for: key) }
     transaction.touchBookkeeping()
@@ -91,16 +63,12 @@ extension OutboxQueue {
     let before = change.before
     let isMoved = before.map { $0.container != row.container } ?? true
     // An edit beside changes of others was made on the values read.
-    var base = try before.map { try table.document($0).members() } ?? [:]
-    for (position, value) in change.stale?.values ?? [:] {
-      base[table.schema.fields[position].name] = value.isNull ? nil : value.json
-    }
+    let base = try before.map { try table.document($0).members() } ?? [:]
     let members = try table.document(row).members().laid(
-      on: awaited.fields.members(), since: base, table.schema)
-    var repaired = false
+      on: awaited.fields.members(), since: change.stale.map { $0.laid(on: base, table) } ?? base, table.schema
+    )
     let laid = try table.row(
-      FieldsDocument(members), container: (isMoved ? row.container : awaited.container) ?? id.type,
-      version: entry.base?.version, repaired: &repaired)
+      FieldsDocument(members), in: isMoved ? row.container : awaited.container, version: entry.base?.version)
     try transaction.replace(table, id: id.id, laid, own: laid.all)
     return .update
   }
@@ -132,11 +100,10 @@ extension OutboxQueue {
   static func refuse(
     awaited entry: Outbox.Entry, _ rejection: Rejection, at time: Int64, in transaction: WriteTransaction
   ) throws {
-    let table = try transaction.catalog.table(entry.record.type)
-    var row = Journal.Row(entry, .rejected, .online)
-    row.reason = rejection
-    row.loss = try Journal.Loss(entry, local(entry, table, in: transaction), table, now: entry.told)
-    try undo(entry, Journal.note(row, at: time, in: transaction), in: transaction)
+    let noted = try Journal.note(
+      entry, .rejected, .online, reason: rejection,
+      loss: Journal.Loss(entry, now: entry.told, in: transaction), at: time, in: transaction)
+    try undo(entry, noted, in: transaction)
   }
 
   /// Undoes a hidden change. The row becomes what the server last reported, and the change's secrets are removed.
@@ -152,7 +119,8 @@ extension OutboxQueue {
     let select = try statement("SELECT sent FROM", entry, in: transaction)
     defer { select.reset() }
     guard try select.step(), !select.isNull(at: 0) else { return nil }
-    return PushBatchBuilder.operation(select.bytes(at: 0))
+    // What this module wrote is else readable.
+    return try? JSONReader.read(select.bytes(at: 0)) { try SyncOperation(from: &$0) }
   }
 
   /// Returns the server's version of a record without pending changes, as its row has it.

@@ -32,17 +32,15 @@ extension OutboxQueue {
   ) throws -> [String: Int] {
     var counts: [String: Int] = [:]
     for table in transaction.catalog.tables where table.schema.isSynced {
-      let select = try PreparedStatement(
+      try transaction.forEach(
         """
         SELECT CASE WHEN kind = 2 THEN coalesce(entry.container, ?1) WHEN awaited IS NOT NULL
           THEN coalesce(entry.awaited_in, ?1) ELSE coalesce(row._container, ?1) END, count(*)
         FROM bothy_outbox AS entry LEFT JOIN \(table.name) AS row ON row._id = entry.id
         WHERE entry.type = ?1 AND \(condition) GROUP BY 1
-        """, in: transaction.database)
-      select.bind(table.schema.name, at: 1)
-      defer { select.reset() }
-      while try select.step() {
-        if let name = select.text(at: 0) { counts[name, default: 0] += Int(select.int(at: 1)) }
+        """, [table.schema.name]
+      ) { row in
+        if let name = row.text(at: 0) { counts[name, default: 0] += Int(row.int(at: 1)) }
       }
     }
     return counts

@@ -5,15 +5,13 @@ extension OutboxQueue {
   /// Ties a change that wasn't sent to a group.
   static func join(_ entry: Outbox.Entry, to group: String, in transaction: WriteTransaction) throws {
     if entry.group == group { return }
-    let update = try statement("UPDATE", entry, "SET together = ?4", in: transaction)
-    update.bind(group, at: 4)
-    try update.run()
+    try update(entry, "SET together = ?4", group, in: transaction)
   }
 
   /// Fuses the changes of each record that are stacked on each other in one group.
   static func fuse(_ group: String, in transaction: WriteTransaction) throws {
     let later = try laterEntries(
-      where: "together = ? ORDER BY type, id, revision", [.text(group)], in: transaction)
+      where: "together = ? ORDER BY type, id, revision", [group], in: transaction)
     for entry in later {
       // A record that was created and deleted has ended, and then the next change is its first.
       guard let now = try current(entry, in: transaction), now.isLater,
@@ -49,8 +47,7 @@ extension OutboxQueue {
     guard let base = next.base, let beneath = try local(entry, table, in: transaction),
       let row = try local(next, table, in: transaction)
     else { return [:] }
-    var repaired = false
-    let before = try table.row(base.fields, container: next.record.type, version: nil, repaired: &repaired)
+    let before = try table.row(base.fields)
     var stale: [Int: FieldValue] = [:]
     for (position, field) in table.schema.fields.enumerated() where field.merge.ofOnePerson == .client {
       let (read, mine, there) = (before.values[position], row.values[position], beneath.values[position])
@@ -66,9 +63,9 @@ extension OutboxQueue {
     let collapse = ChangeCoalescing(entry.kind, wasSent: false, hasBase: entry.base != nil, then: next.kind)
     guard case .become(let kind) = collapse else {
       // Created and deleted: nothing of either remains.
-      _ = try Journal.note(Journal.Row(next, .withdrawn, .takenBack), in: transaction)
+      try Journal.note(next, .withdrawn, .takenBack, in: transaction)
       try removeLater(next, in: transaction)
-      let noted = try Journal.note(Journal.Row(entry, .withdrawn, .takenBack), in: transaction)
+      let noted = try Journal.note(entry, .withdrawn, .takenBack, in: transaction)
       if entry.isLater { return try removeLater(entry, in: transaction) }
       try end(entry, noted, in: transaction)
       return
@@ -80,16 +77,12 @@ extension OutboxQueue {
       entry.isLater
       ? "base_version, base, container"
       : "revision, edited, edited_unsure, last, awaiting, awaited, awaited_in"
-    let update = try statement(
-      "UPDATE", kept,
+    try update(
+      kept,
       """
       SET kind = ?4, share = ?5, (\(columns)) =
         (SELECT \(columns) FROM bothy_later WHERE type = ?1 AND id = ?2 AND revision = ?6)
-      """, in: transaction)
-    update.bind(kind.number, at: 4)
-    update.bind(sharing?.json, at: 5)
-    update.bind(gone.revision, at: 6)
-    try update.run()
+      """, kind.number, sharing?.json, gone.revision, in: transaction)
     try delete(gone, in: transaction)
     guard entry.kind == .delete, kind != .delete else { return }
     if let made = try change(of: next.record, at: next.revision, in: transaction) {
@@ -109,11 +102,8 @@ extension OutboxQueue {
     let members = try table.document(row).members().laid(
       on: table.document(beneath).members(), since: base.fields.members(), table.schema)
     let isMoved = row.container != (base.container ?? next.record.type)
-    var repaired = false
-    try setLocal(
-      next, table,
-      table.row(
-        FieldsDocument(members), container: (isMoved ? row.container : beneath.container) ?? next.record.type,
-        version: row.version, repaired: &repaired), in: transaction)
+    let laid = try table.row(
+      FieldsDocument(members), in: isMoved ? row.container : beneath.container, version: row.version)
+    try setLocal(next, table, laid, in: transaction)
   }
 }

@@ -7,49 +7,39 @@ import BothyStore
 extension OutboxQueue {
   /// Makes a whole group ready to be sent again, because an edit of one member may cure the rejection of another.
   static func forgive(_ group: String, in transaction: WriteTransaction) throws {
-    let update = try PreparedStatement(
+    try transaction.run(
       """
       UPDATE bothy_outbox SET \(triedAgain) WHERE together = ? AND reason IS NOT NULL
-      """, in: transaction.database)
-    update.bind(group, at: 1)
-    try update.run()
+      """, group)
     transaction.joined.insert(group)
   }
 
   /// Returns the groups with changes that aren't sent yet. Costs one look at an index that is empty without groups.
   static func groups(in transaction: ReadTransaction) throws -> [String] {
-    let select = try PreparedStatement(
+    try transaction.rows(
       """
       SELECT DISTINCT together FROM bothy_outbox INDEXED BY bothy_outbox_together WHERE together IS NOT NULL
-      """, in: transaction.database)
-    defer { select.reset() }
-    var groups: [String] = []
-    while try select.step() { if let group = select.text(at: 0) { groups.append(group) } }
-    return groups
+      """
+    ) { $0.text(at: 0) }
   }
 
   static func members(of group: String, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
-    try entries(where: "together = ?", [.text(group)], in: transaction)
-      + laterEntries(where: "together = ?", [.text(group)], in: transaction)
+    try changes(where: "together = ?", [group], in: transaction)
   }
 
   /// Returns the changes of a group that were sent and are in doubt, in the order of sending.
   static func membersInDoubt(of group: String, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
-    let members =
-      try entries(where: "sent_together = ?", [.text(group)], in: transaction)
-      + laterEntries(where: "sent_together = ?", [.text(group)], in: transaction)
-    return members.sorted { $0.operationID ?? "" < $1.operationID ?? "" }
+    try changes(where: "sent_together = ?", [group], in: transaction)
+      .sorted { $0.operationID ?? "" < $1.operationID ?? "" }
   }
 
   static func memberCount(of group: String, in transaction: ReadTransaction) throws -> Int {
-    let select = try PreparedStatement(
+    try transaction.first(
       """
       SELECT (SELECT count(*) FROM bothy_outbox WHERE together = ?1)
         + (SELECT count(*) FROM bothy_later WHERE together = ?1)
-      """, in: transaction.database)
-    select.bind(group, at: 1)
-    defer { select.reset() }
-    return try select.step() ? Int(select.int(at: 0)) : 0
+      """, group
+    ) { Int($0.int(at: 0)) } ?? 0
   }
 
   /// Returns the change as it is pending now, or `nil` if it isn't pending.
@@ -59,14 +49,12 @@ extension OutboxQueue {
 
   /// True if any entry is tied to another.
   static func hasGroups(in transaction: ReadTransaction) throws -> Bool {
-    let select = try PreparedStatement(
+    try transaction.has(
       """
-      SELECT EXISTS (SELECT 1 FROM bothy_outbox WHERE together IS NOT NULL)
+      SELECT 1 WHERE EXISTS (SELECT 1 FROM bothy_outbox WHERE together IS NOT NULL)
         OR EXISTS (SELECT 1 FROM bothy_later)
         OR EXISTS (SELECT 1 FROM bothy_outbox WHERE sent_together IS NOT NULL)
-      """, in: transaction.database)
-    defer { select.reset() }
-    return try select.step() && select.int(at: 0) != 0
+      """)
   }
 
   /// Returns all entries that are decided about together with a record's entry, which is the first. Empty if it has
@@ -90,8 +78,7 @@ extension OutboxQueue {
 
   /// Returns the changes of a transaction that are pending or in doubt.
   private static func tied(by group: String, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
-    try entries(where: "together = ?1 OR sent_together = ?1", [.text(group)], in: transaction)
-      + laterEntries(where: "together = ?1 OR sent_together = ?1", [.text(group)], in: transaction)
+    try changes(where: "together = ?1 OR sent_together = ?1", [group], in: transaction)
   }
 
   /// Returns the entries that a decision about all pending changes of a record applies to. These are the entries of the
@@ -100,9 +87,9 @@ extension OutboxQueue {
     var closure: [Outbox.Entry] = []
     var (open, seen, groups): ([RecordID], Set<RecordID>, Set<String>) = ([id], [id], [])
     while let record = open.popLast() {
-      guard let entry = try entry(record, in: transaction) else { continue }
-      closure.append(entry)
-      for change in try [entry] + later(of: record, in: transaction) {
+      let changes = try changes(of: record, in: transaction)
+      closure += changes.prefix(1)
+      for change in changes {
         for group in [change.group, change.sentGroup].compactMap({ $0 }) where groups.insert(group).inserted {
           let records = try tied(by: group, in: transaction).map(\.record)
           open += records.filter { seen.insert($0).inserted }
@@ -152,9 +139,11 @@ extension OutboxQueue {
   static func refusedMember(with entry: Outbox.Entry, in transaction: ReadTransaction) throws -> Outbox.Entry?
   {
     guard let group = entry.group, entry.reason == nil else { return nil }
-    return try entries(
-      where: "together = ? AND reason IS NOT NULL", [.text(group)], limit: 1, in: transaction
-    )
-    .first
+    return try refused(in: group, in: transaction)
+  }
+
+  /// Returns a member of a group that the server has rejected, or `nil`.
+  static func refused(in group: String, in transaction: ReadTransaction) throws -> Outbox.Entry? {
+    try entries(where: "together = ? AND reason IS NOT NULL", [group], limit: 1, in: transaction).first
   }
 }

@@ -31,18 +31,25 @@ extension OutboxQueue {
 
   // MARK: reading
 
+  /// Returns all pending changes of a record, its entry first.
+  static func changes(of id: RecordID, in transaction: ReadTransaction) throws -> [Outbox.Entry] {
+    guard let first = try entry(id, in: transaction) else { return [] }
+    return first.isBeneath ? try [first] + later(of: id, in: transaction) : [first]
+  }
+
   /// Returns the later changes of a record, the earliest first.
   static func later(
     of id: RecordID, above revision: Int64 = .min, limit: Int = -1, in transaction: ReadTransaction
   ) throws -> [Outbox.Entry] {
     try laterEntries(
       where: "type = ? AND id = ? AND revision > ? ORDER BY revision",
-      [.text(id.type), .text(id.id), .int(revision)], limit: limit, in: transaction)
+      [id, revision], limit: limit, in: transaction)
   }
 
   /// Returns the later changes that meet `condition`, which is SQL of this module's own with its order.
   static func laterEntries(
-    where condition: String, _ arguments: [FieldValue] = [], limit: Int = -1, in transaction: ReadTransaction
+    where condition: String, _ arguments: [any StatementValue] = [], limit: Int = -1,
+    in transaction: ReadTransaction
   ) throws -> [Outbox.Entry] {
     try entries(
       "bothy_later WHERE \(condition)", arguments, limit: limit, isLater: true, in: transaction)
@@ -58,9 +65,7 @@ extension OutboxQueue {
   }
 
   static func hasLater(in transaction: ReadTransaction) throws -> Bool {
-    let select = try PreparedStatement("SELECT 1 FROM bothy_later LIMIT 1", in: transaction.database)
-    defer { select.reset() }
-    return try select.step()
+    try transaction.has("SELECT 1 FROM bothy_later LIMIT 1")
   }
 
   /// Returns the last change of a record, which the row shows, or `nil` if nothing is pending.
@@ -74,7 +79,7 @@ extension OutboxQueue {
   ) throws -> Outbox.Entry? {
     try laterEntries(
       where: "type = ? AND id = ? AND revision < ? ORDER BY revision DESC",
-      [.text(id.type), .text(id.id), .int(revision)], limit: 1, in: transaction
+      [id, revision], limit: 1, in: transaction
     ).first
   }
 
@@ -91,8 +96,7 @@ extension OutboxQueue {
     guard let first = try entry(id, in: transaction) else { return nil }
     if first.revision == revision { return first }
     return try laterEntries(
-      where: "type = ? AND id = ? AND revision = ?", [.text(id.type), .text(id.id), .int(revision)],
-      in: transaction
+      where: "type = ? AND id = ? AND revision = ?", [id, revision], in: transaction
     ).first
   }
 
@@ -111,9 +115,7 @@ extension OutboxQueue {
     if group == transaction.group { return false }
     guard transaction.group == nil, !top.isLater, let group = top.group else { return true }
     if transaction.joined.contains(group) { return false }
-    return try entries(
-      where: "together = ? AND reason IS NOT NULL", [.text(group)], limit: 1, in: transaction
-    ).isEmpty
+    return try refused(in: group, in: transaction) == nil
   }
 
   /// Adds a change on top of the record's last one.
@@ -124,23 +126,13 @@ extension OutboxQueue {
     last: FieldsDocument?, at now: SyncClock.Reading, in transaction: WriteTransaction
   ) throws {
     try setContent(of: top, before, table, keeping: .beneath, in: transaction)
-    let insert = try PreparedStatement(
+    try transaction.run(
       """
       INSERT INTO bothy_later (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
         last, container, edited_unsure, together) VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, 0, ?6, ?7, ?8, ?9, ?10, ?11)
-      """, in: transaction.database)
-    insert.bind(top.record.type, at: 1)
-    insert.bind(top.record.id, at: 2)
-    insert.bind((before == nil ? .insert : kind).number, at: 3)
-    insert.bind(top.revision + 1, at: 4)
-    insert.bind(now.time, at: 5)
-    insert.bind(before == nil ? nil : unsentVersion, at: 6)
-    insert.bind(before.map { table.document($0) }, at: 7)
-    insert.bind(last, at: 8)
-    insert.bind(before?.container, at: 9)
-    insert.bind(now.isReliable ? 0 : 1, at: 10)
-    insert.bind(transaction.group, at: 11)
-    try insert.run()
+      """, top.record, (before == nil ? .insert : kind).number, top.revision + 1, now.time,
+      before == nil ? nil : unsentVersion, before.map { table.document($0) }, last, before?.container,
+      !now.isReliable, transaction.group)
   }
 
   /// Joins a change to the record's last one, which is stacked on others and wasn't sent.
@@ -152,18 +144,12 @@ extension OutboxQueue {
     if try collapse == .annihilate && transaction.exists(top.record) { collapse = .become(.insert) }
     guard case .become(let kind) = collapse else {
       // Created again and deleted again: the change beneath is a deletion, and the record isn't here.
-      let row = Journal.Row(top, .withdrawn, .takenBack)
-      _ = try Journal.note(row, at: now.time, in: transaction)
+      try Journal.note(top, .withdrawn, .takenBack, at: now.time, in: transaction)
       return try removeLater(top, in: transaction)
     }
-    let update = try statement(
-      "UPDATE", top, "SET kind = ?4, revision = revision + 1, edited = ?5, last = ?6, edited_unsure = ?7",
-      in: transaction)
-    update.bind(kind.number, at: 4)
-    update.bind(now.time, at: 5)
-    update.bind(last, at: 6)
-    update.bind(now.isReliable ? 0 : 1, at: 7)
-    try update.run()
+    try update(
+      top, "SET kind = ?4, revision = revision + 1, edited = ?5, last = ?6, edited_unsure = ?7", kind.number,
+      now.time, last, !now.isReliable, in: transaction)
     if top.kind == .delete, kind != .delete { try carry(into: top, in: transaction) }
   }
 
@@ -172,12 +158,10 @@ extension OutboxQueue {
     of entry: Outbox.Entry, _ row: StoredRow?, _ table: TypeTable, keeping: Outbox.Entry.Awaited.Keeping?,
     in transaction: WriteTransaction
   ) throws {
-    let update = try statement(
-      "UPDATE", entry, "SET awaiting = ?4, awaited = ?5, awaited_in = ?6", in: transaction)
-    update.bind(keeping?.rawValue ?? 0, at: 4)
-    update.bind(keeping == nil ? nil : row.map { table.document($0) }, at: 5)
-    update.bind(keeping == nil ? nil : row?.container, at: 6)
-    try update.run()
+    let row = keeping == nil ? nil : row
+    try update(
+      entry, "SET awaiting = ?4, awaited = ?5, awaited_in = ?6", keeping?.rawValue ?? 0,
+      row.map { table.document($0) }, row?.container, in: transaction)
   }
 
   static func delete(_ entry: Outbox.Entry, in transaction: WriteTransaction) throws {
@@ -209,15 +193,13 @@ extension OutboxQueue {
     if first.state == .held || !first.isBeneath { return first.state == .held }
     return try !laterEntries(
       where: "type = ? AND id = ? AND revision <= ? AND state = 1",
-      [.text(id.type), .text(id.id), .int(revision)], limit: 1, in: transaction
+      [id, revision], limit: 1, in: transaction
     ).isEmpty
   }
 
   /// Makes all drafts of a record ready to be sent. Returns false if it has none.
   static func release(_ id: RecordID, in transaction: WriteTransaction) throws -> Bool {
-    guard let first = try entry(id, in: transaction) else { return false }
-    let changes = first.isBeneath ? try [first] + later(of: id, in: transaction) : [first]
-    let drafts = changes.filter { $0.state == .held }
+    let drafts = try changes(of: id, in: transaction).filter { $0.state == .held }
     for draft in drafts { try setState(.pending, of: draft, in: transaction) }
     return !drafts.isEmpty
   }
@@ -225,8 +207,6 @@ extension OutboxQueue {
   private static func setState(
     _ state: Outbox.Entry.State, of entry: Outbox.Entry, in transaction: WriteTransaction
   ) throws {
-    let update = try statement("UPDATE", entry, "SET state = ?4", in: transaction)
-    update.bind(Int64(state.rawValue), at: 4)
-    try update.run()
+    try update(entry, "SET state = ?4", state.rawValue, in: transaction)
   }
 }

@@ -39,14 +39,13 @@ extension OutboxQueue {
   ) throws -> Bool {
     let id = ended.record
     let told = try answer == nil ? Self.told(of: ended, in: transaction) : ended.told(since: answer)
-    let live = told.flatMap { $0.isDeleted ? nil : $0 }
+    let live = told?.live
     var rest = try later(of: id, limit: 2, in: transaction)
     let isOver =
       try told == nil && !later(of: id, in: transaction).contains { try edits($0, in: transaction) }
     while let next = rest.first, live == nil, next.kind == .delete || isOver {
-      let row = Journal.Row(
-        next, told == nil ? .withdrawn : .accepted, told == nil ? .takenBack : .agreed)
-      _ = try Journal.note(row, in: transaction)
+      try Journal.note(
+        next, told == nil ? .withdrawn : .accepted, told == nil ? .takenBack : .agreed, in: transaction)
       try removeLater(next, in: transaction)
       rest = try later(of: id, limit: 2, in: transaction)
     }
@@ -91,53 +90,32 @@ extension OutboxQueue {
   private static func begin(
     _ next: Outbox.Entry, isLast: Bool, isLeaving: Bool, in transaction: WriteTransaction
   ) throws {
-    func bind(_ statement: PreparedStatement) {
-      statement.bind(next.record.type, at: 1)
-      statement.bind(next.record.id, at: 2)
-    }
-    let insert = try PreparedStatement(
+    try transaction.run(
       """
       INSERT INTO bothy_outbox (\(columns), sent, last)
       SELECT \(columns), sent, last FROM bothy_later WHERE type = ?1 AND id = ?2 AND revision = ?3
-      """, in: transaction.database)
-    bind(insert)
-    insert.bind(next.revision, at: 3)
-    try insert.run()
+      """, next.record, next.revision)
     try delete(next, in: transaction)
-    let update = try PreparedStatement(
+    try transaction.run(
       """
       UPDATE bothy_outbox SET kind = ?3, base_version = ?4, base = ?5, container = ?6, leaving = ?7, awaiting = ?8,
         base_created = ?9, base_modified = ?10, base_owner = ?11
       WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    bind(update)
-    update.bind(next.kind.number, at: 3)
-    update.bind(next.base?.version, at: 4)
-    update.bind(next.base?.fields, at: 5)
-    update.bind(next.base == nil ? next.container : next.base?.container, at: 6)
-    update.bind(isLeaving ? 1 : 0, at: 7)
-    update.bind(isLast ? 0 : Outbox.Entry.Awaited.Keeping.beneath.rawValue, at: 8)
-    update.bind(next.base?.metadata, at: 9)
-    try update.run()
+      """, next.record, next.kind.number, next.base?.version, next.base?.fields,
+      next.base == nil ? next.container : next.base?.container, isLeaving,
+      isLast ? 0 : Outbox.Entry.Awaited.Keeping.beneath.rawValue, next.base?.metadata)
   }
 
   /// Ends all changes stacked on a record's entry, which the journal has already noted.
   static func removeLater(of id: RecordID, in transaction: WriteTransaction) throws {
-    let delete = try PreparedStatement(
-      "DELETE FROM bothy_later WHERE type = ? AND id = ?", in: transaction.database)
-    delete.bind(id.type, at: 1)
-    delete.bind(id.id, at: 2)
-    try delete.run()
+    try transaction.run("DELETE FROM bothy_later WHERE type = ? AND id = ?", id)
   }
 
   /// Removes the effect of a change from those stacked on it, which continue from the state that it was made on.
   static func takeOut(_ entry: Outbox.Entry, in transaction: WriteTransaction) throws {
     guard entry.isBeneath, let base = entry.base else { return }
     let table = try transaction.catalog.table(entry.record.type)
-    var repaired = false
-    let before = try table.row(
-      base.fields, container: base.container ?? entry.container ?? entry.record.type, version: nil,
-      repaired: &repaired)
+    let before = try table.row(base.fields, in: base.container ?? entry.container)
     let local = try local(entry, table, in: transaction)
     try rebase(entry.record, from: local, to: before, in: transaction)
   }
@@ -166,10 +144,8 @@ extension OutboxQueue {
       let mine = Content(row, table)
       guard let fields = try moved(mine, from: old, to: new, table.schema) else { return }
       try setBase(of: entry, new, in: transaction)
-      var repaired = false
       let moved = try table.row(
-        fields, container: mine.container == old.container ? new.container : mine.container,
-        version: row.version, repaired: &repaired)
+        fields, in: mine.container == old.container ? new.container : mine.container, version: row.version)
       try setLocal(entry, table, moved, in: transaction)
       (old, new) = (mine, Content(moved, table))
     }
@@ -195,9 +171,8 @@ extension OutboxQueue {
   static func setBase(
     of entry: Outbox.Entry, _ content: Content, in transaction: WriteTransaction
   ) throws {
-    let update = try statement("UPDATE", entry, "SET base = ?4, container = ?5", in: transaction)
-    update.bind(content.fields, at: 4)
-    update.bind(content.container == entry.record.type ? nil : content.container, at: 5)
-    try update.run()
+    try update(
+      entry, "SET base = ?4, container = ?5", content.fields,
+      content.container == entry.record.type ? nil : content.container, in: transaction)
   }
 }

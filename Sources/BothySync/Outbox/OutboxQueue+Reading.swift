@@ -17,63 +17,64 @@ extension OutboxQueue {
     """
 
   static func entry(_ id: RecordID, in transaction: ReadTransaction) throws -> Outbox.Entry? {
-    let select = try PreparedStatement(selectByRecord, in: transaction.database)
-    select.bind(id.type, at: 1)
-    select.bind(id.id, at: 2)
-    defer { select.reset() }
-    return try select.step() ? entry(from: select) : nil
+    try transaction.first(selectByRecord, id, read: entry)
   }
 
   /// Returns entries in the order of type and id. `condition` is SQL of this module's own, with `arguments` for its
   /// marks.
   static func entries(
-    where condition: String = "1", _ arguments: [FieldValue] = [], limit: Int = -1,
+    where condition: String = "1", _ arguments: [any StatementValue] = [], limit: Int = -1,
     in transaction: ReadTransaction
   ) throws -> [Outbox.Entry] {
     try entries("bothy_outbox WHERE \(condition) ORDER BY type, id", arguments, limit: limit, in: transaction)
   }
 
+  /// Returns the entries that meet `condition`, and then the changes stacked on entries that do.
+  static func changes(
+    where condition: String, _ arguments: [any StatementValue] = [], in transaction: ReadTransaction
+  ) throws -> [Outbox.Entry] {
+    try entries(where: condition, arguments, in: transaction)
+      + laterEntries(where: condition, arguments, in: transaction)
+  }
+
   /// Like `entries(where:_:limit:in:)`, but for any table with the columns of the outbox. `source` is the SQL between
   /// `FROM` and `LIMIT`.
   static func entries(
-    _ source: String, _ arguments: [FieldValue] = [], limit: Int = -1, isLater: Bool = false,
+    _ source: String, _ arguments: [any StatementValue] = [], limit: Int = -1, isLater: Bool = false,
     in transaction: ReadTransaction
   ) throws -> [Outbox.Entry] {
-    let select = try PreparedStatement(
-      "SELECT \(columns) FROM \(source) LIMIT ?", in: transaction.database)
-    for (index, argument) in (arguments + [.int(Int64(limit))]).enumerated() {
-      select.bind(argument, at: Int32(index + 1))
-    }
-    defer { select.reset() }
-    var entries: [Outbox.Entry] = []
-    while try select.step() {
-      var entry = try entry(from: select)
+    try transaction.rows("SELECT \(columns) FROM \(source) LIMIT ?", arguments + [limit]) { row in
+      var entry = try entry(from: row)
       entry.isLater = isLater
-      entries.append(entry)
+      return entry
     }
-    return entries
+  }
+
+  /// Changes columns of the row that stores a change.
+  ///
+  /// - Parameters:
+  ///   - clause: the SQL between the table and the condition, with marks from 4 on.
+  ///   - values: the values of these marks.
+  static func update(
+    _ entry: Outbox.Entry, _ clause: String, _ values: (any StatementValue)?...,
+    in transaction: WriteTransaction
+  ) throws {
+    try statement("UPDATE", entry, clause, values, in: transaction).run()
   }
 
   /// Returns a statement on the row that stores a change, with its key bound to the marks 1 to 3.
-  ///
-  /// - Parameters:
-  ///   - verb: the SQL before the table.
-  ///   - clause: the SQL between the table and the condition, with marks from 4 on.
   static func statement(
-    _ verb: String, _ entry: Outbox.Entry, _ clause: String = "", in transaction: ReadTransaction
+    _ verb: String, _ entry: Outbox.Entry, _ clause: String = "", _ values: [(any StatementValue)?] = [],
+    in transaction: ReadTransaction
   ) throws -> PreparedStatement {
-    let statement = try PreparedStatement(
+    try transaction.prepared(
       "\(verb) \(entry.table) \(clause) WHERE type = ?1 AND id = ?2\(entry.isLater ? " AND revision = ?3" : "")",
-      in: transaction.database)
-    statement.bind(entry.record.type, at: 1)
-    statement.bind(entry.record.id, at: 2)
-    if entry.isLater { statement.bind(entry.revision, at: 3) }
-    return statement
+      [entry.record, entry.isLater ? entry.revision : nil] + values)
   }
 
   static func entry(from row: PreparedStatement) throws -> Outbox.Entry {
     Outbox.Entry(
-      record: RecordID(type: row.text(at: 0) ?? "", id: row.text(at: 1) ?? ""),
+      record: row.record(at: 0),
       kind: ChangeKind(number: row.int(at: 2)), revision: row.int(at: 3), edited: row.int(at: 4),
       isEditTimeReliable: row.int(at: 15) == 0,
       base: row.text(at: 8).map {
@@ -104,6 +105,13 @@ extension OutboxQueue {
     return try (row ?? transaction.row(table, id: id.id)).map { table.document($0) }
   }
 
+  /// Returns the record as it was when it was deleted here, or `nil`.
+  static func last(_ id: RecordID, in transaction: ReadTransaction) throws -> FieldsDocument? {
+    try transaction.first("SELECT last FROM bothy_outbox WHERE type = ? AND id = ?", id) {
+      $0.document(at: 0)
+    }
+  }
+
   /// Returns a look-up of the pending entries of records.
   static func pending(in transaction: ReadTransaction) throws -> PendingLookup {
     PendingLookup(isEmpty: try isEmpty(in: transaction), transaction: transaction)
@@ -111,35 +119,28 @@ extension OutboxQueue {
 
   /// Returns the ids of a type's records whose rows show pending changes. Reads as many keys.
   static func ids(of type: String, in transaction: ReadTransaction) throws -> Set<String> {
-    let select = try PreparedStatement(
-      "SELECT id FROM bothy_outbox WHERE type = ? AND awaiting IN (0, 4)", in: transaction.database)
-    select.bind(type, at: 1)
-    defer { select.reset() }
-    var ids: Set<String> = []
-    while try select.step() { ids.insert(select.text(at: 0) ?? "") }
-    return ids
+    Set(
+      try transaction.rows("SELECT id FROM bothy_outbox WHERE type = ? AND awaiting IN (0, 4)", type) {
+        $0.text(at: 0)
+      })
   }
 
   /// Returns the number of entries that meet `condition`, which is SQL of this module's own.
   static func count(where condition: String, in transaction: ReadTransaction) throws -> Int {
-    let select = try PreparedStatement(
-      "SELECT count(*) FROM bothy_outbox WHERE \(condition)", in: transaction.database)
-    defer { select.reset() }
-    return try select.step() ? Int(select.int(at: 0)) : 0
+    try transaction.first("SELECT count(*) FROM bothy_outbox WHERE \(condition)") { Int($0.int(at: 0)) } ?? 0
   }
 
   /// Returns the number of entries by kind and state.
   static func counts(in transaction: ReadTransaction) throws -> Outbox.Counts {
-    let select = try PreparedStatement(
+    var counts = Outbox.Counts()
+    try transaction.forEach(
       """
       SELECT kind, state = 1 OR awaiting = 4 AND EXISTS (SELECT 1 FROM bothy_later AS later
           WHERE later.type = entry.type AND later.id = entry.id AND later.state = 1),
         reason IS NOT NULL, count(*)
       FROM bothy_outbox AS entry GROUP BY 1, 2, 3
-      """, in: transaction.database)
-    defer { select.reset() }
-    var counts = Outbox.Counts()
-    while try select.step() {
+      """
+    ) { select in
       let number = Int(select.int(at: 3))
       switch ChangeKind(number: select.int(at: 0)) {
       case .insert: counts.insert += number

@@ -9,19 +9,8 @@ extension OutboxQueue {
   ) throws {
     guard let top = try last(of: id, in: transaction), let base = top.base else { return }
     var content = Content(base, id.type)
-    content.fields = try fields(base.fields, at: stale, table)
+    content.fields = FieldsDocument(try stale.laid(on: base.fields.members(), table))
     try setBase(of: top, content, in: transaction)
-  }
-
-  /// Returns a base with the values that the caller had read, in the fields that both sides changed since.
-  private static func fields(
-    _ base: FieldsDocument, at stale: Change.Stale, _ table: TypeTable
-  ) throws -> FieldsDocument {
-    var members = try base.members()
-    for (position, value) in stale.values {
-      members[table.schema.fields[position].name] = value.isNull ? nil : value.json
-    }
-    return FieldsDocument(members)
   }
 
   /// Bases the entry on what the caller had read. Its base gets the values read in the fields that both sides changed
@@ -36,15 +25,8 @@ extension OutboxQueue {
     guard let entry = try entry(id, in: transaction), let base = entry.base, entry.operationID == nil else {
       return
     }
-    let fields = try Self.fields(base.fields, at: stale, table)
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET base_version = ?3, base = ?4 WHERE type = ?1 AND id = ?2",
-      in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(stale.version, at: 3)
-    update.bind(fields, at: 4)
-    try update.run()
+    let fields = FieldsDocument(try stale.laid(on: base.fields.members(), table))
+    try update(entry, "SET base_version = ?4, base = ?5", stale.version, fields, in: transaction)
     guard entry.remoteVersion == nil else { return }
     let sharing = try AudienceTable.sharing(of: id, in: transaction)
     // The server's version was here before the edit was saved, whatever the clocks say.
@@ -59,5 +41,16 @@ extension OutboxQueue {
         id: id, container: entry.container, version: base.version, metadata: metadata, fields: base.fields,
         sharing: sharing)
     try hear(told, in: transaction)
+  }
+}
+
+extension Change.Stale {
+  /// Returns a base with the values that the caller had read, in the fields that both sides changed since.
+  func laid(on base: [String: JSONValue], _ table: TypeTable) -> [String: JSONValue] {
+    var members = base
+    for (position, value) in values {
+      members[table.schema.fields[position].name] = value.isNull ? nil : value.json
+    }
+    return members
   }
 }

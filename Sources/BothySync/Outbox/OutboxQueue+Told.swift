@@ -10,17 +10,12 @@ import BothyStore
 extension OutboxQueue {
   /// Notes the server's version of a record. Only a version that can be read is noted like this.
   static func hear(_ record: ServerRecord, in transaction: WriteTransaction) throws {
-    try setShadow(record, of: record.id, in: transaction)
+    try setTold(record, of: record.id, in: transaction)
   }
 
   /// Notes that the record has left the scopes that this device pulls, or is back in them.
   static func leave(_ id: RecordID, isLeaving: Bool = true, in transaction: WriteTransaction) throws {
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET leaving = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(isLeaving ? 1 : 0, at: 3)
-    try update.run()
+    try transaction.run("UPDATE bothy_outbox SET leaving = ?3 WHERE type = ?1 AND id = ?2", id, isLeaving)
   }
 
   /// Makes an entry in doubt ready to be sent again by a new operation, against what an answer has reported. What was
@@ -39,23 +34,15 @@ extension OutboxQueue {
       told = kept
     }
     if let base, let entry, kind != .delete { try carry(base.fields, into: entry, in: transaction) }
-    let update = try PreparedStatement(
+    try transaction.run(
       """
       UPDATE bothy_outbox SET operation = NULL, sent = NULL, sent_revision = NULL, sent_together = NULL,
         kind = ?3, base_version = ?4, base = ?5, container = coalesce(?6, container),
         base_created = coalesce(?7, base_created), base_modified = coalesce(?8, base_modified),
         base_owner = coalesce(?9, base_owner)
       WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(kind.number, at: 3)
-    update.bind(base?.version, at: 4)
-    update.bind(base?.fields, at: 5)
-    update.bind(base?.container, at: 6)
-    update.bind(base?.metadata, at: 7)
-    try update.run()
-    try setShadow(told, of: id, in: transaction)
+      """, id, kind.number, base?.version, base?.fields, base?.container, base?.metadata)
+    try setTold(told, of: id, in: transaction)
     // The row carries the version too, for the time after the entry has ended.
     if let base, kind != .delete, entry?.awaited == nil {
       try know(base, of: id, transaction.catalog.table(id.type), in: transaction)
@@ -74,27 +61,10 @@ extension OutboxQueue {
     }
   }
 
-  /// Forgets what was reported since the entry's base, because the device no longer follows the history that reported
-  /// it.
-  static func forgetTold(_ id: RecordID, in transaction: WriteTransaction) throws {
-    try setShadow(nil, of: id, in: transaction)
-  }
-
-  private static func setShadow(_ told: ServerRecord?, of id: RecordID, in transaction: WriteTransaction)
-    throws
-  {
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET shadow = ?3 WHERE type = ?1 AND id = ?2", in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    if let told {
-      var writer = JSONWriter()
-      told.write(to: &writer)
-      update.bind(utf8: writer.bytes, at: 3)
-    } else {
-      update.bind(String?.none, at: 3)
-    }
-    try update.run()
+  /// Replaces what was reported since the entry's base. With `nil` it is forgotten, because the device no longer follows
+  /// the history that reported it.
+  static func setTold(_ told: ServerRecord?, of id: RecordID, in transaction: WriteTransaction) throws {
+    try transaction.run("UPDATE bothy_outbox SET shadow = ?3 WHERE type = ?1 AND id = ?2", id, told?.json)
   }
 
   /// Returns what the server last reported about an entry's record, with its audience. Returns `nil` if the server
@@ -150,11 +120,7 @@ extension OutboxQueue {
     _ entry: Outbox.Entry, _ table: TypeTable, in transaction: ReadTransaction
   ) throws -> [Int: FieldValue] {
     guard let row = try local(entry, table, in: transaction) else { return [:] }
-    var repaired = false
-    let base = entry.base.flatMap {
-      try? table.row(
-        $0.fields, container: entry.container ?? entry.record.type, version: nil, repaired: &repaired)
-    }
+    let base = entry.base.flatMap { try? table.row($0.fields, in: entry.container) }
     guard let base, let shown = try transaction.row(table, id: entry.record.id) else {
       return Dictionary(uniqueKeysWithValues: row.values.enumerated().map { ($0, $1) })
     }
@@ -259,6 +225,8 @@ extension Outbox.Entry {
 }
 
 extension ServerRecord {
+  /// The record, or `nil` if it is a tombstone.
+  var live: ServerRecord? { isDeleted ? nil : self }
   /// Returns a note made here that the server reported no such record at this position of its history.
   static func absent(_ id: RecordID, from container: String, at position: Int64) -> ServerRecord {
     ServerRecord(id: id, container: container, version: String(position), modified: 0, isDeleted: true)

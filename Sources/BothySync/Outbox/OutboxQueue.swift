@@ -101,21 +101,13 @@ struct OutboxQueue: ChangeRecorder {
       try begin(kind, id, change.before, last, table, now, transaction)
       if let stale = change.stale { try Self.rebase(id, to: stale, table, at: now.time, in: transaction) }
     case .become(let kind):
-      let update = try PreparedStatement(
+      try transaction.run(
         """
         UPDATE bothy_outbox SET kind = ?3, revision = revision + 1, edited = ?4, last = ?5, edited_unsure = ?7,
           \(Self.triedAgain),
           container = CASE WHEN base_version IS NULL THEN ?6 ELSE container END
         WHERE type = ?1 AND id = ?2
-        """, in: transaction.database)
-      update.bind(id.type, at: 1)
-      update.bind(id.id, at: 2)
-      update.bind(kind.number, at: 3)
-      update.bind(now.time, at: 4)
-      update.bind(now.isReliable ? 0 : 1, at: 7)
-      update.bind(last, at: 5)
-      update.bind(container, at: 6)
-      try update.run()
+        """, id, kind.number, now.time, last, container, !now.isReliable)
       if change.kind == .insert, let made = try Self.entry(id, in: transaction) {
         try Self.carry(into: made, in: transaction)
       }
@@ -125,8 +117,8 @@ struct OutboxQueue: ChangeRecorder {
       if let group = mark?.group { try Self.forgive(group, in: transaction) }
     case .annihilate:
       guard let entry = try Self.entry(id, in: transaction) else { return }
-      let row = Journal.Row(entry, .withdrawn, .takenBack)
-      try Self.end(entry, Journal.note(row, at: now.time, in: transaction), in: transaction)
+      let noted = try Journal.note(entry, .withdrawn, .takenBack, at: now.time, in: transaction)
+      try Self.end(entry, noted, in: transaction)
     }
   }
 
@@ -166,24 +158,9 @@ struct OutboxQueue: ChangeRecorder {
       if kind == .delete { return }
       kind = .insert
     }
-    let insert = try PreparedStatement(
-      """
-      INSERT INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at, base_version, base,
-        last, container, edited_unsure, together, base_created, base_modified, base_owner)
-      VALUES (?, ?, ?, \(Self.newRevision), ?, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """, in: transaction.database)
-    insert.bind(id.type, at: 1)
-    insert.bind(id.id, at: 2)
-    insert.bind(kind.number, at: 3)
-    insert.bind(now.time, at: 4)
-    insert.bind(now.isReliable ? 0 : 1, at: 9)
-    insert.bind(before?.version, at: 5)
-    insert.bind(before.flatMap { $0.version == nil ? nil : table.document($0) }, at: 6)
-    insert.bind(last, at: 7)
-    insert.bind(before?.container, at: 8)
-    insert.bind(transaction.group, at: 10)
-    insert.bind(before?.metadata, at: 11)
-    try insert.run()
+    try Self.begin(
+      id, kind, at: now, base: before?.base(table), container: before?.container, metadata: before?.metadata,
+      last: last, group: transaction.group, in: transaction)
   }
 
   /// Makes a pending update of a record with nothing pending, so that its secrets are sent. No field counts as changed.
@@ -223,41 +200,69 @@ extension OutboxQueue {
   }
 
   static func mark(_ id: RecordID, in transaction: ReadTransaction) throws -> Mark? {
-    let select = try PreparedStatement(
+    try transaction.first(
       """
       SELECT kind, operation IS NOT NULL, base_version IS NOT NULL, together, sent_together, awaiting
       FROM bothy_outbox
       WHERE type = ? AND id = ?
-      """, in: transaction.database)
-    select.bind(id.type, at: 1)
-    select.bind(id.id, at: 2)
-    defer { select.reset() }
-    guard try select.step() else { return nil }
-    return Mark(
-      kind: ChangeKind(number: select.int(at: 0)), wasSent: select.int(at: 1) != 0,
-      hasBase: select.int(at: 2) != 0, group: select.text(at: 3), sentGroup: select.text(at: 4),
-      awaiting: Outbox.Entry.Awaited.Keeping(rawValue: select.int(at: 5)))
+      """, id
+    ) { row in
+      Mark(
+        kind: ChangeKind(number: row.int(at: 0)), wasSent: row.int(at: 1) != 0, hasBase: row.int(at: 2) != 0,
+        group: row.text(at: 3), sentGroup: row.text(at: 4),
+        awaiting: Outbox.Entry.Awaited.Keeping(rawValue: row.int(at: 5)))
+    }
+  }
+
+  /// Begins the entry of a record that has none.
+  ///
+  /// - Parameters:
+  ///   - revision: the first revision, or `nil` for a random one.
+  ///   - now: the time of the change.
+  ///   - container: the server's container, or `nil` for the type's own.
+  ///   - metadata: the metadata of the base.
+  ///   - last: the record as it was when it was deleted.
+  static func begin(
+    _ id: RecordID, _ kind: ChangeKind, revision: Int64? = nil, at now: SyncClock.Reading,
+    base: Outbox.Entry.Base? = nil, container: String? = nil, metadata: RecordMetadata? = nil,
+    last: FieldsDocument? = nil, group: String? = nil, sharing: SharingChange? = nil,
+    awaited: Outbox.Entry.Awaited? = nil, in transaction: WriteTransaction
+  ) throws {
+    try transaction.run(
+      """
+      INSERT INTO bothy_outbox (type, id, kind, revision, edited, edited_unsure, state, attempts, retry_at,
+        base_version, base, container, last, together, share, awaiting, awaited, awaited_in, base_created,
+        base_modified, base_owner)
+      VALUES (?, ?, ?, coalesce(?, \(newRevision)), ?, ?, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, id, kind.number, revision, now.time, !now.isReliable, base?.version, base?.fields, container, last,
+      group, sharing?.json, awaited?.keeping.rawValue ?? 0, awaited?.fields, awaited?.container, metadata)
+  }
+
+  /// True if the record is here, or was here and its deletion is still pending.
+  static func knows(_ id: RecordID, in transaction: ReadTransaction) throws -> Bool {
+    if try transaction.exists(id) { return true }
+    return try mark(id, in: transaction) != nil
+  }
+
+  /// Queues the deletion of a record that was never seen here.
+  static func assumeDeleted(_ id: RecordID, at time: Int64, in transaction: WriteTransaction) throws {
+    try begin(id, .delete, at: SyncClock.Reading(time: time, isReliable: true), in: transaction)
   }
 
   /// Removes the entry of a record, which is the only way to end pending work. Requires a row of the journal that says
   /// how.
   static func remove(_ id: RecordID, _: Journal.Noted, in transaction: WriteTransaction) throws {
-    let delete = try PreparedStatement(
-      "DELETE FROM bothy_outbox WHERE type = ? AND id = ?", in: transaction.database)
-    delete.bind(id.type, at: 1)
-    delete.bind(id.id, at: 2)
-    try delete.run()
+    try transaction.run("DELETE FROM bothy_outbox WHERE type = ? AND id = ?", id)
   }
 
   /// Returns the smallest id of the operations whose outcome is unknown, or `nil`.
   static func oldestOperation(in transaction: ReadTransaction) throws -> String? {
-    let select = try PreparedStatement(
+    try transaction.first(
       """
       SELECT min(operation) FROM (SELECT min(operation) AS operation FROM bothy_outbox WHERE operation IS NOT NULL
         UNION ALL SELECT min(operation) FROM bothy_later WHERE operation IS NOT NULL)
-      """, in: transaction.database)
-    defer { select.reset() }
-    return try select.step() ? select.text(at: 0) : nil
+      """
+    ) { $0.text(at: 0) }
   }
 
   /// Ends the doubt about an entry whose sent operation wasn't applied, so that a new operation sends it again. What
@@ -267,16 +272,12 @@ extension OutboxQueue {
   ///   entry's.
   static func recall(_ id: RecordID, _ operation: String? = nil, in transaction: WriteTransaction) throws {
     for table in operation == nil ? ["bothy_outbox"] : ["bothy_outbox", "bothy_later"] {
-      let update = try PreparedStatement(
+      try transaction.run(
         """
         UPDATE \(table) SET operation = NULL, sent = NULL, sent_revision = NULL,
           together = coalesce(together, sent_together), sent_together = NULL
         WHERE type = ?1 AND id = ?2\(operation == nil ? "" : " AND operation = ?3")
-        """, in: transaction.database)
-      update.bind(id.type, at: 1)
-      update.bind(id.id, at: 2)
-      if let operation { update.bind(operation, at: 3) }
-      try update.run()
+        """, id, operation)
     }
   }
 
@@ -300,15 +301,9 @@ extension OutboxQueue {
   ) throws {
     var writer = JSONWriter(reserving: 256)
     operation.write(to: &writer)
-    let update = try statement(
-      "UPDATE", entry,
-      "SET operation = ?4, sent_revision = ?5, sent = ?6, sent_together = ?7, together = NULL",
-      in: transaction)
-    update.bind(operation.id, at: 4)
-    update.bind(revision, at: 5)
-    update.bind(utf8: writer.bytes, at: 6)
-    update.bind(operation.group?.id, at: 7)
-    try update.run()
+    try update(
+      entry, "SET operation = ?4, sent_revision = ?5, sent = ?6, sent_together = ?7, together = NULL",
+      operation.id, revision, writer.bytes, operation.group?.id, in: transaction)
   }
 
   /// Keeps the entry in the inbox, and retries it after `time` unless its state says otherwise.
@@ -320,17 +315,11 @@ extension OutboxQueue {
     staysInDoubt: Bool = false, in transaction: WriteTransaction
   ) throws {
     if !staysInDoubt { try recall(id, in: transaction) }
-    let update = try PreparedStatement(
+    try transaction.run(
       """
       UPDATE bothy_outbox SET attempts = attempts + 1, retry_at = ?3, reason = ?4, state = ?5
       WHERE type = ?1 AND id = ?2
-      """, in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    update.bind(time, at: 3)
-    update.bind(rejection.json, at: 4)
-    update.bind(Int64(state.rawValue), at: 5)
-    try update.run()
+      """, id, time, rejection.json, state.rawValue)
   }
 
   /// Moves a change in doubt behind the others in doubt. Readers of the entry don't see this.
@@ -348,21 +337,13 @@ extension OutboxQueue {
   /// - Parameter records: the records whose entries are meant, or `nil` for all.
   static func clearRetryTimes(of records: [RecordID]?, in transaction: WriteTransaction) throws {
     let sql = "UPDATE bothy_outbox SET retry_at = 1 WHERE retry_at > 1 AND state = 0"
-    guard let records else { return try PreparedStatement(sql, in: transaction.database).run() }
-    let update = try PreparedStatement(sql + " AND type = ? AND id = ?", in: transaction.database)
-    for record in records {
-      update.bind(record.type, at: 1)
-      update.bind(record.id, at: 2)
-      try update.run()
-    }
+    guard let records else { return try transaction.run(sql) }
+    for record in records { try transaction.run(sql + " AND type = ? AND id = ?", record) }
   }
 
   /// True if any entry can be sent, now or later. Drafts and quarantined entries don't count.
   static func hasWork(in transaction: ReadTransaction) throws -> Bool {
-    let select = try PreparedStatement(
-      "SELECT 1 FROM bothy_outbox WHERE state = 0 LIMIT 1", in: transaction.database)
-    defer { select.reset() }
-    return try select.step()
+    try transaction.has("SELECT 1 FROM bothy_outbox WHERE state = 0 LIMIT 1")
   }
 
   /// A measure of the work to send that differs after changes: the number of entries, and the sum of the times of their
@@ -375,20 +356,16 @@ extension OutboxQueue {
 
   /// Returns the measure by a scan.
   static func extent(in transaction: ReadTransaction) throws -> Extent {
-    let select = try PreparedStatement(
+    try transaction.first(
       """
       SELECT count(*), coalesce(sum(edited & 0x7fffffff), 0)
       FROM (SELECT edited FROM bothy_outbox WHERE state = 0 UNION ALL SELECT edited FROM bothy_later WHERE state = 0)
-      """, in: transaction.database)
-    defer { select.reset() }
-    return try select.step()
-      ? Extent(entries: select.int(at: 0), edited: select.int(at: 1)) : Extent(entries: 0, edited: 0)
+      """
+    ) { Extent(entries: $0.int(at: 0), edited: $0.int(at: 1)) } ?? Extent(entries: 0, edited: 0)
   }
 
   /// True if nothing is pending.
   static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
-    let select = try PreparedStatement("SELECT 1 FROM bothy_outbox LIMIT 1", in: transaction.database)
-    defer { select.reset() }
-    return try !select.step()
+    try !transaction.has("SELECT 1 FROM bothy_outbox LIMIT 1")
   }
 }

@@ -107,15 +107,8 @@ extension PushBatchBuilder {
 
   /// Returns the records that the fields refer to and that the server doesn't have yet.
   func newRecords(in fields: [String: JSONValue], _ table: TypeTable) throws -> [RecordID] {
-    var found: [RecordID] = []
-    for field in table.schema.fields {
-      guard let type = field.kind.target?.type, let value = fields[field.name] else { continue }
-      for id in value.stringValue.map({ [$0] }) ?? value.arrayValue?.compactMap(\.stringValue) ?? [] {
-        let target = RecordID(type: type, id: id)
-        if try OutboxQueue.mark(target, in: transaction)?.kind == .insert { found.append(target) }
-      }
-    }
-    return found
+    try table.schema.fields.flatMap { $0.targets(of: fields[$0.name]) }
+      .filter { try OutboxQueue.mark($0, in: transaction)?.kind == .insert }
   }
 
   /// Sends first what a group needs. Returns false if that can't be sent now.

@@ -118,20 +118,13 @@ struct PushBatchBuilder {
   }
 
   private mutating func addOperationsInDoubt(_ records: Set<RecordID>?) throws {
-    let select = try PreparedStatement(
+    let found = try transaction.rows(
       """
       SELECT type, id, sent_together FROM bothy_outbox
       INDEXED BY bothy_outbox_open
       WHERE operation IS NOT NULL AND retry_at <= ? AND state <> 2 ORDER BY retry_at > 0, operation LIMIT ?
-      """, in: transaction.database)
-    select.bind(now, at: 1)
-    select.bind(Int64(records == nil ? limit : -1), at: 2)
-    var found: [(record: RecordID, group: String?)] = []
-    while try select.step() {
-      let record = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
-      found.append((record, select.text(at: 2)))
-    }
-    select.reset()
+      """, now, records == nil ? limit : -1
+    ) { (record: $0.record(at: 0), group: $0.text(at: 2)) }
     for (record, group) in found where visited[record] == nil {
       if let group {
         try addGroupInDoubt(group, records)
@@ -154,10 +147,7 @@ struct PushBatchBuilder {
   private mutating func waits(_ operation: SyncOperation) throws -> Bool {
     guard let table = transaction.catalog.tableIfKnown(operation.record.type) else { return false }
     for field in table.schema.fields {
-      guard let type = field.kind.target?.type, let value = operation.fields[field.name] else { continue }
-      for id in value.stringValue.map({ [$0] }) ?? value.arrayValue?.compactMap(\.stringValue) ?? [] {
-        let target = RecordID(type: type, id: id)
-        if target == operation.record { continue }
+      for target in field.targets(of: operation.fields[field.name]) where target != operation.record {
         guard let entry = try OutboxQueue.entry(target, in: transaction), entry.kind == .insert else {
           continue
         }
@@ -168,11 +158,6 @@ struct PushBatchBuilder {
       }
     }
     return false
-  }
-
-  /// Returns the stored operation, or `nil` if it is nested too deeply to be read. Then no server has read it either.
-  static func operation(_ bytes: [UInt8]) -> SyncOperation? {
-    try? JSONReader.read(bytes) { try SyncOperation(from: &$0) }  // what this module wrote is else readable
   }
 
   mutating func addInDoubt(_ operation: SyncOperation, of entry: Outbox.Entry) throws {
@@ -189,7 +174,7 @@ struct PushBatchBuilder {
     while batch.items.count < limit && !isFull {
       let entries = try OutboxQueue.entries(
         where: "type = ? AND id > ? AND kind = ? AND state = 0 AND operation IS NULL AND retry_at <= ?",
-        [.text(type), .text(last), .int(kind.number), .int(now)], limit: limit, in: transaction)
+        [type, last, kind.number, now], limit: limit, in: transaction)
       for entry in entries where batch.items.count < limit && visited[entry.record] == nil {
         try add(entry)
         if !following.isEmpty { try addFollowing() }
@@ -265,7 +250,7 @@ struct PushBatchBuilder {
   ) throws -> (row: StoredRow, fields: [String: JSONValue])? {
     guard let row = try OutboxQueue.local(entry, table, in: transaction) else {
       // A broken invariant: an entry without its row. The record becomes what the server last reported.
-      let noted = try Journal.note(Journal.Row(entry, .withdrawn, .unsendable), in: transaction)
+      let noted = try Journal.note(entry, .withdrawn, .unsendable, in: transaction)
       if entry.isLater {
         try OutboxQueue.removeLater(entry, in: transaction)
       } else {
@@ -286,9 +271,9 @@ struct PushBatchBuilder {
       && entry.sharing == nil && !entry.isLater,
       try SecretAttachment.secrets(of: entry.record, table, transaction.secretStore).isEmpty
     {
-      var agreed = Journal.Row(entry, .accepted, entry.isHidden ? .online : .agreed)
-      agreed.version = entry.base?.version
-      try OutboxQueue.end(entry, Journal.note(agreed, in: transaction), in: transaction)
+      let noted = try Journal.note(
+        entry, .accepted, entry.isHidden ? .online : .agreed, version: entry.base?.version, in: transaction)
+      try OutboxQueue.end(entry, noted, in: transaction)
       return nil
     }
     return (row, fields)
@@ -303,16 +288,13 @@ struct PushBatchBuilder {
   private mutating func firstUnsent(
     _ value: JSONValue, _ field: FieldSchema, _ owner: RecordID
   ) throws -> RecordID? {
-    guard let type = field.kind.target?.type else { return nil }
-    let ids = value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue) ?? []
-    for id in ids {
-      let target = RecordID(type: type, id: id)
-      if target == owner { continue }
+    for target in field.targets(of: value) where target != owner {
       guard let entry = try OutboxQueue.entry(target, in: transaction), entry.kind == .insert else {
         continue
       }
       if deferred.contains(target) { return target }
-      if visited[target] == nil, !heldTypes.contains(type), entry.state == .pending, entry.retryAt <= now,
+      if visited[target] == nil, !heldTypes.contains(target.type), entry.state == .pending,
+        entry.retryAt <= now,
         entry.operationID == nil,
         batch.items.count < limit - 1, depth < Self.depthLimit
       {

@@ -24,10 +24,8 @@ extension PushResultApplier {
     guard let mine = try OutboxQueue.local(entry, table, in: transaction) else { return }
     var members = try live.fields.members().filter { table.schema[$0.key] == nil }
     members.merge(try table.document(mine).members()) { $1 }
-    var repaired = false
     let row = try table.row(
-      FieldsDocument(members), container: mine.container ?? live.container, version: live.version,
-      repaired: &repaired)
+      FieldsDocument(members), in: mine.container ?? live.container, version: live.version)
     try OutboxQueue.setLocal(entry, table, row, in: transaction)
     try know(live)
     try OutboxQueue.reopen(entry.record, base: Outbox.Entry.Base(live), kind: .update, in: transaction)
@@ -36,9 +34,7 @@ extension PushResultApplier {
   /// Makes the hidden record the server's version.
   func hide(_ live: ServerRecord, _ entry: Outbox.Entry) throws {
     let table = try transaction.catalog.table(entry.record.type)
-    var repaired = false
-    let row = try table.row(live, repaired: &repaired)
-    try OutboxQueue.setLocal(entry, table, row, in: transaction)
+    try OutboxQueue.setLocal(entry, table, table.row(live), in: transaction)
     try know(live)
   }
 

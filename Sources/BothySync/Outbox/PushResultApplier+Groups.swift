@@ -45,7 +45,7 @@ extension PushResultApplier {
     guard isAsSent else { return }
     // If the policy failed, no page shows the result, so the decision doesn't wait.
     let isDecided = members.allSatisfy { member in
-      if case .failure? = decisions[member.item.operation.id]?.result { false } else { true }
+      if case .failure? = decisions.pushed[member.item.operation.id]?.result { false } else { true }
     }
     if try isDecided && members.contains(where: { try isPulled($0.entry) }) {
       putOff(members)
@@ -59,9 +59,9 @@ extension PushResultApplier {
   private mutating func putOff(_ members: [Member]) {
     for member in members {
       guard case .conflict(let current?) = member.verdict,
-        let decision = decisions[member.item.operation.id]
+        let decision = decisions.pushed[member.item.operation.id]
       else { continue }
-      pullDecisions[member.entry.record] = PullDecision(version: current.version, decision: decision)
+      decisions.pulled[member.entry.record] = PullDecision(version: current.version, decision: decision)
     }
     undecided.append(members)
   }
@@ -110,12 +110,14 @@ extension PushResultApplier {
   private mutating func refuse(
     _ refused: [(entry: Outbox.Entry, rejection: Rejection)], _ members: [Outbox.Entry], isAsSent: Bool
   ) throws {
-    let isDiscarded = refused.contains { rejections($0.entry.record.type) == .discardAndRefetch }
+    let isDiscarded = refused.contains {
+      configuration.rejectionPolicy(for: $0.entry.record.type) == .discardAndRefetch
+    }
     for (entry, rejection) in refused {
       if !isAsSent {
-        try tell(failure(entry, rejection, nextRetry: clock.now()))
+        try tell(SyncReport.Failure(entry, rejection, nextRetry: clock.now(), in: transaction))
       } else if isDiscarded {
-        try report.failures.append(failure(entry, rejection, nextRetry: nil))
+        try report.failures.append(SyncReport.Failure(entry, rejection, nextRetry: nil, in: transaction))
       } else {
         try postpone(entry, rejection)
       }
@@ -134,7 +136,8 @@ extension PushResultApplier {
     var failures: [(entry: Outbox.Entry, error: any Error)] = []
     for member in members {
       guard case .conflict(let current) = member.verdict else { continue }
-      guard let decision = decisions[member.item.operation.id], decision.revision == member.entry.revision
+      guard let decision = decisions.pushed[member.item.operation.id],
+        decision.revision == member.entry.revision
       else {
         return
       }
@@ -164,7 +167,7 @@ extension PushResultApplier {
       return
     }
     for (entry, current, choice) in choices {
-      let live = current.flatMap { $0.isDeleted ? nil : $0 }
+      let live = current?.live
       let table = try transaction.catalog.table(entry.record.type)
       switch choice {
       case .client where entry.kind == .delete && live == nil:
@@ -304,7 +307,7 @@ extension PushResultApplier {
   private func decision(
     on entry: Outbox.Entry, _ change: ServerRecord
   ) throws -> Result<MergeDecision, any Error>? {
-    if let known = pullDecisions[entry.record], known.version == change.version,
+    if let known = decisions.pulled[entry.record], known.version == change.version,
       known.decision.revision == entry.revision
     {
       return known.decision.result

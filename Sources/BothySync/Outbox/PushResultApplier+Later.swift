@@ -10,10 +10,9 @@ extension PushResultApplier {
   ) throws {
     let table = try transaction.catalog.table(entry.record.type)
     if newer == nil, !made.isDeleted {
-      var repaired = false
-      let row = try table.row(made, repaired: &repaired)
       let local = try OutboxQueue.local(entry, table, in: transaction)
-      try OutboxQueue.rebase(entry.record, from: local, to: row, movesDoubt: true, in: transaction)
+      try OutboxQueue.rebase(
+        entry.record, from: local, to: table.row(made), movesDoubt: true, in: transaction)
     }
     // The change was sent on top of one that was undone here, so the server's result of both is requested.
     if entry.base?.version == OutboxQueue.unsentVersion {
@@ -32,7 +31,7 @@ extension PushResultApplier {
       else { return false }
       return try !OutboxQueue.laterEntries(
         where: "type = ? AND id = ? AND operation = ?",
-        [.text(id.type), .text(id.id), .text(item.operation.id)], limit: 1, in: transaction
+        [id, item.operation.id], limit: 1, in: transaction
       ).isEmpty
     }
     guard isBlocked else { return false }

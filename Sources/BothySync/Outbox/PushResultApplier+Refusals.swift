@@ -16,11 +16,11 @@ extension PushResultApplier {
     }
     guard entry.revision == item.revision else {
       // Edited since: it is sent as it is now, unless the rejection leaves it in doubt.
-      try tell(failure(entry, rejection, nextRetry: clock.now()))
+      try tell(SyncReport.Failure(entry, rejection, nextRetry: clock.now(), in: transaction))
       return rejection.leavesDoubt ? () : try OutboxQueue.recall(entry.record, in: transaction)
     }
-    if rejections(entry.record.type) == .discardAndRefetch && !rejection.leavesDoubt {
-      try report.failures.append(failure(entry, rejection, nextRetry: nil))
+    if configuration.rejectionPolicy(for: entry.record.type) == .discardAndRefetch && !rejection.leavesDoubt {
+      try report.failures.append(SyncReport.Failure(entry, rejection, nextRetry: nil, in: transaction))
       return try discard(entry, table, rejection)
     }
     try postpone(entry, rejection)
@@ -41,13 +41,15 @@ extension PushResultApplier {
   /// quarantined until a decision. A change on which the server failed inside wasn't rejected, and is always retried.
   mutating func postpone(_ entry: Outbox.Entry, _ rejection: Rejection) throws {
     var state = Outbox.Entry.State.pending
-    if case .quarantine(let limit) = rejections(entry.record.type), entry.attempts + 1 >= limit,
+    if case .quarantine(let limit) = configuration.rejectionPolicy(for: entry.record.type),
+      entry.attempts + 1 >= limit,
       rejection.code != Rejection.mergeFailed && !rejection.leavesDoubt
     {
       state = .quarantined
     }
-    let retryAt = clock.now() + backoff.milliseconds(attempt: entry.attempts + 1)
-    let noted = try tell(failure(entry, rejection, nextRetry: state == .pending ? retryAt : nil))
+    let retryAt = clock.now() + configuration.backoff.milliseconds(attempt: entry.attempts + 1)
+    let noted = try tell(
+      SyncReport.Failure(entry, rejection, nextRetry: state == .pending ? retryAt : nil, in: transaction))
     try OutboxQueue.postpone(
       entry.record, rejection, noted, until: retryAt, state: state, staysInDoubt: rejection.leavesDoubt,
       in: transaction)
@@ -60,9 +62,14 @@ extension PushResultApplier {
     return try Journal.note(failure, at: clock.now(), in: transaction)
   }
 
-  func failure(_ entry: Outbox.Entry, _ rejection: Rejection, nextRetry: Int64?) throws -> SyncReport.Failure
-  {
-    SyncReport.Failure(
+}
+
+extension SyncReport.Failure {
+  /// Makes the failure of an entry as it is here.
+  init(
+    _ entry: Outbox.Entry, _ rejection: Rejection, nextRetry: Int64?, in transaction: ReadTransaction
+  ) throws {
+    self.init(
       record: entry.record, operation: entry.kind, rejection: rejection, attempts: entry.attempts + 1,
       nextRetry: nextRetry, revision: entry.revision,
       local: try OutboxQueue.localContent(of: entry.record, in: transaction))

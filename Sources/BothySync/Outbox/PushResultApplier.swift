@@ -5,13 +5,9 @@ import BothyStore
 struct PushResultApplier {
   let transaction: WriteTransaction
   let clock: SyncClock
-  let rejections: @Sendable (String) -> SyncOptions.RejectionPolicy
-  let backoff: Backoff
-  /// The decisions on conflicts, made before the transaction, by operation id.
-  let decisions: [String: ConflictDecision]
   let configuration: SyncOptions
-  /// The decisions on records of transactions that a pull brings in other versions.
-  var pullDecisions: [RecordID: PullDecision] = [:]
+  /// The decisions on conflicts, made before the transaction.
+  var decisions = Conflicts.Decisions()
   /// The scopes that syncs pull as configured.
   var pulls: [SyncScope] = []
   /// The history of the answer, or `nil` from a server without an identity.
@@ -20,16 +16,14 @@ struct PushResultApplier {
   var undecided: [[Member]] = []
   /// Records of transactions that the server has rejected.
   var refusedTogether: [RecordID] = []
-  var report: SyncReport
+  var report = SyncReport()
   /// True if pages came with the answer.
   var isPulling = false
   /// The server's results of changes that were hidden until then. `outcomes` has their ends.
   var answers: [RecordID: ServerRecord] = [:]
   var outcomes: [RecordID: SentValues.Decided] = [:]
-  var orphans = SyncOptions.MissingParentPolicy.deleteRule
   /// The device's user as the server names it, who owns the records created here.
   var principal: String?
-  var journalLimits = SyncOptions.JournalLimits()
 
   /// A decision is valid for the revision it was made on.
   struct ConflictDecision: Sendable {
@@ -81,7 +75,7 @@ struct PushResultApplier {
       }
     }
     try absorbRefused()
-    if !batch.items.isEmpty { try Journal.trim(to: journalLimits, at: clock.now(), in: transaction) }
+    if !batch.items.isEmpty { try Journal.trim(to: configuration.journal, at: clock.now(), in: transaction) }
   }
 
   // MARK: applied
@@ -161,7 +155,7 @@ struct PushResultApplier {
     _ item: PushBatch.Item, _ entry: Outbox.Entry, _ table: TypeTable, _ current: ServerRecord?
   ) throws {
     let id = item.operation.record
-    let live = current.flatMap { $0.isDeleted ? nil : $0 }
+    let live = current?.live
     if entry.kind == .delete && live == nil { return try wasDeleted(entry, current) }
     if let live, entry.isWhole { return try lay(entry, on: live, table) }
     if let live, entry.kind != .delete, let row = try OutboxQueue.local(entry, table, in: transaction),
@@ -171,7 +165,7 @@ struct PushResultApplier {
       report.note(id, .updatedCache)
       return try become(live, entry, journal(entry, .accepted, .agreed, version: live.version))
     }
-    guard let decision = decisions[item.operation.id], decision.revision == entry.revision else {
+    guard let decision = decisions.pushed[item.operation.id], decision.revision == entry.revision else {
       // Edited while the policy ran: the change is sent and decided again.
       return try OutboxQueue.recall(id, in: transaction)
     }
@@ -236,7 +230,7 @@ struct PushResultApplier {
     } else if entry.isBeneath {
       try end(entry, current ?? .unknown(id), noted)
     } else {
-      var orphans = MissingParents(transaction, orphans)
+      var orphans = MissingParents(transaction, configuration.orphans)
       // Removes the entry first, because one that recreates the record may follow it.
       try OutboxQueue.remove(id, noted, in: transaction)
       if try orphans.deletes(id) {
@@ -291,9 +285,7 @@ struct PushResultApplier {
     let id = entry.record
     var document = FieldsDocument(fields)
     if let live {
-      var isRepaired = false
-      let row = try table.row(document, container: id.type, version: nil, repaired: &isRepaired)
-      if let carried = try table.carrying(live.fields, in: row, since: live.fields) {
+      if let carried = try table.carrying(live.fields, in: table.row(document), since: live.fields) {
         document = table.document(carried)
       }
     }
@@ -318,9 +310,7 @@ struct PushResultApplier {
       return report.note(id, .updatedCache)
     }
     try journal(entry, .merging, .merge, loses: lost != nil, to: live, merged: document)
-    var repaired = false
-    let row = try table.row(
-      document, container: container, version: live?.version, repaired: &repaired)
+    let row = try table.row(document, in: container, version: live?.version)
     try OutboxQueue.setLocal(entry, table, row, in: transaction)
     if entry.isBeneath {
       try OutboxQueue.rebase(id, from: before, to: row, movesDoubt: true, in: transaction)

@@ -79,6 +79,24 @@ extension TypeTable {
       unknownFields: aside.isEmpty ? nil : JSONValue.object(aside).canonicalText)
   }
 
+  /// Like `row(_:container:version:upTo:repaired:)`, but for documents of which it doesn't matter if something had to be
+  /// filled in.
+  ///
+  /// - Parameter container: the record's container, or `nil` for the type's own.
+  func row(
+    _ document: FieldsDocument, in container: String? = nil, version: String? = nil
+  ) throws -> StoredRow {
+    var repaired = false
+    return try row(
+      document, container: container ?? schema.name, version: version, repaired: &repaired)
+  }
+
+  /// Like `row(_:in:version:)`, but for a server's record, with its metadata.
+  func row(_ record: ServerRecord) throws -> StoredRow {
+    var repaired = false
+    return try row(record, repaired: &repaired)
+  }
+
   /// Like `row(_:container:version:upTo:repaired:)`, but for a server's record, with its metadata.
   func row(
     _ record: ServerRecord, upTo limit: Int = JSONReader.maximumDepth, repaired: inout Bool
@@ -96,13 +114,9 @@ extension TypeTable {
   /// newer apps.
   func carrying(_ server: FieldsDocument, in row: StoredRow, since base: FieldsDocument?) throws -> StoredRow?
   {
-    var repaired = false
-    func read(_ document: FieldsDocument) throws -> StoredRow {
-      try self.row(document, container: schema.name, version: nil, repaired: &repaired)
-    }
-    let theirs = try read(server)
+    let theirs = try self.row(server)
     guard row.unknownFields != nil || theirs.unknownFields != nil else { return nil }
-    let before = try base.map(read)
+    let before = try base.map { try self.row($0) }
     let mine = Self.aside(row)
     var aside = Self.aside(theirs)
     var carried = row
@@ -140,10 +154,34 @@ extension TypeTable {
   }
 }
 
-extension PreparedStatement {
-  /// Binds a document as text, or null.
-  func bind(_ document: FieldsDocument?, at parameter: Int32) {
-    if let document { bind(utf8: document.bytes, at: parameter) } else { bind(String?.none, at: parameter) }
+extension StoredRow {
+  /// The row as the base of a change, or `nil` for a row that no server has.
+  func base(_ table: TypeTable) -> Outbox.Entry.Base? {
+    version.map {
+      Outbox.Entry.Base(
+        version: $0, fields: table.document(self), container: container, metadata: metadata)
+    }
+  }
+}
+
+extension FieldSchema {
+  /// Returns the records that a value of the field refers to, in its order.
+  func targets(of value: JSONValue?) -> [RecordID] {
+    targets(value?.stringValue.map { [$0] } ?? value?.arrayValue?.compactMap(\.stringValue) ?? [])
+  }
+
+  /// Like `targets(of:)`, but for a value of a local record.
+  func targets(of value: FieldValue) -> [RecordID] {
+    switch value {
+    case .text(let id): targets([id])
+    case .list(let ids): targets(ids)
+    default: []
+    }
+  }
+
+  private func targets(_ ids: [String]) -> [RecordID] {
+    guard let type = kind.target?.type else { return [] }
+    return ids.map { RecordID(type: type, id: $0) }
   }
 }
 

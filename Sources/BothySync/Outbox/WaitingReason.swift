@@ -88,26 +88,13 @@ extension SyncedStore {
     _ record: AnyRecord, _ type: TypeSchema, now: Int64, in transaction: ReadTransaction
   ) throws -> RecordID? {
     for field in type.fields {
-      guard let target = field.kind.target?.type else { continue }
-      for id in record[field.name].referencedIDs {
-        let other = RecordID(type: target, id: id)
-        guard other != record.recordID, let entry = try OutboxQueue.entry(other, in: transaction),
+      for other in field.targets(of: record[field.name]) where other != record.recordID {
+        guard let entry = try OutboxQueue.entry(other, in: transaction),
           entry.kind == .insert, entry.state != .pending || entry.retryAt > now
         else { continue }
         return other
       }
     }
     return nil
-  }
-}
-
-extension FieldValue {
-  /// The ids of the records that a reference or a list of references names.
-  fileprivate var referencedIDs: [String] {
-    switch self {
-    case .text(let id): [id]
-    case .list(let ids): ids
-    default: []
-    }
   }
 }

@@ -135,10 +135,7 @@ struct Comparison: Sendable {
       for (name, value) in try PushBatchBuilder.changedFields(table.document(row), since: base) {
         members[name] = value.isNull ? nil : value
       }
-      var repaired = false
-      let new = try table.row(
-        FieldsDocument(members), container: row.container ?? record.id.type, version: record.version,
-        repaired: &repaired)
+      let new = try table.row(FieldsDocument(members), in: row.container, version: record.version)
       try OutboxQueue.setLocal(entry, table, new, in: transaction)
     }
     try OutboxQueue.reopen(record.id, base: Outbox.Entry.Base(record), kind: entry.kind, in: transaction)

@@ -113,11 +113,10 @@ struct HistoryComparison {
     }
     guard isSameServer else { return false }
     if change.isDeleted && entry.kind == .delete {
-      let row = Journal.Row(entry, .accepted, .otherHistory)
-      try end(entry, change, Journal.note(row, in: transaction))
+      try end(entry, change)
       return true
     }
-    try OutboxQueue.forgetTold(entry.record, in: transaction)
+    try OutboxQueue.setTold(nil, of: entry.record, in: transaction)
     try OutboxQueue.reopen(
       entry.record, base: change.isDeleted ? nil : Outbox.Entry.Base(change),
       kind: change.isDeleted ? .insert : entry.kind, in: transaction)
@@ -177,7 +176,8 @@ struct HistoryComparison {
   }
 
   /// Ends a deletion of a record that the server doesn't have. A hidden deletion still has a row.
-  private func end(_ entry: Outbox.Entry, _ told: ServerRecord, _ noted: Journal.Noted) throws {
+  private func end(_ entry: Outbox.Entry, _ told: ServerRecord) throws {
+    let noted = try Journal.note(entry, .accepted, .otherHistory, in: transaction)
     if entry.isBeneath {
       try OutboxQueue.end(entry, told: told, noted, in: transaction)
     } else {
@@ -197,8 +197,7 @@ struct HistoryComparison {
         continue
       }
       if entry.kind == .delete {
-        let row = Journal.Row(entry, .accepted, .otherHistory)
-        try end(entry, .unknown(entry.record), Journal.note(row, in: transaction))
+        try end(entry, .unknown(entry.record))
         continue
       }
       try OutboxQueue.reopen(entry.record, base: nil, kind: .insert, in: transaction)
@@ -237,18 +236,15 @@ struct HistoryComparison {
     let scopes = try PullState.scopes(in: transaction)
     for table in transaction.catalog.tables where table.schema.isSynced {
       let type = table.schema.name
-      let select = try PreparedStatement(
+      let rest = try transaction.rows(
         """
         SELECT _id, coalesce(_container, ?1) FROM \(table.name) WHERE _version IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM bothy_outbox WHERE type = ?1 AND id = \(table.name)._id)
-        """, in: transaction.database)
-      select.bind(type, at: 1)
-      var rest: [String] = []
-      while try select.step() {
-        let container = select.text(at: 1) ?? type
-        if !scopes.contains(where: { $0.contains(container) }) { rest.append(select.text(at: 0) ?? "") }
+        """, type
+      ) { row in
+        let container = row.text(at: 1) ?? type
+        return scopes.contains { $0.contains(container) } ? nil : row.text(at: 0)
       }
-      select.reset()
       for id in rest {
         guard let row = try transaction.row(table, id: id), try isOurs(row, table) else { continue }
         try offer(

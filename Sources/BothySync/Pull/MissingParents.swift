@@ -42,7 +42,7 @@ struct MissingParents {
         case (.cascade, .insert):
           try drop(entry)
           queue.append(entry.record)
-        case (.nullify, _): try clear(field, of: entry, target.id)
+        case (.nullify, _): try clear(field, of: entry.record, target.id)
         case (.cascade, _), (.deny, _): continue
         }
       }
@@ -94,19 +94,19 @@ struct MissingParents {
     let table = try transaction.catalog.table(entry.record.type)
     let local = try OutboxQueue.local(entry, table, in: transaction)
     lost.append(SyncReport.ReplacedContent(record: entry.record, fields: local.map { table.document($0) }))
-    var row = Journal.Row(entry, .overwritten, .orphaned)
-    row.loss = try Journal.Loss(entry, local, table, now: entry.told)
-    return try Journal.note(row, in: transaction)
+    return try Journal.note(
+      entry, .overwritten, .orphaned, loss: Journal.Loss(entry, now: entry.told, in: transaction),
+      in: transaction)
   }
 
   /// Removes the reference from all pending changes of a record.
-  private func clear(_ field: FieldSchema, of first: Outbox.Entry, _ target: String) throws {
-    let table = try transaction.catalog.table(first.record.type)
+  private func clear(_ field: FieldSchema, of id: RecordID, _ target: String) throws {
+    let table = try transaction.catalog.table(id.type)
     guard let index = table.schema.index(of: field.name) else { return }
     var former: (before: OutboxQueue.Content, after: OutboxQueue.Content)?
-    for entry in try [first] + OutboxQueue.later(of: first.record, in: transaction) {
+    for entry in try OutboxQueue.changes(of: id, in: transaction) {
       // The base of a change is the result of the change beneath it.
-      if let former, entry.base.map({ OutboxQueue.Content($0, first.record.type) }) == former.before {
+      if let former, entry.base.map({ OutboxQueue.Content($0, id.type) }) == former.before {
         try OutboxQueue.setBase(of: entry, former.after, in: transaction)
       }
       former = nil
@@ -128,14 +128,9 @@ struct MissingParents {
   /// revision, so that it differs from what was sent.
   private func change(_ entry: Outbox.Entry, kind: ChangeKind) throws {
     let isLast = entry.awaited == nil || kind == .delete
-    let update = try OutboxQueue.statement(
-      "UPDATE", entry,
-      """
-      SET kind = ?4, revision = revision + ?5, \(OutboxQueue.triedAgain)
-      """, in: transaction)
-    update.bind(kind.number, at: 4)
-    update.bind(isLast ? 1 : 0, at: 5)
-    try update.run()
+    try OutboxQueue.update(
+      entry, "SET kind = ?4, revision = revision + ?5, \(OutboxQueue.triedAgain)", kind.number, isLast,
+      in: transaction)
     if let group = entry.group { try OutboxQueue.forgive(group, in: transaction) }
   }
 
@@ -145,13 +140,10 @@ struct MissingParents {
     guard var row = try transaction.row(table, id: id.id) else { return }
     row.version = nil
     try transaction.replace(table, id: id.id, row)
-    let insert = try PreparedStatement(
+    try transaction.run(
       """
       INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at)
       VALUES (?, ?, 0, \(OutboxQueue.newRevision), 0, 0, 0, 0)
-      """, in: transaction.database)
-    insert.bind(id.type, at: 1)
-    insert.bind(id.id, at: 2)
-    try insert.run()
+      """, id)
   }
 }

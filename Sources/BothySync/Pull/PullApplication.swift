@@ -8,13 +8,9 @@ struct PullApplication {
   let transaction: WriteTransaction
   let now: Int64
   private var pending: PendingLookup
-  private(set) var pulled = 0
-  private(set) var repaired = 0
-  /// Unsent records that were deleted because others deleted what they refer to.
-  private(set) var overwritten: [SyncReport.ReplacedContent] = []
+  /// The results so far.
+  private(set) var report = SyncReport()
   var orphans = SyncOptions.MissingParentPolicy.deleteRule
-  /// Records that left the scope and have pending work.
-  private(set) var leaving: [RecordID] = []
   private var known: AudienceTable
   /// True if the pages are a complete snapshot that replaces the local records, whatever its versions. The server's
   /// history may have gone back.
@@ -23,9 +19,6 @@ struct PullApplication {
   private var scope: SyncScope?
   /// True if records of the scope were here before.
   private var isReplacing = false
-  private(set) var rebased: [SyncScope] = []
-  /// Records that can't be read and are kept aside.
-  private(set) var unreadable: [UnreadableRecord] = []
   /// True if any record is kept aside, by this pull or an earlier one.
   private var setsAside: Bool
   /// The records with pending work that the snapshot mentions.
@@ -64,7 +57,7 @@ struct PullApplication {
     if page.reset {
       // Any staged pages belong to a history that isn't continued.
       try stage.clear()
-      if state.cursor != nil && !rebased.contains(page.scope) { rebased.append(page.scope) }
+      if state.cursor != nil && !report.rebased.contains(page.scope) { report.rebased.append(page.scope) }
       state.isResetting = true
       state.isOtherHistory = try comparison.isOther(page, history)
       state.staged = nil
@@ -79,7 +72,7 @@ struct PullApplication {
     isReplacing = isRebasing && state.isComplete
     let isOtherHistory = isRebasing && state.isOtherHistory
     // Its first page may have arrived with an answer that wasn't shown.
-    if isOtherHistory && !rebased.contains(page.scope) { rebased.append(page.scope) }
+    if isOtherHistory && !report.rebased.contains(page.scope) { report.rebased.append(page.scope) }
     try comparison.begin(page, history, isOtherHistory: isOtherHistory)
     let snapshot = SnapshotReplacement(scope: page.scope, transaction: transaction)
     if isRebasing { try snapshot.begin(at: isOtherHistory ? nil : Cursor(token: page.cursor)?.position) }
@@ -88,7 +81,7 @@ struct PullApplication {
     try apply(page)
     if isRebasing {
       let gone = try snapshot.finish { try comparison.keeps($0, $1) }
-      pulled += gone.count
+      report.pulled += gone.count
       try comparison.finish(page.scope, gone: gone)
       pending = try OutboxQueue.pending(in: transaction)
       try noteAbsences(page)
@@ -147,7 +140,7 @@ struct PullApplication {
       guard try isGone(change.id) else { return }
       guard try transaction.evict(table, id: change.id.id, upTo: change.version) else { return }
       try known.set(.nobody, of: change.id)
-      pulled += 1
+      report.pulled += 1
       return
     }
     if ifNewer, let known = try transaction.row(table, id: change.id.id)?.version,
@@ -157,10 +150,10 @@ struct PullApplication {
     }
     var wasRepaired = try isReplacing && SnapshotReplacement.isNewer(change, table, in: transaction)
     guard let row = try readable(change, table, &wasRepaired) else { return }
-    if wasRepaired { repaired += 1 }
+    if wasRepaired { report.repaired += 1 }
     guard try transaction.put(table, id: change.id.id, row) else { return }
     try known.set(change.sharing, of: change.id)
-    pulled += 1
+    report.pulled += 1
   }
 
   /// Returns the row of a change, or `nil` for one that can't be read. That one is kept aside, and the local row stays.
@@ -179,14 +172,14 @@ struct PullApplication {
 
   private mutating func setAside(_ found: UnreadableRecord, _ change: ServerRecord? = nil) throws {
     try UnreadableTable.keep(found, change, in: transaction)
-    unreadable.append(found)
+    report.unreadable.append(found)
     setsAside = true
   }
 
   private mutating func isGone(_ id: RecordID) throws -> Bool {
     if pending.isEmpty { return true }
     var orphans = MissingParents(transaction, orphans)
-    defer { overwritten += orphans.overwritten }
+    defer { report.overwritten += orphans.overwritten }
     return try orphans.deletes(id)
   }
 
@@ -225,9 +218,8 @@ struct PullApplication {
     }
     if setsAside { try UnreadableTable.remove(id, in: transaction) }
     if let entry = try pending(id) {
-      let told = entry.remoteVersion.flatMap { $0.isDeleted ? nil : $0.container }
-      guard scope.contains(told ?? entry.container ?? id.type) else { return }
-      leaving.append(id)
+      guard scope.contains(entry.remoteVersion?.live?.container ?? entry.container ?? id.type) else { return }
+      report.leaving.append(id)
       return try OutboxQueue.leave(id, in: transaction)
     }
     guard let row = try transaction.row(table, id: id.id), scope.contains(row.container ?? id.type) else {
@@ -236,7 +228,7 @@ struct PullApplication {
     try known.set(.nobody, of: id)
     // Answers for its present container lack it.
     try QueryCompleteness.forget(id.type, in: transaction)
-    if try transaction.evict(table, id: id.id) { pulled += 1 }
+    if try transaction.evict(table, id: id.id) { report.pulled += 1 }
   }
 }
 
@@ -247,22 +239,20 @@ extension PullApplication {
   /// Notes nothing if the record may be in a container outside the scope.
   private func noteAbsences(_ page: SyncResponse.Page) throws {
     guard !pending.isEmpty, let position = Cursor(token: page.cursor)?.position else { return }
-    let select = try PreparedStatement(
+    let found = try transaction.rows(
       """
       SELECT type, id,
         CASE WHEN base_version IS NULL THEN json_extract(sent, '$.container') ELSE container END,
         coalesce(json_extract(sent, '$.container'), container)
       FROM bothy_outbox WHERE base_version IS NOT NULL OR operation IS NOT NULL
-      """, in: transaction.database)
-    var absent: [ServerRecord] = []
-    while try select.step() {
-      let id = RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "")
-      let places = [select.text(at: 2) ?? id.type, select.text(at: 3) ?? id.type]
-      guard !mentioned.contains(id), places.allSatisfy(page.scope.contains) else { continue }
-      absent.append(.absent(id, from: places[1], at: position))
+      """
+    ) { row -> ServerRecord? in
+      let id = row.record(at: 0)
+      let places = [row.text(at: 2) ?? id.type, row.text(at: 3) ?? id.type]
+      guard !mentioned.contains(id), places.allSatisfy(page.scope.contains) else { return nil }
+      return .absent(id, from: places[1], at: position)
     }
-    select.reset()
-    for record in absent {
+    for record in found {
       if let remoteVersion = try OutboxQueue.entry(record.id, in: transaction)?.remoteVersion,
         !remoteVersion.isDeleted,
         !page.scope.contains(remoteVersion.container)

@@ -29,22 +29,17 @@ struct PullState: Sendable, Hashable {
   var next: String? { staged ?? cursor }
 
   static func load(_ scope: SyncScope, in transaction: ReadTransaction) throws -> PullState {
-    let select = try PreparedStatement(
+    try transaction.first(
       """
       SELECT cursor, staged, resetting, complete, pulled_at, generation FROM bothy_cursor
       WHERE container = ? AND children = ?
-      """, in: transaction.database)
-    select.bind(scope.container, at: 1)
-    select.bind(scope.includesChildren ? 1 : 0, at: 2)
-    defer { select.reset() }
-    guard try select.step() else { return PullState(scope: scope, isResetting: false, isComplete: false) }
-    var state = PullState(
-      scope: scope, cursor: select.text(at: 0), staged: select.text(at: 1),
-      isResetting: select.int(at: 2) != 0,
-      isComplete: select.int(at: 3) != 0, pulledAt: select.optionalInt(at: 4),
-      generation: select.int(at: 5))
-    state.isOtherHistory = select.int(at: 2) == 2
-    return state
+      """, scope
+    ) { row in
+      PullState(
+        scope: scope, cursor: row.text(at: 0), staged: row.text(at: 1), isResetting: row.int(at: 2) != 0,
+        isOtherHistory: row.int(at: 2) == 2, isComplete: row.int(at: 3) != 0,
+        pulledAt: row.optionalInt(at: 4), generation: row.int(at: 5))
+    } ?? PullState(scope: scope, isResetting: false, isComplete: false)
   }
 
   static func all(in transaction: ReadTransaction) throws -> [PullState] {
@@ -53,14 +48,9 @@ struct PullState: Sendable, Hashable {
 
   /// Returns the scopes that the store pulls, which are those of which a pull has begun.
   static func scopes(in transaction: ReadTransaction) throws -> [SyncScope] {
-    let select = try PreparedStatement(
-      "SELECT container, children FROM bothy_cursor ORDER BY container, children", in: transaction.database)
-    var scopes: [SyncScope] = []
-    while try select.step() {
-      scopes.append(SyncScope(container: select.text(at: 0) ?? "", includesChildren: select.int(at: 1) != 0))
+    try transaction.rows("SELECT container, children FROM bothy_cursor ORDER BY container, children") {
+      SyncScope(container: $0.text(at: 0) ?? "", includesChildren: $0.int(at: 1) != 0)
     }
-    select.reset()
-    return scopes
   }
 
   /// True if a pull has brought all of a scope of this record up to its version. A record that isn't here then no
@@ -74,21 +64,12 @@ struct PullState: Sendable, Hashable {
   }
 
   func save(in transaction: WriteTransaction) throws {
-    let insert = try PreparedStatement(
+    try transaction.run(
       """
       INSERT INTO bothy_cursor VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (container, children) DO UPDATE SET
         cursor = excluded.cursor, staged = excluded.staged, resetting = excluded.resetting,
         complete = excluded.complete, pulled_at = excluded.pulled_at, generation = excluded.generation
-      """, in: transaction.database)
-    insert.bind(scope.container, at: 1)
-    insert.bind(scope.includesChildren ? 1 : 0, at: 2)
-    insert.bind(cursor, at: 3)
-    insert.bind(staged, at: 4)
-    insert.bind(isResetting ? isOtherHistory ? 2 : 1 : 0, at: 5)
-    insert.bind(isComplete ? 1 : 0, at: 6)
-    insert.bind(pulledAt, at: 7)
-    insert.bind(generation, at: 8)
-    try insert.run()
+      """, scope, cursor, staged, isResetting ? isOtherHistory ? 2 : 1 : 0, isComplete, pulledAt, generation)
   }
 
   /// Makes the next pull of the scope start over and bring everything. The local records stay readable until then.
@@ -111,11 +92,7 @@ struct PullState: Sendable, Hashable {
 
   /// Forgets a scope that the store no longer pulls.
   static func forget(_ scope: SyncScope, in transaction: WriteTransaction) throws {
-    let delete = try PreparedStatement(
-      "DELETE FROM bothy_cursor WHERE container = ? AND children = ?", in: transaction.database)
-    delete.bind(scope.container, at: 1)
-    delete.bind(scope.includesChildren ? 1 : 0, at: 2)
-    try delete.run()
+    try transaction.run("DELETE FROM bothy_cursor WHERE container = ? AND children = ?", scope)
     try Stage(scope: scope, transaction: transaction).clear()
   }
 
@@ -132,15 +109,11 @@ struct Stage {
   func append(_ page: SyncResponse.Page) throws {
     var writer = JSONWriter(reserving: page.changes.count * 256)
     page.write(to: &writer)
-    let insert = try PreparedStatement(
+    try transaction.run(
       """
       INSERT INTO bothy_stage SELECT ?1, ?2, coalesce(max(page), 0) + 1, ?3 FROM bothy_stage
       WHERE container = ?1 AND children = ?2
-      """, in: transaction.database)
-    insert.bind(scope.container, at: 1)
-    insert.bind(scope.includesChildren ? 1 : 0, at: 2)
-    insert.bind(utf8: writer.bytes, at: 3)
-    try insert.run()
+      """, scope, writer.bytes)
   }
 
   /// Visits the pages in the order they came, one in memory at a time.
@@ -163,10 +136,6 @@ struct Stage {
   }
 
   func clear() throws {
-    let delete = try PreparedStatement(
-      "DELETE FROM bothy_stage WHERE container = ? AND children = ?", in: transaction.database)
-    delete.bind(scope.container, at: 1)
-    delete.bind(scope.includesChildren ? 1 : 0, at: 2)
-    try delete.run()
+    try transaction.run("DELETE FROM bothy_stage WHERE container = ? AND children = ?", scope)
   }
 }

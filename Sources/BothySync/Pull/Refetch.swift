@@ -47,24 +47,16 @@ enum Refetch {
   private static func note(
     _ type: String, _ id: String, _ container: String?, _ transaction: WriteTransaction
   ) throws {
-    let insert = try PreparedStatement(
-      "INSERT OR REPLACE INTO bothy_refetch VALUES (?, ?, ?, random())", in: transaction.database)
-    insert.bind(type, at: 1)
-    insert.bind(id, at: 2)
-    insert.bind(container, at: 3)
-    try insert.run()
+    try transaction.run(
+      "INSERT OR REPLACE INTO bothy_refetch VALUES (?, ?, ?, random())", type, id, container)
     transaction.touchBookkeeping()
   }
 
   /// Ends marks whose answer has arrived. A mark that was made again meanwhile stays.
   static func end(_ marks: some Sequence<Mark>, in transaction: WriteTransaction) throws {
-    let delete = try PreparedStatement(
-      "DELETE FROM bothy_refetch WHERE type = ? AND id = ? AND mark = ?", in: transaction.database)
     for mark in marks {
-      delete.bind(mark.type, at: 1)
-      delete.bind(mark.id, at: 2)
-      delete.bind(mark.number, at: 3)
-      try delete.run()
+      try transaction.run(
+        "DELETE FROM bothy_refetch WHERE type = ? AND id = ? AND mark = ?", mark.record, mark.number)
     }
   }
 
@@ -116,7 +108,7 @@ enum Refetch {
   /// True if the local answer to a query may lack records.
   static func isOpen(_ query: AnyQuery, in transaction: ReadTransaction) throws -> Bool {
     let scope = query.container.map { SyncScope(container: $0, includesChildren: query.includesChildren) }
-    return try rows(where: "type = ?1 OR type = ''", [.text(query.type)], in: transaction).contains { row in
+    return try rows(where: "type = ?1 OR type = ''", [query.type], in: transaction).contains { row in
       guard let scope else { return true }
       if row.mark.type.isEmpty {
         return scope.overlaps(SyncScope(container: row.mark.id, includesChildren: true))
@@ -126,20 +118,17 @@ enum Refetch {
   }
 
   private static func rows(
-    where condition: String = "1", _ arguments: [FieldValue] = [], in transaction: ReadTransaction
+    where condition: String = "1", _ arguments: [any StatementValue] = [], in transaction: ReadTransaction
   ) throws -> [Row] {
-    let select = try PreparedStatement(
-      "SELECT type, id, coalesce(container, type), mark, container IS NULL FROM bothy_refetch WHERE \(condition) ORDER BY type, id",
-      in: transaction.database)
-    for (index, argument) in arguments.enumerated() { select.bind(argument, at: Int32(index + 1)) }
-    defer { select.reset() }
-    var rows: [Row] = []
-    while try select.step() {
-      let mark = Mark(
-        type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? "", number: select.int(at: 3))
-      rows.append(
-        Row(mark: mark, container: select.text(at: 2) ?? "", isUnplaced: select.int(at: 4) != 0))
+    try transaction.rows(
+      """
+      SELECT type, id, coalesce(container, type), mark, container IS NULL FROM bothy_refetch
+      WHERE \(condition) ORDER BY type, id
+      """, arguments
+    ) { row in
+      Row(
+        mark: Mark(type: row.text(at: 0) ?? "", id: row.text(at: 1) ?? "", number: row.int(at: 3)),
+        container: row.text(at: 2) ?? "", isUnplaced: row.int(at: 4) != 0)
     }
-    return rows
   }
 }

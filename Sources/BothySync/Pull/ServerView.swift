@@ -17,13 +17,11 @@ enum ServerView {
     let unreadable = try UnreadableTable.records(in: transaction)
     let dirty = Set(pending.map(\.record)).union(unreadable.keys)
     for table in transaction.catalog.tables where table.schema.isSynced {
-      let select = try PreparedStatement(table.selectSQL, in: transaction.database)
-      defer { select.reset() }
-      while try select.step() {
+      try transaction.forEach(table.selectSQL) { select in
         let id = RecordID(type: table.schema.name, id: select.text(at: 0) ?? "")
-        if !dirty.isEmpty && dirty.contains(id) { continue }
+        if !dirty.isEmpty && dirty.contains(id) { return }
         let row = try StoredRow(from: select, table)
-        guard let version = row.version, scope.contains(row.container ?? id.type) else { continue }
+        guard let version = row.version, scope.contains(row.container ?? id.type) else { return }
         try body(Entry(id: id, version: version, fields: table.document(row).bytes))
       }
     }

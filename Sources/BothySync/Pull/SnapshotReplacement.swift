@@ -30,12 +30,9 @@ struct SnapshotReplacement {
   static func isNewer(_ change: ServerRecord, _ table: TypeTable, in transaction: ReadTransaction) throws
     -> Bool
   {
-    guard let marked = try transaction.row(table, id: change.id.id)?.version, marked.hasPrefix(mark) else {
-      return false
-    }
-    guard let here = Int64(marked.dropFirst(mark.count)), let there = Int64(change.version) else {
-      return false
-    }
+    guard let version = try replaced(change.id, table, in: transaction)?.version, let here = Int64(version),
+      let there = Int64(change.version)
+    else { return false }
     return here > there
   }
 
@@ -49,9 +46,7 @@ struct SnapshotReplacement {
     else { return nil }
     if change.isDeleted { return version }
     // Compared as a local row, because values that don't fit the schema differ from the server's.
-    var isRepaired = false
-    let new = try table.row(change, repaired: &isRepaired)
-    return table.document(row) == table.document(new) ? nil : version
+    return try table.document(row) == table.document(table.row(change)) ? nil : version
   }
 
   /// Returns the row that a snapshot may replace, and its version before the snapshot, or `nil`.

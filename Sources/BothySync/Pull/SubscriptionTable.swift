@@ -1,5 +1,4 @@
 import BothyStore
-import GRDB
 import Synchronization
 
 /// The scopes that a store pulls unless a call names others.
@@ -38,15 +37,7 @@ enum SubscriptionTable {
 
   /// Returns the scopes that the file at `path` was last opened with, or `nil`. Opens the file for reading only.
   static func opened(at path: String) throws -> [SyncScope]? {
-    let schema = try LocalStore.storedSchema(at: path)
-    do {
-      return try Connections.reading(path) { database in
-        guard try database.tableExists("bothy_sync") else { return nil }
-        return try stored(openedKey, in: ReadTransaction(database, Catalog(schema)))
-      }
-    } catch {
-      throw BothyError(error, path: path)
-    }
+    try SyncValues.reading(path, LocalStore.storedSchema(at: path)) { try stored(openedKey, in: $0) }
   }
 
   /// Returns the scopes that a store follows when it is opened with `scopes`.
@@ -113,25 +104,19 @@ enum SubscriptionTable {
     }
     var removed = 0
     for table in transaction.catalog.tables where table.schema.isSynced {
-      let select = try PreparedStatement(
+      let gone = try transaction.rows(
         """
         SELECT _id, coalesce(_container, ?1) FROM \(table.name)
         WHERE NOT EXISTS (SELECT 1 FROM bothy_outbox WHERE type = ?1 AND id = \(table.name)._id)
-        """, in: transaction.database)
-      select.bind(table.schema.name, at: 1)
-      var gone: [String] = []
-      var containers: Set<String> = []
-      while try select.step() {
-        if let id = select.text(at: 0), let container = select.text(at: 1), isGone(container) {
-          gone.append(id)
-          containers.insert(container)
-        }
+        """, table.schema.name
+      ) { row -> (id: String, container: String)? in
+        guard let id = row.text(at: 0), let container = row.text(at: 1), isGone(container) else { return nil }
+        return (id, container)
       }
-      select.reset()
-      for container in containers {
+      for container in Set(gone.map(\.container)) {
         try QueryCompleteness.forget(table.schema.name, in: container, in: transaction)
       }
-      for id in gone where try transaction.evict(table, id: id) { removed += 1 }
+      for (id, _) in gone where try transaction.evict(table, id: id) { removed += 1 }
     }
     var unknown: [RecordID] = []
     try UnrecognizedRecords.forEach(in: transaction) { if isGone($0.container) { unknown.append($0.id) } }

@@ -39,30 +39,14 @@ enum UnreadableTable {
   static func keep(
     _ found: UnreadableRecord, _ record: ServerRecord? = nil, in transaction: WriteTransaction
   ) throws {
-    let insert = try PreparedStatement(
-      "INSERT OR REPLACE INTO bothy_unreadable VALUES (?, ?, ?, ?, ?, ?)", in: transaction.database)
-    insert.bind(found.record.type, at: 1)
-    insert.bind(found.record.id, at: 2)
-    insert.bind(found.version, at: 3)
-    insert.bind(found.container, at: 4)
-    insert.bind(found.reason, at: 5)
-    if let record {
-      var writer = JSONWriter(reserving: record.fields.bytes.count + 256)
-      record.write(to: &writer)
-      insert.bind(utf8: writer.bytes, at: 6)
-    } else {
-      insert.bind(String?.none, at: 6)
-    }
-    try insert.run()
+    try transaction.run(
+      "INSERT OR REPLACE INTO bothy_unreadable VALUES (?, ?, ?, ?, ?, ?)", found.record, found.version,
+      found.container, found.reason, record?.json)
     transaction.touchBookkeeping()
   }
 
   static func remove(_ id: RecordID, in transaction: WriteTransaction) throws {
-    let delete = try PreparedStatement(
-      "DELETE FROM bothy_unreadable WHERE type = ? AND id = ?", in: transaction.database)
-    delete.bind(id.type, at: 1)
-    delete.bind(id.id, at: 2)
-    try delete.run()
+    try transaction.run("DELETE FROM bothy_unreadable WHERE type = ? AND id = ?", id)
   }
 
   /// Forgets the records of the containers for which `isGone` returns true.
@@ -74,18 +58,13 @@ enum UnreadableTable {
 
   /// Returns the version of a record that is kept aside, or `nil`.
   static func version(of id: RecordID, in transaction: ReadTransaction) throws -> String? {
-    let select = try PreparedStatement(
-      "SELECT version FROM bothy_unreadable WHERE type = ? AND id = ?", in: transaction.database)
-    select.bind(id.type, at: 1)
-    select.bind(id.id, at: 2)
-    defer { select.reset() }
-    return try select.step() ? select.text(at: 0) : nil
+    try transaction.first("SELECT version FROM bothy_unreadable WHERE type = ? AND id = ?", id) {
+      $0.text(at: 0)
+    }
   }
 
   static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
-    let select = try PreparedStatement("SELECT 1 FROM bothy_unreadable LIMIT 1", in: transaction.database)
-    defer { select.reset() }
-    return try !select.step()
+    try !transaction.has("SELECT 1 FROM bothy_unreadable LIMIT 1")
   }
 
   /// Returns the records that are kept aside, and those of rows that the app's types can't read. An earlier version of the
@@ -104,32 +83,21 @@ enum UnreadableTable {
   }
 
   private static func kept(in transaction: ReadTransaction) throws -> [UnreadableRecord] {
-    let select = try PreparedStatement(
-      "SELECT type, id, version, container, reason FROM bothy_unreadable ORDER BY type, id",
-      in: transaction.database)
-    defer { select.reset() }
-    var found: [UnreadableRecord] = []
-    while try select.step() {
-      found.append(
-        UnreadableRecord(
-          record: RecordID(type: select.text(at: 0) ?? "", id: select.text(at: 1) ?? ""),
-          version: select.text(at: 2) ?? "", container: select.text(at: 3) ?? "",
-          reason: select.text(at: 4) ?? ""))
+    try transaction.rows(
+      "SELECT type, id, version, container, reason FROM bothy_unreadable ORDER BY type, id"
+    ) { row in
+      UnreadableRecord(
+        record: row.record(at: 0), version: row.text(at: 2) ?? "", container: row.text(at: 3) ?? "",
+        reason: row.text(at: 4) ?? "")
     }
-    return found
   }
 
   /// Returns the records as received, except for those of which only a name could be read.
   static func records(in transaction: ReadTransaction) throws -> [RecordID: ServerRecord] {
-    let select = try PreparedStatement(
-      "SELECT record FROM bothy_unreadable WHERE record IS NOT NULL", in: transaction.database)
-    defer { select.reset() }
-    var records: [RecordID: ServerRecord] = [:]
-    while try select.step() {
-      let record = try JSONReader.read(select.bytes(at: 0)) { try ServerRecord(from: &$0) }
-      records[record.id] = record
+    let records = try transaction.rows("SELECT record FROM bothy_unreadable WHERE record IS NOT NULL") {
+      try ServerRecord(json: $0.bytes(at: 0))
     }
-    return records
+    return Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
   }
 
   /// Tries again to read the records, for an app that can read more than its earlier version.

@@ -2,23 +2,20 @@ import BothyStore
 import Synchronization
 
 /// The server of one file. Sends the history that the file has followed with each exchange, and accepts no answer of
-/// another server or space. A file that is signed out or deleted sends nothing.
+/// another server or space. A file that is signed out or deleted sends nothing. Limits the time of each call, and notes
+/// if an answer arrived.
 struct BoundRemote: RemoteStorage {
   let remote: any RemoteStorage
-  private let store: LocalStore
-  let file: OpenedFile
-  private let known: KnownBinding
+  let store: LocalStore
+  let belief: ReachabilityEstimate
+  let clock: SyncClock
+  /// The time limit of a call.
+  let limit: Duration
+  private let known = KnownBinding()
 
   /// The binding that was last read, for a file that can't be read at the moment.
   private final class KnownBinding: Sendable {
     let last = Mutex(ServerBinding())
-  }
-
-  init(_ remote: any RemoteStorage, _ store: LocalStore, _ file: OpenedFile) {
-    self.remote = remote
-    self.store = store
-    self.file = file
-    known = KnownBinding()
   }
 
   private func binding() async -> ServerBinding {
@@ -31,11 +28,14 @@ struct BoundRemote: RemoteStorage {
 
   func exchange(_ request: SyncRequest) async throws(RemoteError) -> SyncResponse {
     let binding = await binding()
-    guard !binding.isSignedOut, !file.isGone else { throw Self.signedOut }
-    var sent = request
-    sent.history = binding.history
-    sent.principal = request.principal ?? binding.owner?.principal
-    let response = try await remote.exchange(sent)
+    guard !binding.isSignedOut, !store.file.isGone else { throw Self.signedOut }
+    var request = request
+    request.history = binding.history
+    request.principal = request.principal ?? binding.owner?.principal
+    let sent = request
+    let response = try await belief.noting(within: limit, clock) { () throws(RemoteError) in
+      try await remote.exchange(sent)
+    }
     guard let found = response.history else { return response }
     if let history = binding.history {
       guard history.server == found.server, history.space == found.space else {
@@ -73,16 +73,18 @@ struct BoundRemote: RemoteStorage {
 
   var isConfidential: Bool { remote.isConfidential }
   var givesHints: Bool { remote.givesHints }
-  var blobs: (any BlobRemote)? { remote.blobs }
+  var blobs: (any BlobRemote)? { remote.blobs.map { BoundedBlobs(remote: $0, limit: limit, clock: clock) } }
 
   /// Calls the server in the name of the file, so that an answer about another file's space or user isn't accepted.
   private func asking<Answer: Sendable>(
-    _ body: @Sendable () async throws(RemoteError) -> Answer
+    _ body: @escaping @Sendable () async throws(RemoteError) -> Answer
   ) async throws(RemoteError) -> Answer {
     let binding = await binding()
-    guard !binding.isSignedOut, !file.isGone else { throw Self.signedOut }
+    guard !binding.isSignedOut, !store.file.isGone else { throw Self.signedOut }
     let answer: Result<Answer, RemoteError> = await FileIdentity.$current.withValue(FileIdentity(binding)) {
-      do throws(RemoteError) { return .success(try await body()) } catch { return .failure(error) }
+      do throws(RemoteError) { return .success(try await belief.noting(within: limit, clock, body)) } catch {
+        return .failure(error)
+      }
     }
     return try answer.get()
   }

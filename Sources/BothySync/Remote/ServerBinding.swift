@@ -78,8 +78,7 @@ struct ServerBinding: Sendable, Equatable {
   static func bind(_ found: ServerHistory, _ principal: String?, in transaction: WriteTransaction) throws {
     let known = try load(in: transaction)
     if known.owner == nil, let principal {
-      try SyncValues.set("owner.space", found.space, in: transaction)
-      try SyncValues.set("owner.principal", principal, in: transaction)
+      _ = try FileOwner.bind(AccountID(space: found.space, principal: principal), in: transaction)
     }
     guard known.history?.epoch.isEmpty ?? true else { return }
     var history = found
