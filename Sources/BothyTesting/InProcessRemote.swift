@@ -44,10 +44,12 @@ public struct InProcessRemote: RemoteStorage {
     try await mapped {
       var records: [ServerRecord] = []
       var page = query
+      var cursor: String?
       while true {
-        let (found, more) = try await service.queryAnswer(space: space, principal: principal, page)
-        records += found
-        guard more, !found.isEmpty else { return records }
+        let found = try await service.queryPage(space: space, principal: principal, page, after: cursor)
+        records = records.adding(found.records)
+        guard found.more, !found.records.isEmpty else { return records }
+        cursor = found.next
         page.offset = query.offset + records.count
         page.limit = query.limit.map { max(0, $0 - records.count) }
       }

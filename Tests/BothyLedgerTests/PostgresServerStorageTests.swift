@@ -225,7 +225,7 @@ struct DistributionKeyTests {
         ON c.conrelid = t.oid AND c.contype = 'p' AND a.attrelid = t.oid AND a.attnum = c.conkey[1])
       FROM pg_class t WHERE t.relnamespace = '\(schema)'::regnamespace AND t.relkind = 'r'
       """)
-    #expect(tables.count == 18)
+    #expect(tables.count == 19)
     for table in tables where !["bothy_version", "server"].contains(table[0]) {
       #expect(table[1] == "space", "\(table[0])")
     }
@@ -256,7 +256,7 @@ struct DistributionKeyTests {
       storage.close()
     }
     let tables =
-      "(space|record|departure|history|operation|member|shared|notice|writer|mark|device|audience|seen)"
+      "(space|record|departure|history|operation|member|shared|notice|writer|mark|device|audience|seen|field_value)"
     let reads = try Regex("FROM \(tables)\\b")
     let writes = try Regex("(INSERT INTO|UPDATE|DELETE FROM) \(tables)\\b")
     var count = 0

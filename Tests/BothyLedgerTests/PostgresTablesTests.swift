@@ -172,6 +172,27 @@ struct PostgresTablesTests {
     #expect(try version().first == refused.first)
   }
 
+  @Test("A server without indexes of fields writes to tables that have them")
+  func fieldIndexes() async throws {
+    let tasks = ServerStorageConformance.task()
+    let newer = try await PostgresServerStorage.open(url, configuration: configuration())
+    try await ServerStorageConformance.fill(ServerStorageConformance.taskService(newer, tasks), 50)
+    let known = try #require(StorageTables.steps.firstIndex { $0.sql.contains("TABLE field_value") })
+    #expect(StorageTables.steps[known].isAdditive)
+    let isOpen = StorageTables.steps[known...].allSatisfy(\.isAdditive)
+    #expect(try await refusal(configuration(known: known)) == (isOpen ? nil : .newerFile))
+    // What such a server writes has no entries, and leaves the position of the indexes behind.
+    try sql(
+      """
+      WITH moved AS (UPDATE \(schema).space SET head = head + 1 WHERE space = 's' RETURNING space, head)
+      UPDATE \(schema).record SET position = moved.head, fields = '{"due":-1}' FROM moved
+      WHERE record.space = moved.space AND record.id = 't0007'
+      """)
+    let found = try await ServerStorageConformance.ask(ServerStorageConformance.firstDue, newer, tasks)
+    #expect(found.ids == ["t0007", "t0000"] && found.reads.scans == 0)
+    newer.close()
+  }
+
   @Test("Tables have a collation only where texts don't sort by their bytes", arguments: [false, true])
   func collation(sortsByBytes: Bool) async throws {
     var address = url

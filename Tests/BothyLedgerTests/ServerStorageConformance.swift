@@ -32,7 +32,7 @@ struct ServerStorageConformance: Sendable {
 
   static let checks =
     recordChecks + sharingChecks + transactionChecks + historyChecks + upkeepChecks + uniqueChecks
-    + decisionChecks + visibilityChecks
+    + decisionChecks + visibilityChecks + entryChecks + indexChecks + queryChecks
 
   private static let recordChecks: [Check] = [
     Check("A new space is empty, and writing to it gives it an epoch") { storage in

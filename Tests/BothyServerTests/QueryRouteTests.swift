@@ -58,6 +58,52 @@ struct QueryRouteTests {
     }
   }
 
+  @Test("Pages follow each other by their cursors", arguments: [true, false])
+  func pages(hasIndex: Bool) async throws {
+    let schema = try StoreSchema(
+      json: """
+        {"version":1,"types":[{"name":"Todo","fields":[{"name":"n","type":"int","indexed":\(hasIndex)},
+        {"name":"title","type":"string","optional":true},{"name":"at","type":"coordinate","optional":true}]}]}
+        """)
+    try await ServerUnderTest(rules: AccessRules(schema: schema)).run { call in
+      try await fill(call)
+      var ids: [String] = []
+      var after = ""
+      for page in 1...4 {
+        let document = #"{"type":"Todo","order":["-title","-n"],"limit":1\#(after)}"#
+        let reply = try await call(.post, "/v1/spaces/hut/query", document)
+        #expect(reply.status == 200, "\(reply.text)")
+        ids += try reply.json()["records"]?.arrayValue?.compactMap { $0["id"]?.stringValue } ?? []
+        let next = try reply.json()["next"]?.stringValue
+        #expect((next == nil) == (page == 4))
+        after = next.map { #","after":"\#($0)""# } ?? ""
+      }
+      #expect(ids == ["3", "1", "4", "2"])
+    }
+  }
+
+  @Test("A cursor of another query is 400, one that isn't a text 422")
+  func cursors() async throws {
+    try await ServerUnderTest().run { call in
+      try await fill(call)
+      let first = try await call(.post, "/v1/spaces/hut/query", #"{"type":"Todo","limit":1}"#)
+      let next = try first.json()["next"]?.stringValue ?? ""
+      #expect(!next.isEmpty)
+      for (rest, status, code) in [
+        (#""type":"Todo","after":"\#(next)""#, 200, nil), (#""type":"Todo","after":"x""#, 400, "badCursor"),
+        (#""type":"Todo","container":"c1","after":"\#(next)""#, 400, "badCursor"),
+        (#""type":"Todo","after":7"#, 422, "invalidQuery"),
+      ] {
+        let reply = try await call(.post, "/v1/spaces/hut/query", "{\(rest)}")
+        #expect(reply.status == status, "\(reply.text)")
+        #expect(try reply.json()["error"]?["code"]?.stringValue == code)
+      }
+      // A server without a schema doesn't know the order of a field's values.
+      let sorted = try await call(.post, "/v1/spaces/hut/query", #"{"type":"Todo","order":["n"],"limit":1}"#)
+      #expect(try sorted.json()["records"] != nil && sorted.json()["next"] == nil)
+    }
+  }
+
   @Test(
     "A document that isn't a query is 422, text that isn't JSON 400",
     arguments: [

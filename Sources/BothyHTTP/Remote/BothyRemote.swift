@@ -63,23 +63,31 @@ public struct BothyRemote: RemoteStorage {
   }
 
   /// Returns all records of a query. A response has a limited size, so this requests pages until the result is
-  /// complete.
+  /// complete. A record that changed between two pages is returned once, with its later version.
   public func query(_ query: AnyQuery) async throws(RemoteError) -> [ServerRecord] {
     var records: [ServerRecord] = []
     var page = query
+    var cursor: String?
     while true {
-      let (found, more) = try await queryPage(page)
-      records += found
+      let (found, next, more) = try await queryPage(page, after: cursor)
+      records = records.adding(found)
       guard more, !found.isEmpty else { return records }
+      cursor = next
       page.offset = query.offset.addingClamped(records.count)
       page.limit = query.limit.map { max(0, $0 - records.count) }
     }
   }
 
-  private func queryPage(_ query: AnyQuery) async throws(RemoteError) -> ([ServerRecord], more: Bool) {
-    let response = try await send(.post, "/query", body: Array(query.json.canonicalText.utf8))
+  /// Requests a page after a cursor. A server that gives no cursors is asked with an offset.
+  private func queryPage(
+    _ query: AnyQuery, after cursor: String?
+  ) async throws(RemoteError) -> ([ServerRecord], next: String?, more: Bool) {
+    var document = query.json.objectValue ?? [:]
+    if let cursor { document["after"] = .string(cursor) }
+    let response = try await send(
+      .post, "/query", body: Array(JSONValue.object(document).canonicalText.utf8))
     return try Self.parsed {
-      var (found, more) = ([ServerRecord]?.none, false)
+      var (found, next, more) = ([ServerRecord]?.none, String?.none, false)
       try JSONReader.read(response.body) { reader in
         try reader.object { name, reader in
           switch name {
@@ -87,6 +95,7 @@ public struct BothyRemote: RemoteStorage {
             var records: [ServerRecord] = []
             try reader.array { records.append(try ServerRecord(from: &$0)) }
             found = records
+          case "next": next = try reader.string()
           case "more": more = try reader.bool()
           default: try reader.skip()
           }
@@ -95,7 +104,7 @@ public struct BothyRemote: RemoteStorage {
       guard let records = found, records.allSatisfy({ $0.id.type == query.type }) else {
         throw JSONError(reason: "the answer needs 'records' of \(query.type)", offset: 0)
       }
-      return (records, more)
+      return (records, next, more)
     }
   }
 

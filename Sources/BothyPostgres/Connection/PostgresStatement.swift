@@ -43,6 +43,7 @@ struct PostgresStatement {
   /// The types of parameters, by the numbers of `pg_type`.
   enum Kind: Oid {
     case bool = 16
+    case bytes = 17
     case int = 20
     case text = 25
     case double = 701
@@ -50,6 +51,7 @@ struct PostgresStatement {
     var array: Oid {
       switch self {
       case .bool: 1000
+      case .bytes: 1001
       case .int: 1016
       case .text: 1009
       case .double: 1022
@@ -61,6 +63,7 @@ struct PostgresStatement {
   mutating func bind(_ number: Int64?) { add(.int, number) { $0.append(bigEndian: $1) } }
   mutating func bind(_ number: Double) { add(.double, number) { $0.append(bigEndian: $1.bitPattern) } }
   mutating func bind(_ flag: Bool) { add(.bool, flag) { $0.append($1 ? 1 : 0) } }
+  mutating func bind(bytes: [UInt8]) { add(.bytes, bytes) { $0.append(contentsOf: $1) } }
   /// Binds a text as its UTF-8.
   mutating func bind(utf8 text: [UInt8]) { add(.text, text) { $0.append(contentsOf: $1) } }
 

@@ -9,16 +9,16 @@ import BothySyncService
 /// decides the records that the rest of the condition selects.
 extension PostgresTransaction {
   func query(
-    _ query: AnyQuery, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
+    _ query: AnyQuery, after: AnyRecord?, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
     _ body: (StoredRecord) throws -> Bool
   ) throws {
-    for entry in try found(query, schema, filter) { guard try body(entry) else { return } }
+    for entry in try found(query, after, schema, filter) { guard try body(entry) else { return } }
   }
 
   private func found(
-    _ query: AnyQuery, _ schema: StoreSchema?, _ filter: VisibilityFilter?
+    _ query: AnyQuery, _ after: AnyRecord?, _ schema: StoreSchema?, _ filter: VisibilityFilter?
   ) throws -> [StoredRecord] {
-    var plan = try QueryPlan(query, schema)
+    var plan = try QueryPlan(query, after: after, schema)
     plan.visible = filter
     guard plan.isExact else { return try evaluate(plan) }
     var condition = PostgresCondition(plan.type, statement(""))
@@ -32,7 +32,7 @@ extension PostgresTransaction {
     query.limit = nil
     query.offset = 0
     query.order = []
-    let plan = try QueryPlan(query, schema)
+    let plan = try QueryPlan(query, after: nil, schema)
     guard plan.isExact else { return try evaluate(plan).count }
     var condition = PostgresCondition(plan.type, statement(""))
     condition.bind(plan.query.type)
@@ -45,7 +45,8 @@ extension PostgresTransaction {
     _ plan: QueryPlan, _ start: PostgresCondition, _ columns: String, isSorted: Bool
   ) throws -> PostgresResult? {
     var condition = start
-    var sql = try Self.select(columns, plan, plan.query.filter, &condition)
+    var sql = try Self.select(columns, plan, plan.query.filter, &condition, after: plan.after)
+    if let rest = plan.rest { sql += " AND \(try condition.sql(rest))" }
     if isSorted { sql += try Self.tail(plan.query, &condition) }
     var look = statement(StorageSQL.hasUncommon)
     look.bind(plan.query.type)
@@ -56,9 +57,11 @@ extension PostgresTransaction {
     return results[results.count - 2].bool(0, 0) ? nil : rows
   }
 
-  /// Returns the SQL of the query, whose second parameter is the type. Each row's document is parsed once.
+  /// Returns the SQL of the query, whose second parameter is the type. Each row's document is parsed once, or not at
+  /// all if the condition and the order don't need it.
   private static func select(
-    _ columns: String, _ plan: QueryPlan, _ filter: ConditionTree, _ condition: inout PostgresCondition
+    _ columns: String, _ plan: QueryPlan, _ filter: ConditionTree, _ condition: inout PostgresCondition,
+    after: AnyRecord? = nil
   ) throws -> String {
     let query = plan.query
     var sql = """
@@ -76,6 +79,10 @@ extension PostgresTransaction {
       sql += ")"
     }
     sql += condition.visible(plan.visible)
+    if let after, query.totalOrder == [SortKey("id")] {
+      condition.bind(after.id)
+      sql += " AND id > $\(condition.statement.parameterCount)"
+    }
     // OFFSET 0 keeps the planner from repeating the parse in every place where `d` is used.
     return sql + " OFFSET 0) AS found WHERE \(try condition.sql(filter))"
   }
@@ -112,9 +119,11 @@ extension PostgresTransaction {
     let entries = Dictionary(found.map { ($0.record.id.id, $0) }, uniquingKeysWith: { $1 })
     let records = try found.map { entry in
       try watch?.check()
-      return try AnyRecord(entry.record, plan.type)
+      return AnyRecord(entry.record, try entry.record.fields.members(), plan.type)
     }
-    return try plan.query.evaluate(over: records, schema: plan.type)
+    let order = plan.query.totalOrder
+    let rest = records.filter { plan.after?.precedes($0, by: order, plan.type) ?? true }
+    return try plan.query.evaluate(over: rest, schema: plan.type)
       .compactMap { entries[$0.id] }
   }
 }
@@ -125,34 +134,27 @@ private struct QueryPlan {
   let query: AnyQuery
   /// The records that count; `nil` for all.
   var visible: VisibilityFilter?
+  /// The record in whose place the answer begins.
+  let after: AnyRecord?
+  /// The condition of the records after it, or `nil` if the answer begins at the first.
+  let rest: ConditionTree?
 
-  init(_ query: AnyQuery, _ schema: StoreSchema?) throws {
+  init(_ query: AnyQuery, after: AnyRecord?, _ schema: StoreSchema?) throws {
     let (type, query) = try query.resolved(in: schema)
     self.type = type
     self.query = try query.checked(for: type)
+    self.after = after
+    rest = try after.map { try query.condition(after: $0, type).checked(for: type) }
   }
 
   var isExact: Bool {
     PostgresCondition.isExact(query.filter) && query.order.allSatisfy { $0.origin == nil }
+      && rest.map(PostgresCondition.isExact) ?? true
   }
 
   /// The conditions that every record of the answer meets.
   var exactParts: [ConditionTree] {
     let parts: [ConditionTree] = if case .and(let parts) = query.filter { parts } else { [query.filter] }
     return parts.filter(PostgresCondition.isExact)
-  }
-}
-
-extension AnyRecord {
-  /// Makes a record with the fields of the type. Fields of another kind count as null.
-  fileprivate init(_ record: ServerRecord, _ type: TypeSchema) throws {
-    self.init(record.id.type, id: record.id.id, container: record.container, version: record.version)
-    origin.metadata = RecordMetadata(
-      created: record.created, modified: record.modified, owner: record.owner)
-    for (name, json) in try record.fields.members() {
-      guard let kind = type[name]?.kind else { continue }
-      // A value of another kind counts as null.
-      self[name] = (try? FieldValue(json: json, kind: kind)) ?? .null
-    }
   }
 }

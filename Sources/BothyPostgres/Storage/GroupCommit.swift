@@ -47,7 +47,7 @@ struct GroupCommit {
     for write in writes {
       let part = PostgresTransaction(
         connection, space: space, epoch: start.epoch, head: last.head, floor: start.floor,
-        isListed: last.isListed)
+        isListed: last.isListed, fieldIndexes: last.fieldIndexes)
       do {
         attempt.answers.append(try work(write, part))
         last = part

@@ -3,7 +3,7 @@ import BothySyncService
 
 /// Records, their departures and the outcomes of operations, in their stored form.
 extension PostgresTransaction {
-  func put(_ entries: [StoredRecord]) throws {
+  func put(_ entries: [StoredRecord], keepsIndexes: Bool) throws {
     guard let last = entries.map(\.position).max() else { return }
     // One statement changes a row once, so only the last version of a record is stored.
     var latest: [RecordID: Int] = [:]
@@ -28,7 +28,7 @@ extension PostgresTransaction {
       entries.compactMap { entry in
         entry.leaves.map { RecordRemoval(position: entry.position, id: entry.record.id, container: $0) }
       })
-    moveHead(to: last)
+    moveHead(to: last, keepsIndexes: keepsIndexes)
   }
 
   private func keep(_ departures: [RecordRemoval]) {

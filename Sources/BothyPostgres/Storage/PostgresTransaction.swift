@@ -15,6 +15,8 @@ final class PostgresTransaction: ServerTransaction {
   let floor: Int64
   /// True if the space has a time at which it is due.
   private(set) var isListed: Bool
+  /// The indexes of fields. `moveHead` and `setFieldIndexes` change them with their columns.
+  var fieldIndexes: FieldIndexState
   /// The end of a search; `nil` for reads without a time limit.
   var watch: SearchWatch?
   private var cursors = 0
@@ -25,7 +27,7 @@ final class PostgresTransaction: ServerTransaction {
 
   init(
     _ connection: PostgresConnection, space: String, epoch: String = "", head: Int64 = 0, floor: Int64 = 0,
-    isListed: Bool = true
+    isListed: Bool = true, fieldIndexes: FieldIndexState = FieldIndexState()
   ) {
     self.connection = connection
     self.space = space
@@ -33,6 +35,7 @@ final class PostgresTransaction: ServerTransaction {
     self.head = head
     self.floor = floor
     self.isListed = isListed
+    self.fieldIndexes = fieldIndexes
   }
 
   /// Makes a transaction from the space's row, if it exists.
@@ -42,7 +45,8 @@ final class PostgresTransaction: ServerTransaction {
     } else {
       self.init(
         connection, space: space, epoch: row.text(0, 0) ?? "", head: row.int(0, 1), floor: row.int(0, 2),
-        isListed: !row.bool(0, 3))
+        isListed: !row.bool(0, 3),
+        fieldIndexes: FieldIndexState(text: row.text(0, 4), position: row.int(0, 5)))
     }
   }
 
@@ -84,9 +88,12 @@ final class PostgresTransaction: ServerTransaction {
     ])
   }
 
-  func moveHead(to last: Int64) {
+  /// Moves the head, and with it the position of indexes that have all entries up to the head.
+  func moveHead(to last: Int64, keepsIndexes: Bool = true) {
+    let isComplete = keepsIndexes && fieldIndexes.position >= head
     head = max(head, last)
-    var update = statement(StorageSQL.moveHead)
+    if isComplete { fieldIndexes.position = head }
+    var update = statement(isComplete ? StorageSQL.moveHeadAndIndexes : StorageSQL.moveHead)
     update.bind(head)
     write(update)
     isListed = true

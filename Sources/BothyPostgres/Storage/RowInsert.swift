@@ -97,6 +97,6 @@ extension StorageSQL {
 
   static let inserts = [
     putRecords, putDepartures, putHistory, remember, noteHolders, addMembers, addLists, putNotices,
-    putAudiences, raiseSeen,
+    putAudiences, raiseSeen, noteEntries,
   ]
 }

@@ -6,7 +6,7 @@ enum StorageSQL {
   static let beginWriting = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
   static let beginReading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-  static let state = "SELECT epoch, head, floor, due IS NULL FROM space WHERE space = $1"
+  static let state = "SELECT epoch, head, floor, due IS NULL, indexes, indexed FROM space WHERE space = $1"
   /// The row's lock makes the order of positions the order of commits.
   static let lockedState = state + " FOR UPDATE"
   static let newSpace =
@@ -166,7 +166,7 @@ enum StorageSQL {
   /// The row of the space is deleted last, because it has the lock.
   static let removal = [
     "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device", "writer",
-    "unique_value", "unique_mark", "webhook", "audience", "seen", "space",
+    "unique_value", "unique_mark", "webhook", "audience", "seen", "field_value", "space",
   ].map { "DELETE FROM \($0) WHERE space = $1" }
 
   static let hasUncommon = "SELECT EXISTS (SELECT FROM record WHERE space = $1 AND type = $2 AND NOT plain)"
@@ -180,7 +180,7 @@ enum StorageSQL {
       acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark, moveUniqueMark,
       forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, principals, historyAfter,
     ]
-    + upkeep + removal + visibility + inserts.flatMap(\.statements.values)
+    + upkeep + removal + visibility + fieldIndexes + inserts.flatMap(\.statements.values)
     + Scope.allCases.flatMap {
       [
         changes($0), departures($0), position($0), visit($0, cursor: 0), history($0),

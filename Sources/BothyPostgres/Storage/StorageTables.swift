@@ -116,6 +116,6 @@ package enum StorageTables {
         + ascii(substr(epoch, 36, 1))) * 997 % 3600 * 1000;
     CREATE INDEX space_due ON space (due) WHERE due IS NOT NULL;
     """,
-    visibility,
+    visibility, fieldIndexes,
   ]
 }

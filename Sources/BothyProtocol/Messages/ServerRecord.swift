@@ -142,3 +142,17 @@ extension String {
     return self != other
   }
 }
+
+extension [ServerRecord] {
+  /// Returns the records with those of the next page. A record that is in both keeps its first place, with the content
+  /// of the later page.
+  package func adding(_ page: [ServerRecord]) -> [ServerRecord] {
+    if isEmpty { return page }
+    var all = self
+    let places = Dictionary(all.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+    for record in page {
+      if let place = places[record.id] { all[place] = record } else { all.append(record) }
+    }
+    return all
+  }
+}

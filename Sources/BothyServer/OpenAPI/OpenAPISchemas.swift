@@ -171,7 +171,9 @@ enum OpenAPISchemas {
           "properties":{"farthest":{"$ref":"#/components/schemas/Origin"}},"additionalProperties":false}]}},
       "limit":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0},
       "container":{"type":"string"},"children":{"type":"boolean"},
-      "include":{"type":"array","items":{"type":"string"}}},"additionalProperties":false},
+      "include":{"type":"array","items":{"type":"string"}},
+      "after":{"type":"string","description":"The next of a page before, after which this one begins; the offset is ignored."}},
+      "additionalProperties":false},
     "Condition":{"type":"object","description":"One of and, or (conditions), not (a condition), matches, near, inside, or field, op and value.",
       "properties":{"and":{"type":"array","items":{"type":"object"}},"or":{"type":"array","items":{"type":"object"}},
       "not":{"type":"object"},"matches":{"type":"string","description":"Words of the full-text fields."},
@@ -193,6 +195,7 @@ enum OpenAPISchemas {
       "additionalProperties":false},
     "Records":{"type":"object","required":["records"],"properties":{
       "records":{"type":"array","items":{"$ref":"#/components/schemas/Record"}},
+      "next":{"type":"string","description":"Others follow after this cursor."},
       "more":{"type":"boolean","description":"Others follow, for which this answer had no room."}},
       "additionalProperties":false},
     "Count":{"type":"object","required":["count"],"properties":{"count":{"type":"integer","minimum":0}},

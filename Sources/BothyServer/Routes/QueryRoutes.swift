@@ -22,15 +22,19 @@ extension ServerServices {
   }
 
   private func query(_ call: ServerRequest) async throws -> ServerResponse {
-    let query = try queryDocument(call)
-    let (records, more) = try await service.queryAnswer(
-      space: call.space, principal: call.principal, query)
+    let (query, cursor) = try queryDocument(call)
+    let page = try await service.queryPage(
+      space: call.space, principal: call.principal, query, after: cursor)
     return ServerResponse.object { writer in
       writer.key("records")
       writer.beginArray()
-      for record in records { record.write(to: &writer) }
+      for record in page.records { record.write(to: &writer) }
       writer.endArray()
-      if more {
+      if let next = page.next {
+        writer.key("next")
+        writer.value(next)
+      }
+      if page.more {
         writer.key("more")
         writer.value(true)
       }
@@ -38,7 +42,7 @@ extension ServerServices {
   }
 
   private func count(_ call: ServerRequest) async throws -> ServerResponse {
-    let query = try queryDocument(call)
+    let (query, _) = try queryDocument(call)
     let count = try await service.count(space: call.space, principal: call.principal, query)
     return ServerResponse.object { writer in
       writer.key("count")
@@ -46,9 +50,19 @@ extension ServerServices {
     }
   }
 
-  private func queryDocument(_ call: ServerRequest) throws -> AnyQuery {
-    let document = try call.parseBody { try JSONValue(parsing: $0) }
+  /// Returns the query of a request, and the cursor after which its answer begins.
+  private func queryDocument(_ call: ServerRequest) throws -> (AnyQuery, cursor: String?) {
+    var document = try call.parseBody { try JSONValue(parsing: $0) }
     let type = document["type"]?.stringValue ?? ""
-    return try AnyQuery(json: document, schema: service.rules.schema(for: type))
+    var cursor: String?
+    if var members = document.objectValue, let after = members.removeValue(forKey: "after") {
+      guard let token = after.stringValue else {
+        throw BothyError(
+          .invalidQuery, "The member 'after' of the query must be the 'next' of a page before.")
+      }
+      cursor = token
+      document = .object(members)
+    }
+    return (try AnyQuery(json: document, schema: service.rules.schema(for: type)), cursor)
   }
 }

@@ -47,7 +47,8 @@ extension AnyRecord {
     return place.distance(to: origin)
   }
 
-  fileprivate func precedes(_ other: AnyRecord, by keys: [SortKey], _ schema: TypeSchema) -> Bool {
+  /// True if the record comes before another one in an order.
+  package func precedes(_ other: AnyRecord, by keys: [SortKey], _ schema: TypeSchema) -> Bool {
     for key in keys {
       if let origin = key.origin {
         let (mine, theirs) = (

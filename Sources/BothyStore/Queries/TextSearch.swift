@@ -5,9 +5,9 @@ import Foundation
 /// Words are runs of letters and digits, with case and diacritics folded: `Straße` and `STRASSE` are one word. The text
 /// index on a device, the reference evaluator and the server all use these words.
 package struct TextSearch {
-  let words: [String]
+  package let words: [String]
 
-  init(_ text: String) { words = Self.words(of: text) }
+  package init(_ text: String) { words = Self.words(of: text) }
 
   /// True if `texts` contain every word, the last one as the start of a word. A search without words matches
   /// everything.
@@ -23,7 +23,7 @@ package struct TextSearch {
     words.isEmpty ? nil : words.map { "\"\($0)\"" }.joined(separator: " AND ") + "*"
   }
 
-  static func words(of text: String) -> [String] {
+  package static func words(of text: String) -> [String] {
     var (text, words) = (text, [String]())
     text.withUTF8 { bytes in
       forEachWord(in: UnsafeRawBufferPointer(bytes)) { word, _ in

@@ -8,8 +8,11 @@ public struct AccessRules: Sendable {
     didSet {
       schema = schema?.asOnTheWire
       aliases = Self.aliases(of: schema)
+      fieldIndexes = FieldIndexSet(schema)
     }
   }
+  /// The indexes that the schema declares.
+  private(set) var fieldIndexes: FieldIndexSet
   /// The wire names of fields by their aliases, by type.
   private(set) var aliases: [String: [String: String]]
   /// True if a change that refers to a record that the space lacks is rejected. Needs a schema.
@@ -57,6 +60,7 @@ public struct AccessRules: Sendable {
   ) {
     self.schema = schema?.asOnTheWire
     aliases = Self.aliases(of: schema?.asOnTheWire)
+    fieldIndexes = FieldIndexSet(schema?.asOnTheWire)
     self.checksReferences = checksReferences
     self.operationLimit = operationLimit
     self.pageLimit = pageLimit

@@ -28,7 +28,8 @@ extension SyncService {
   }
 
   /// Looks after a space at once, even if it isn't due. Marks the time, forgets data by its age, and deletes blobs and
-  /// secrets without a record. Costs a transaction and, if the space has blobs, a read of its records.
+  /// secrets without a record. Costs a transaction and, if the space has blobs, a read of its records. Adds missing
+  /// entries of indexes of fields, at most those of 100,000 records.
   ///
   /// - Parameter collectsBlobs: false leaves out blobs and secrets, and so the reading of all records.
   public func upkeep(
@@ -46,6 +47,7 @@ extension SyncService {
     }
     var report = try await storage.maintain(space: space, turn) ?? RetentionReport()
     report.blobs = blobs
+    _ = try await completeIndexes(of: space)
     return report
   }
 
@@ -65,10 +67,11 @@ extension SyncService {
     }
     var report = try await storage.maintain(space: due.space, turn)
     report?.blobs = blobs
+    guard report != nil else { return nil }
     // An upload during the turn couldn't make the space due.
-    if report != nil, await hasNews(due.space, since: turn.time) {
-      try await storage.makeDue(space: due.space)
-    }
+    let isComplete = try await completeIndexes(of: due.space)
+    let hasNews = await hasNews(due.space, since: turn.time)
+    if hasNews || !isComplete { try await storage.makeDue(space: due.space) }
     return report
   }
 }

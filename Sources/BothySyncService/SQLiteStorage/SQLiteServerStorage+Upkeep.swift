@@ -91,7 +91,7 @@ extension SQLiteServerStorage: ServerMaintenance {
     try await database.write { database in
       let tables = [
         "record", "departure", "history", "operation", "member", "shared", "notice", "mark", "device",
-        "unique_value", "unique_mark", "run", "webhook", "audience", "seen",
+        "unique_value", "unique_mark", "run", "webhook", "audience", "seen", "field_value",
       ]
       for table in tables {
         try database.execute(sql: "DELETE FROM \(table) WHERE space = ?", arguments: [space])

@@ -8,6 +8,8 @@ final class SQLiteServerTransaction: ServerTransaction {
   private(set) var epoch = ""
   private(set) var head: Int64 = 0
   private(set) var floor: Int64 = 0
+  /// The indexes of fields. `moveHead` and `setFieldIndexes` change them with their columns.
+  var fieldIndexes = FieldIndexState()
   /// True if the space has a time at which it is due.
   private var isListed = true
 
@@ -18,7 +20,7 @@ final class SQLiteServerTransaction: ServerTransaction {
     self.database = database
     self.space = space
     let select = try PreparedStatement(
-      "SELECT epoch, head, floor, due IS NULL FROM space WHERE name = ?", in: database)
+      "SELECT epoch, head, floor, due IS NULL, indexes, indexed FROM space WHERE name = ?", in: database)
     select.bind(space, at: 1)
     defer { select.reset() }
     if try select.step() {
@@ -26,6 +28,7 @@ final class SQLiteServerTransaction: ServerTransaction {
       head = select.int(at: 1)
       floor = select.int(at: 2)
       isListed = select.int(at: 3) == 0
+      fieldIndexes = FieldIndexState(text: select.text(at: 4), position: select.int(at: 5))
     } else if forWriting {
       epoch = UUIDv7.make()
       let insert = try PreparedStatement(
@@ -212,11 +215,11 @@ final class SQLiteServerTransaction: ServerTransaction {
   }
 
   func query(
-    _ query: AnyQuery, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
+    _ query: AnyQuery, after: AnyRecord?, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
     _ body: (StoredRecord) throws -> Bool
   ) throws {
     let (sql, arguments) = try StorageQuery.select(
-      query, schema: schema, columns: Self.columns, seenBy: filter)
+      query, after: after, schema: schema, columns: Self.columns, seenBy: filter)
     let select = try prepared(sql, arguments)
     defer { select.reset() }
     while try select.step() { guard try body(record(select)) else { return } }
@@ -237,7 +240,7 @@ final class SQLiteServerTransaction: ServerTransaction {
     return select
   }
 
-  func put(_ records: [StoredRecord]) throws {
+  func put(_ records: [StoredRecord], keepsIndexes: Bool) throws {
     guard let last = records.map(\.position).max() else { return }
     let insert = try PreparedStatement(
       """
@@ -266,13 +269,18 @@ final class SQLiteServerTransaction: ServerTransaction {
       records.compactMap { entry in
         entry.leaves.map { RecordRemoval(position: entry.position, id: entry.record.id, container: $0) }
       })
-    try moveHead(to: last)
+    try moveHead(to: last, keepsIndexes: keepsIndexes)
   }
 
-  func moveHead(to last: Int64) throws {
+  /// Moves the head, and with it the position of indexes that have all entries up to the head.
+  func moveHead(to last: Int64, keepsIndexes: Bool = true) throws {
+    let isComplete = keepsIndexes && fieldIndexes.position >= head
     head = max(head, last)
+    if isComplete { fieldIndexes.position = head }
+    let indexed = isComplete ? "indexed = ?1, " : ""
     let update = try PreparedStatement(
-      "UPDATE space SET head = ?, \(SQLiteServerStorage.dueByChange) WHERE name = ?", in: database)
+      "UPDATE space SET head = ?1, \(indexed)\(SQLiteServerStorage.dueByChange) WHERE name = ?2",
+      in: database)
     update.bind(head, at: 1)
     update.bind(space, at: 2)
     try update.run()

@@ -86,10 +86,14 @@ public protocol ServerSnapshot {
   func history(after position: Int64, limit: Int) throws -> [HistoryEntry]
   /// Returns the remembered outcomes among these.
   func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict]
-  /// Visits the live records that a query selects, in its order, until `body` returns false. With a filter that
-  /// restricts the type, it reads only records that the filter shows.
+  /// Visits the live records that a query selects, in its order, until `body` returns false. Reads all records of the
+  /// type, unless the order is that of ids. With a filter that restricts the type, it reads only records that the filter
+  /// shows.
+  ///
+  /// - Parameter after: a record with the values of the sort keys, in whose place the visit begins. The query's limit
+  ///   and offset count from there.
   func query(
-    _ query: AnyQuery, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
+    _ query: AnyQuery, after: AnyRecord?, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
     _ body: (StoredRecord) throws -> Bool
   ) throws
   /// Returns the number of live records that a query selects, without its limit and offset.
@@ -105,6 +109,17 @@ public protocol ServerSnapshot {
   /// Returns the records that are noted to have these values of unique fields. It also has the position up to which the
   /// fields with this mark are noted. Some records may have another value by now, or be deleted.
   func holders(of values: [UniqueFieldValue], marked mark: String) throws -> UniqueHolders
+
+  /// The indexes of the space's fields, as they were at the start of the transaction or set in it.
+  var fieldIndexes: FieldIndexState { get }
+  /// Returns at most `limit` entries of an index in the order of their keys, then ids. With `descending` both orders are
+  /// from the last. Reads no other entries.
+  ///
+  /// - Parameter after: the entry after which to begin, if not at the start of the range. Not with `descending`.
+  func entries(in range: FieldEntryRange, after: FieldEntry?, descending: Bool, limit: Int) throws
+    -> [FieldEntry]
+  /// Returns the number of entries of each range, counted up to `limit`.
+  func entryCounts(in ranges: [FieldEntryRange], limit: Int) throws -> [Int]
 
   /// Returns the ids of the lists that a user is a member of.
   func lists(of principal: String) throws -> Set<String>
@@ -122,12 +137,19 @@ extension ServerSnapshot {
     try changes(after: position, in: scope, limit: limit, bytes: .max)
   }
 
+  /// Visits the live records that a query selects from the first one.
+  public func query(
+    _ query: AnyQuery, schema: StoreSchema?, _ body: (StoredRecord) throws -> Bool
+  ) throws {
+    try self.query(query, after: nil, schema: schema, seenBy: nil, body)
+  }
+
   /// Returns the live records that a query selects, in its order.
   public func query(
     _ query: AnyQuery, schema: StoreSchema?, seenBy filter: VisibilityFilter? = nil
   ) throws -> [StoredRecord] {
     var found: [StoredRecord] = []
-    try self.query(query, schema: schema, seenBy: filter) {
+    try self.query(query, after: nil, schema: schema, seenBy: filter) {
       found.append($0)
       return true
     }
@@ -145,7 +167,10 @@ extension ServerSnapshot {
 public protocol ServerTransaction: ServerSnapshot {
   /// Stores records at their positions, in place of those with their ids, and moves `head`. Stores the departures of
   /// those that leave a container.
-  func put(_ records: [StoredRecord]) throws
+  ///
+  /// - Parameter keepsIndexes: true if the transaction notes the entries of these records in the indexes of fields. The
+  ///   position of the indexes then moves with `head` if it was there.
+  func put(_ records: [StoredRecord], keepsIndexes: Bool) throws
   /// Remembers changes, and at least the last `limit` of the space. Older ones are dropped occasionally.
   func put(_ entries: [HistoryEntry], keeping limit: Int) throws
   /// Remembers outcomes, at the server's time.
@@ -158,12 +183,21 @@ public protocol ServerTransaction: ServerSnapshot {
   /// Notes that the values of the fields with this mark are noted up to `position`, if they were noted up to `start`.
   /// Fields without a mark are noted up to 0.
   func setNoted(upTo position: Int64, from start: Int64, marked mark: String) throws
+  /// Notes entries of indexes, and forgets others. A repeated note has no effect.
+  func note(_ new: [FieldEntry], forgetting gone: [FieldEntry]) throws
+  /// Sets the indexes of the space's fields.
+  func setFieldIndexes(_ state: FieldIndexState) throws
   /// Replaces the members of a list. An empty set forgets it.
   func setMembers(_ members: Set<String>, of list: String) throws
   /// Sets the lists that a record is shared with.
   func setLists(_ lists: Set<String>, of record: RecordID) throws
   /// Stores notices at their positions, each in place of an earlier one for its user and record, and moves `head`.
   func put(_ notices: [VisibilityNotice]) throws
+}
+
+extension ServerTransaction {
+  /// Stores records like `put(_:keepsIndexes:)`, without their entries in indexes.
+  public func put(_ records: [StoredRecord]) throws { try put(records, keepsIndexes: false) }
 }
 
 /// A record with the position of its last change.

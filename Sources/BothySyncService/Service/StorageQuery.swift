@@ -2,14 +2,22 @@ import BothyStore
 
 /// The SQL of a query over a storage's records, whose fields are one JSON document.
 enum StorageQuery {
-  /// Returns the SQL that selects the records of the query, in its order.
+  /// Returns the SQL that selects the records of the query after a record, in its order.
   ///
   /// Parameter 1 is the space. The returned arguments begin at parameter 2.
   static func select(
-    _ query: AnyQuery, schema: StoreSchema?, columns: String, seenBy filter: VisibilityFilter? = nil
+    _ query: AnyQuery, after: AnyRecord?, schema: StoreSchema?, columns: String,
+    seenBy filter: VisibilityFilter? = nil
   ) throws(BothyError) -> (sql: String, arguments: [FieldValue]) {
-    let (compiler, query) = try compiler(query, schema)
+    let (type, query) = try query.resolved(in: schema)
+    let compiler = compiler(type)
     var select = try rows(query, compiler, columns, filter)
+    if let after {
+      // The order of ids is that of an index, which begins at the id.
+      let rest = AnyQuery(query.type, where: query.condition(after: after, type))
+      let condition = try compiler.filter(rest)
+      select += SQLFragment(" AND (\(condition.sql))", condition.arguments)
+    }
     select += try compiler.order(query)
     select += compiler.limit(query)
     return (select.sql, select.arguments)
@@ -19,8 +27,8 @@ enum StorageQuery {
   static func count(
     _ query: AnyQuery, schema: StoreSchema?
   ) throws(BothyError) -> (sql: String, arguments: [FieldValue]) {
-    let (compiler, query) = try compiler(query, schema)
-    let count = try rows(query, compiler, "count(*)")
+    let (type, query) = try query.resolved(in: schema)
+    let count = try rows(query, compiler(type), "count(*)")
     return (count.sql, count.arguments)
   }
 
@@ -39,10 +47,7 @@ enum StorageQuery {
       [.text(query.type)] + filter.arguments)
   }
 
-  private static func compiler(
-    _ query: AnyQuery, _ schema: StoreSchema?
-  ) throws(BothyError) -> (QueryCompiler<DocumentColumns>, AnyQuery) {
-    let (type, query) = try query.resolved(in: schema)
-    return (QueryCompiler(type, DocumentColumns(version: "CAST(position AS TEXT)")), query)
+  private static func compiler(_ type: TypeSchema) -> QueryCompiler<DocumentColumns> {
+    QueryCompiler(type, DocumentColumns(version: "CAST(position AS TEXT)"))
   }
 }

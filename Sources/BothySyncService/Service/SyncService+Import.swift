@@ -63,7 +63,8 @@ extension SyncService {
         written.append(StoredRecord(position: position, record: record, leaves: leaves))
         changes.append((before, record))
       }
-      try storage.put(written)
+      let keeps = try FieldIndexing(wanted: rules.fieldIndexes).follow(changes, in: storage)
+      try storage.put(written, keepsIndexes: keeps)
       var sight = VisibilityChange(rules, storage)
       try sight.follow(changes)
       return done

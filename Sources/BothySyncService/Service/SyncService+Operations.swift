@@ -133,9 +133,10 @@ extension SyncService {
     _ batch: OperationBatch, in storage: any ServerTransaction, from start: Int64
   ) throws -> [Int64] {
     let written = batch.written
-    try storage.put(written)
-    try storage.put(batch.history, keeping: rules.historyLimit)
     let changes = batch.changes(written)
+    let keeps = try FieldIndexing(wanted: rules.fieldIndexes).follow(changes, in: storage)
+    try storage.put(written, keepsIndexes: keeps)
+    try storage.put(batch.history, keeping: rules.historyLimit)
     var sight = VisibilityChange(rules, storage)
     try sight.follow(changes)
     try batch.unique?.follow(changes, from: start, in: storage)

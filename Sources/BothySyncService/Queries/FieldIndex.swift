@@ -1,0 +1,127 @@
+import BothyStore
+
+/// One index of a type's records: by the values of a field, or by the words of the full-text fields.
+///
+/// All indexes of a space are rows of one table: the space, the number of the index, a key and a record's id. A key is
+/// bytes that sort like the value (`FieldKey`), so both storages compare them in the same way. The rows are written by
+/// the transaction that writes the records.
+///
+/// Expression indexes on the documents were the alternative. They need a statement that changes the tables for each
+/// field, are built in one step under a lock, and index all spaces or none. Citus runs such a statement on every shard.
+/// Here a new index is rows that are added space by space, a thousand records at a time, and an index that is no longer
+/// wanted is rows to delete. Full text, lists and places are rows too. The price is a row for each value: with short
+/// ids about 130 bytes on PostgreSQL, for the table and its key.
+///
+/// A row names a record to check, and the record decides. So a row that an older server left behind is harmless. Unique
+/// fields have an index as on devices.
+struct FieldIndex: Sendable, Hashable {
+  /// The kind of the values. The raw value is part of the name.
+  enum Form: String, Sendable {
+    case bool, int, double, date, string, uuid, data, coordinate, reference, references
+    case words
+  }
+
+  let type: String
+  /// The field, or the full-text fields.
+  let fields: [String]
+  let form: Form
+
+  /// The most keys of one record. A record with more has one key, by which every search finds it.
+  static let keyLimit = 500
+
+  /// Returns `nil` for a field without an index.
+  init?(_ field: FieldSchema, of type: String) {
+    guard field.isIndexed || field.isUnique, let form = Form(rawValue: field.kind.name), form != .words else {
+      return nil
+    }
+    (self.type, fields, self.form) = (type, [field.name], form)
+  }
+
+  /// Makes the index of the full-text fields. Returns `nil` for a type without any.
+  init?(wordsOf type: TypeSchema) {
+    guard type.hasFullText else { return nil }
+    (self.type, form) = (type.name, .words)
+    fields = type.fields.filter(\.isFullText).map(\.name).sorted()
+  }
+
+  /// Reads a name. Returns `nil` for text that isn't the name of an index.
+  init?(name: String) {
+    let parts = name.split(separator: " ", omittingEmptySubsequences: false)
+    guard parts.count == 3, let form = Form(rawValue: String(parts[2])) else { return nil }
+    (type, self.form) = (String(parts[0]), form)
+    fields = parts[1].split(separator: ",").map(String.init)
+    guard !type.isEmpty, !fields.isEmpty else { return nil }
+  }
+
+  /// The name: the type, the fields and the form, which have no spaces.
+  var name: String { "\(type) \(fields.joined(separator: ",")) \(form.rawValue)" }
+
+  /// True if the keys sort like the values, and each record has one.
+  var isOrdered: Bool {
+    switch form {
+    case .bool, .int, .double, .date, .string, .uuid, .reference: true
+    case .data, .coordinate, .references, .words: false
+    }
+  }
+
+  /// Returns the keys of a live record with these fields, each once.
+  func keys(in members: [String: JSONValue]) -> Set<[UInt8]> {
+    switch form {
+    case .words:
+      let texts = fields.compactMap { members[$0]?.stringValue }
+      return Self.bounded(Set(texts.flatMap(TextSearch.words(of:)).map { FieldKey.key(.text($0)) }))
+    case .references:
+      guard case .list(let ids) = value(in: members) else { return [FieldKey.null] }
+      return Self.bounded(Set(ids.map { FieldKey.key(.text($0)) }))
+    default: return [FieldKey.key(value(in: members))]
+    }
+  }
+
+  private static func bounded(_ keys: Set<[UInt8]>) -> Set<[UInt8]> {
+    keys.count > keyLimit ? [FieldKey.many] : keys
+  }
+
+  /// Returns the value of the field. One of another kind counts as null.
+  private func value(in members: [String: JSONValue]) -> FieldValue {
+    guard let kind, let field = fields.first, let json = members[field] else { return .null }
+    return (try? FieldValue(json: json, kind: kind)) ?? .null  // a value of another kind counts as null
+  }
+
+  private var kind: ValueKind? {
+    switch form {
+    case .bool: .bool
+    case .int: .int
+    case .double: .double
+    case .date: .date
+    case .string: .text
+    case .uuid: .uuid
+    case .data: .data
+    case .coordinate: .coordinate
+    case .reference: .reference(to: "", onDelete: .nullify)
+    case .references: .references(to: "", onDelete: .nullify)
+    case .words: nil
+    }
+  }
+}
+
+/// The indexes that a schema declares.
+struct FieldIndexSet: Sendable {
+  /// The indexes by type. A type without an index is missing.
+  let types: [String: Set<FieldIndex>]
+  /// The version of the schema.
+  let version: Int
+
+  init(_ schema: StoreSchema?) {
+    var types: [String: Set<FieldIndex>] = [:]
+    for type in schema?.types ?? [] where type.isSynced {
+      var found = Set(type.fields.compactMap { FieldIndex($0, of: type.name) })
+      if let words = FieldIndex(wordsOf: type) { found.insert(words) }
+      if !found.isEmpty { types[type.name] = found }
+    }
+    self.types = types
+    version = schema?.version ?? 0
+  }
+
+  var isEmpty: Bool { types.isEmpty }
+  var all: Set<FieldIndex> { types.values.reduce(into: []) { $0.formUnion($1) } }
+}

@@ -1,0 +1,113 @@
+public import BothyStore
+
+/// A page of the answer to a query.
+public struct QueryPage: Sendable {
+  /// The records, in the query's order.
+  public var records: [ServerRecord] = []
+  /// The cursor after which others follow, or `nil` if none do. It is also missing if a sort key has a very long value,
+  /// or is a field on a server without a schema.
+  public var next: String?
+  /// True if others follow for which the answer had no room. False at the query's own limit.
+  public var more = false
+}
+
+/// The answers to queries.
+extension SyncService {
+  /// The most records of one query. Clients may rely on a thousand for any page limit.
+  private var queryLimit: Int { max(rules.pageLimit, 1000) }
+
+  /// Returns the live records that a query selects and the user may see. They are at most a thousand, or the page limit
+  /// if that is larger, and limited to the bytes of one answer. Throws `BothyError` for a query that doesn't fit
+  /// the schema.
+  public func query(space: String, principal: Principal, _ query: AnyQuery) async throws -> [ServerRecord] {
+    try await queryPage(space: space, principal: principal, query).records
+  }
+
+  /// Like `query(space:principal:_:)`, but also returns true if more records follow. An offset requests them.
+  public func queryAnswer(
+    space: String, principal: Principal, _ query: AnyQuery
+  ) async throws -> (records: [ServerRecord], more: Bool) {
+    let page = try await queryPage(space: space, principal: principal, query)
+    return (page.records, page.more)
+  }
+
+  /// Returns a page of the live records that a query selects and the user may see, after those of an earlier page.
+  ///
+  /// A page begins after the last record of the one before, by its sort values and id. So it costs the same at any
+  /// depth, and a record that doesn't change between pages is on exactly one. One whose sort values change may be on
+  /// two, with a later version, or on none. With an indexed field as condition or first sort key a page reads what it
+  /// returns, and at most ten thousand records besides. Otherwise, or if the user can't see most of them, it reads all
+  /// records of the type.
+  ///
+  /// If an index of the type is incomplete, one step of about a thousand records is added to it after the answer.
+  /// Throws `BothyError` for a query that doesn't fit the schema, and `SyncServiceError` `.badCursor` for a cursor of
+  /// another query.
+  ///
+  /// - Parameter cursor: the end of the page before, with which the query's offset is ignored; `nil` for the first page.
+  public func queryPage(
+    space: String, principal: Principal, _ query: AnyQuery, after cursor: String? = nil
+  ) async throws -> QueryPage {
+    try query.checkSize()
+    let schema = rules.schema(for: query.type)
+    let start = try cursor.map { try QueryCursor($0, for: query, schema).record }
+    let limit = min(query.limit ?? queryLimit, queryLimit)
+    var bounded = query
+    // One more than fits shows that others follow.
+    bounded.limit = limit == 0 ? 0 : limit + 1
+    let (final, isCut) = (bounded, limit < query.limit ?? .max)
+    let indexing = FieldIndexing(wanted: rules.fieldIndexes)
+    let (page, isBehind) = try await storage.search(space: space, within: rules.queryTime) { storage in
+      var page = QueryPage()
+      guard try mayShow(query.type, to: viewer(principal, in: storage)) else { return (page, false) }
+      var (left, isFull) = (rules.answerSize, false)
+      try selection(final, principal, in: storage).records(after: start, in: storage) { entry in
+        page.more = left <= 0
+        isFull = page.records.count == limit
+        if page.more || isFull { return false }
+        page.records.append(entry.record)
+        left -= entry.record.fields.bytes.count
+        return true
+      }
+      if page.more || isFull, let last = page.records.last {
+        page.next = try QueryCursor.token(of: last, in: query, schema)
+      }
+      page.more = page.more || isFull && isCut
+      return (page, indexing.isBehind(query.type, in: storage))
+    }
+    // The answer is right without the index, also if it can't be written now.
+    if isBehind { _ = try? await indexFields(space: space) }
+    return page
+  }
+
+  private func selection(
+    _ query: AnyQuery, _ principal: Principal, in storage: any ServerSnapshot
+  ) throws -> ServerSelection {
+    let (rules, viewer) = (rules, try viewer(principal, in: storage))
+    return try ServerSelection(
+      query, rules.schema(for: query.type), isRestricted: readersDiffer(of: query.type),
+      seenBy: rules.visibility(of: viewer)
+    ) { rules.shows($0, to: viewer) }
+  }
+
+  /// Returns true if each record of a type has its own readers.
+  func readersDiffer(of type: String) -> Bool {
+    guard let access = rules.declared(type)?.permissions?.read else { return false }
+    return access != .anyone && access != .authenticated
+  }
+
+  /// Returns false if the viewer can see no record of the type.
+  private func mayShow(_ type: String, to viewer: Viewer) -> Bool {
+    readersDiffer(of: type) || rules.allows(.read, type, viewer, owner: nil)
+  }
+
+  /// Returns the number of records that a query selects, without its limit. By an index it reads the selected records
+  /// if they are at most ten thousand. Otherwise, or if each record has its own readers, it reads all of the type.
+  /// Throws like `query`.
+  public func count(space: String, principal: Principal, _ query: AnyQuery) async throws -> Int {
+    try query.checkSize()
+    guard mayShow(query.type, to: Viewer(principal: principal)) else { return 0 }
+    return try await storage.search(space: space, within: rules.queryTime) { storage in
+      try selection(query, principal, in: storage).count(in: storage)
+    }
+  }
+}

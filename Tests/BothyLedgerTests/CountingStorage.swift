@@ -1,0 +1,130 @@
+import BothyStore
+import BothySyncService
+import Synchronization
+
+/// A storage that counts what searches read.
+final class CountingStorage: ServerStorage {
+  struct Reads: Equatable {
+    /// The records that were read by their ids or as changes.
+    var records = 0
+    var entries = 0
+    /// The queries that the storage itself decided, record by record.
+    var scans = 0
+  }
+
+  let base: any ServerStorage
+  private let counted = Mutex(Reads())
+
+  init(_ base: any ServerStorage) { self.base = base }
+
+  var identity: String { base.identity }
+
+  /// Returns what was read since the last call.
+  func taken() -> Reads {
+    counted.withLock { reads in
+      defer { reads = Reads() }
+      return reads
+    }
+  }
+
+  fileprivate func count(_ change: (inout Reads) -> Void) { counted.withLock { change(&$0) } }
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
+  ) async throws -> Result {
+    try await base.write(space: space, body)
+  }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try await base.read(space: space, body)
+  }
+
+  func search<Result: Sendable>(
+    space: String, within limit: Duration, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    try await base.search(space: space, within: limit) { try body(CountingSnapshot(storage: self, base: $0)) }
+  }
+}
+
+private struct CountingSnapshot: ServerSnapshot {
+  let storage: CountingStorage
+  let base: any ServerSnapshot
+
+  var epoch: String { base.epoch }
+  var head: Int64 { base.head }
+  var floor: Int64 { base.floor }
+  var fieldIndexes: FieldIndexState { base.fieldIndexes }
+  func has(_ position: Int64) throws -> Bool { try base.has(position) }
+
+  func records(_ ids: [RecordID]) throws -> [RecordID: StoredRecord] {
+    storage.count { $0.records += ids.count }
+    return try base.records(ids)
+  }
+
+  func changes(after position: Int64, in scope: SyncScope, limit: Int, bytes: Int) throws -> [StoredRecord] {
+    let found = try base.changes(after: position, in: scope, limit: limit, bytes: bytes)
+    storage.count { $0.records += found.count }
+    return found
+  }
+
+  func changes(
+    after position: Int64, in scope: SyncScope, limit: Int, bytes: Int, seenBy filter: VisibilityFilter
+  ) throws -> [StoredRecord] {
+    let found = try base.changes(after: position, in: scope, limit: limit, bytes: bytes, seenBy: filter)
+    storage.count { $0.records += found.count }
+    return found
+  }
+
+  func position(seenBy filter: VisibilityFilter) throws -> Int64 { try base.position(seenBy: filter) }
+
+  func entries(in range: FieldEntryRange, after: FieldEntry?, descending: Bool, limit: Int) throws
+    -> [FieldEntry]
+  {
+    let found = try base.entries(in: range, after: after, descending: descending, limit: limit)
+    storage.count { $0.entries += found.count }
+    return found
+  }
+
+  func entryCounts(in ranges: [FieldEntryRange], limit: Int) throws -> [Int] {
+    let found = try base.entryCounts(in: ranges, limit: limit)
+    storage.count { $0.entries += found.reduce(0, +) }
+    return found
+  }
+
+  func query(
+    _ query: AnyQuery, after: AnyRecord?, schema: StoreSchema?, seenBy filter: VisibilityFilter?,
+    _ body: (StoredRecord) throws -> Bool
+  ) throws {
+    storage.count { $0.scans += 1 }
+    try base.query(query, after: after, schema: schema, seenBy: filter, body)
+  }
+
+  func count(_ query: AnyQuery, schema: StoreSchema?) throws -> Int {
+    storage.count { $0.scans += 1 }
+    return try base.count(query, schema: schema)
+  }
+
+  func departures(after: Int64, upTo last: Int64, from scope: SyncScope, limit: Int) throws
+    -> [RecordRemoval]
+  { try base.departures(after: after, upTo: last, from: scope, limit: limit) }
+  func history(_ query: HistoryQuery) throws -> [HistoryEntry] { try base.history(query) }
+  func history(after position: Int64, limit: Int) throws -> [HistoryEntry] {
+    try base.history(after: position, limit: limit)
+  }
+  func outcomes(_ keys: [OperationKey]) throws -> [OperationKey: Outcome.Verdict] { try base.outcomes(keys) }
+  func forEachRecord(in scope: SyncScope, _ body: (StoredRecord) throws -> Void) throws {
+    try base.forEachRecord(in: scope, body)
+  }
+  func position(of scope: SyncScope) throws -> Int64 { try base.position(of: scope) }
+  func holders(of values: [UniqueFieldValue], marked mark: String) throws -> UniqueHolders {
+    try base.holders(of: values, marked: mark)
+  }
+  func lists(of principal: String) throws -> Set<String> { try base.lists(of: principal) }
+  func members(of list: String) throws -> Set<String> { try base.members(of: list) }
+  func records(sharedWith list: String) throws -> [RecordID] { try base.records(sharedWith: list) }
+  func notices(for principal: String, after position: Int64, limit: Int?) throws -> [VisibilityNotice] {
+    try base.notices(for: principal, after: position, limit: limit)
+  }
+}
