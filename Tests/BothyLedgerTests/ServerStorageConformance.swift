@@ -32,7 +32,7 @@ struct ServerStorageConformance: Sendable {
 
   static let checks =
     recordChecks + sharingChecks + transactionChecks + historyChecks + upkeepChecks + uniqueChecks
-    + decisionChecks + visibilityChecks + entryChecks + indexChecks + queryChecks
+    + decisionChecks + visibilityChecks + entryChecks + indexChecks + queryChecks + permissionChecks
 
   private static let recordChecks: [Check] = [
     Check("A new space is empty, and writing to it gives it an epoch") { storage in

@@ -19,7 +19,7 @@ struct PostgresCondition {
   /// Returns true if PostgreSQL can decide the condition. It doesn't fold diacritics or store texts with a zero byte.
   static func isExact(_ predicate: ConditionTree) -> Bool {
     switch predicate {
-    case .matches: false
+    case .matches, .relates, .exists: false
     case .and(let parts), .or(let parts): parts.allSatisfy(isExact)
     case .not(let part): isExact(part)
     case .compare(_, _, let value): isPlain(value)
@@ -58,6 +58,8 @@ struct PostgresCondition {
         "coalesce(\(try inside(field, box)) AND \(try distance(field, centre)) <= \(argument(metres)), FALSE)"
     case .inside(let field, let box): return "coalesce(\(try inside(field, box)), FALSE)"
     case .matches: throw BothyError(.invalidQuery, "PostgreSQL does not decide full-text conditions.")
+    case .relates, .exists:
+      throw BothyError(.invalidQuery, "PostgreSQL does not decide the conditions of permissions.")
     }
   }
 

@@ -24,19 +24,20 @@ extension PostgresTransaction {
       insert.bind(record.created)
     }
     index(stored)
-    keep(
+    try put(
       entries.compactMap { entry in
         entry.leaves.map { RecordRemoval(position: entry.position, id: entry.record.id, container: $0) }
       })
     moveHead(to: last, keepsIndexes: keepsIndexes)
   }
 
-  private func keep(_ departures: [RecordRemoval]) {
-    write(StorageSQL.putDepartures, departures) { insert, departure in
-      insert.bind(departure.position)
-      insert.bind(departure.id.type)
-      insert.bind(departure.id.id)
-      insert.bind(departure.container)
+  func put(_ removals: [RecordRemoval]) throws {
+    write(StorageSQL.putDepartures, removals) { insert, removal in
+      insert.bind(removal.position)
+      insert.bind(removal.id.type)
+      insert.bind(removal.id.id)
+      insert.bind(removal.container)
+      insert.bind(removal.former)
     }
   }
 

@@ -166,6 +166,19 @@ final class PostgresTransaction: ServerTransaction {
     }
   }
 
+  func formerSights(after: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval] {
+    var select = statement(StorageSQL.formerSights)
+    select.bind(after)
+    select.bind(last)
+    select.bind(Int64(limit))
+    let rows = try read(select)
+    return (0..<rows.count).map { row in
+      RecordRemoval(
+        position: rows.int(row, 0), id: RecordID(type: rows.text(row, 1) ?? "", id: rows.text(row, 2) ?? ""),
+        container: rows.text(row, 3) ?? "", former: rows.text(row, 4))
+    }
+  }
+
   func position(of scope: SyncScope) throws -> Int64 {
     try read(scoped(scope, StorageSQL.position)).int(0, 0)
   }

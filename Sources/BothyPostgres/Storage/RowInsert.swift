@@ -75,7 +75,7 @@ extension StorageSQL {
         fields = excluded.fields, sharing = excluded.sharing, created = excluded.created
       """)
   static let putDepartures = RowInsert(
-    into: "departure", ["position", "type", "id", "container"],
+    into: "departure", ["position", "type", "id", "container", "former"],
     onConflict: "(space, position, type, id, container) DO NOTHING")
   static let putHistory = RowInsert(
     into: "history",

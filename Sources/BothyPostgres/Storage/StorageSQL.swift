@@ -51,9 +51,15 @@ enum StorageSQL {
   static func departures(_ scope: Scope) -> String {
     """
     SELECT position, type, id, container FROM departure
-    WHERE space = $1 AND \(scope.condition) AND position > $3 AND position <= $4 ORDER BY position LIMIT $5
+    WHERE space = $1 AND \(scope.condition) AND position > $3 AND position <= $4 AND former IS NULL
+    ORDER BY position LIMIT $5
     """
   }
+
+  static let formerSights = """
+    SELECT position, type, id, container, former FROM departure
+    WHERE space = $1 AND position > $2 AND position <= $3 AND former IS NOT NULL ORDER BY position LIMIT $4
+    """
 
   static func position(_ scope: Scope) -> String {
     """
@@ -178,7 +184,7 @@ enum StorageSQL {
       members, sharedRecords, notices, clearMembers, clearLists, sign, signature, clearSignatures, startEpoch,
       raiseFloor, forgetTombstones, forgetDepartures, forgetNotices, hasUncommon, marked, acknowledge,
       acknowledged, forgetDevices, uniqueMark, holders, forgetHolders, beginUniqueMark, moveUniqueMark,
-      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, principals, historyAfter,
+      forgetOldDevices, recordNumbers, outcomeNumber, deviceNumber, principals, historyAfter, formerSights,
     ]
     + upkeep + removal + visibility + fieldIndexes + inserts.flatMap(\.statements.values)
     + Scope.allCases.flatMap {

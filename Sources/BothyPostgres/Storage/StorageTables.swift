@@ -117,5 +117,7 @@ package enum StorageTables {
     CREATE INDEX space_due ON space (due) WHERE due IS NOT NULL;
     """,
     visibility, fieldIndexes,
+    // Servers from before neither write nor read notes with the column.
+    .additive("ALTER TABLE departure ADD COLUMN former text;"),
   ]
 }

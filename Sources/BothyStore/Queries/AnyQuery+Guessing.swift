@@ -50,7 +50,8 @@ private struct GuessedFields {
   private mutating func visit(_ predicate: ConditionTree, depth: Int) {
     guard depth <= ConditionTree.maximumDepth else { return }
     switch predicate {
-    case .all, .none, .matches: break
+    // The check refuses the last two.
+    case .all, .none, .matches, .relates, .exists: break
     case .compare(let field, _, let value): note(field, value)
     case .oneOf(let field, let values):
       note(field, nil)

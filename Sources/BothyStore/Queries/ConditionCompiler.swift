@@ -132,6 +132,8 @@ struct ConditionCompiler<Columns: ColumnExpressions> {
     case .matches(let text):
       let search = TextSearch(text)
       result += search.words.isEmpty ? SQLFragment("TRUE") : columns.matches(search, type)
+    case .relates, .exists:
+      throw .invalidQuery("'\(predicate)' has a meaning in the permissions of a schema only.")
     case .all, .none, .and, .or, .not: try append(predicate)
     }
   }

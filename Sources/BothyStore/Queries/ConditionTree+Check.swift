@@ -82,6 +82,9 @@ extension ConditionTree {
         throw .invalidQuery(
           "\(type.name) has no full-text index. Declare a string field with `fullText`, or use 'contains'.")
       }
+    case .relates, .exists:
+      throw .invalidQuery(
+        "'\(self)' has a meaning in the permissions of a schema only. Leave it out of a query.")
     case .all, .none, .and, .or, .not: break
     }
     return self

@@ -3,13 +3,20 @@ extension ConditionTree {
   /// True if a record whose fields `value` returns by name meets the condition.
   ///
   /// The condition must have been checked against `type`. Linear in the size of the condition.
-  package func evaluate(_ type: TypeSchema, _ value: (String) -> FieldValue) -> Bool {
+  ///
+  /// - Parameter exists: decides the condition on records of another type. By default no such record exists.
+  package func evaluate(
+    _ type: TypeSchema, _ value: (String) -> FieldValue,
+    exists: (String, ConditionTree) -> Bool = { _, _ in false }
+  ) -> Bool {
     switch self {
     case .all: return true
     case .none: return false
-    case .and(let parts): return parts.allSatisfy { $0.evaluate(type, value) }
-    case .or(let parts): return parts.contains { $0.evaluate(type, value) }
-    case .not(let part): return !part.evaluate(type, value)
+    case .and(let parts): return parts.allSatisfy { $0.evaluate(type, value, exists: exists) }
+    case .or(let parts): return parts.contains { $0.evaluate(type, value, exists: exists) }
+    case .not(let part): return !part.evaluate(type, value, exists: exists)
+    case .relates(let field, let relation, let other): return relation.holds(value(field), value(other))
+    case .exists(let type, let condition): return exists(type, condition)
     case .compare(let field, .equal, let other): return value(field).isSame(as: other)
     case .compare(let field, .notEqual, let other): return !value(field).isSame(as: other)
     case .compare(let field, let comparison, let other):
@@ -71,7 +78,7 @@ extension FieldValue {
   }
 
   /// The strings of a list. Empty for any other value.
-  fileprivate var elements: [String] {
+  var elements: [String] {
     switch self {
     case .list(let ids): return ids
     case .json(let text):

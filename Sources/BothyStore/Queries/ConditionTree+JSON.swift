@@ -123,6 +123,8 @@ extension ConditionTree {
         ]
       ]
     case .matches(let text): return ["matches": .string(text)]
+    // No server reads these in a query.
+    case .relates, .exists: return ["permission": .string(description)]
     }
   }
 

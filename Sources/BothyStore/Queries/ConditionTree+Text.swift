@@ -27,6 +27,8 @@ extension ConditionTree: CustomStringConvertible {
     case .inside(let field, let box):
       return "\(field) INSIDE \(box.west),\(box.south),\(box.east),\(box.north)"
     case .matches(let text): return "MATCHES \(text.whereQuoted)"
+    case .relates(let field, let relation, let other): return "\(field) \(relation.word) \(other)"
+    case .exists(let type, let condition): return "EXISTS(\(type) WHERE \(condition.text(inside: false)))"
     }
   }
 

@@ -30,6 +30,11 @@ package indirect enum ConditionTree: Sendable, Hashable {
   case or([ConditionTree])
   /// The negation of the part.
   case not(ConditionTree)
+  /// The field compared with a value that is known when the condition is decided. `to` is one of `OpenValue`. Allowed
+  /// in permissions only.
+  case relates(field: String, Relation, to: String)
+  /// A live record of the type meets the condition. Allowed in permissions only.
+  case exists(type: String, ConditionTree)
 
   /// A comparison of two values. The raw value is the sign, in SQL and in conditions as text.
   package enum Comparison: String, Sendable, Hashable, CaseIterable {

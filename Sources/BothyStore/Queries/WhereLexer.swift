@@ -31,7 +31,7 @@ struct WhereLexer {
     case "'", "\"": return Token(kind: .string(try string(first)), column: column)
     case "0"..."9", "-", ".": return Token(kind: .value(try number()), column: column)
     case _ where first.isLetter || first == "_":
-      return Token(kind: .word(take { $0.isLetter || $0.isNumber || $0 == "_" }), column: column)
+      return Token(kind: .word(word()), column: column)
     case "(", ")", ",", "[", "]":
       position += 1
       return Token(kind: .sign(String(first)), column: column)
@@ -51,6 +51,19 @@ struct WhereLexer {
     let start = position
     while let character = peek, belongs(character) { position += 1 }
     return String(characters[start..<position])
+  }
+
+  /// Reads a name, or two with a dot between them, like `record.project`.
+  private mutating func word() -> String {
+    func isPart(_ character: Character) -> Bool {
+      character.isLetter || character.isNumber || character == "_"
+    }
+    var word = take(isPart)
+    if peek == ".", position + 1 < characters.count, isPart(characters[position + 1]) {
+      position += 1
+      word += "." + take(isPart)
+    }
+    return word
   }
 
   /// Reads text in quotes. A doubled quote denotes one.

@@ -7,6 +7,13 @@
 /// location INSIDE 10.6,59.8,10.9,60.0 (west, south, east, north)
 /// ```
 ///
+/// Permissions also have the caller, and records of other types that name both:
+///
+/// ```
+/// owner = principal.name    team IN principal.groups    readers INCLUDES principal.name
+/// EXISTS(Membership WHERE project = record.project AND user = principal.name)
+/// ```
+///
 /// Keywords may be written in any case. Text is in single or double quotes, with a quote inside doubled. Fields and
 /// kinds are checked when the query runs. Reads left to right once; nesting is limited.
 package struct WhereParser {
@@ -60,6 +67,7 @@ package struct WhereParser {
       if try takeWord("TRUE") { return .all }
       if try takeWord("FALSE") { return .none }
       if case .string = ahead.kind, try takeWord("MATCHES") { return .matches(try string()) }
+      if ahead.kind == .sign("("), try takeWord("EXISTS") { return try existence() }
     }
     guard case .word(let field) = token.kind else {
       throw error("A condition starts with a field: done = false.")
@@ -71,6 +79,7 @@ package struct WhereParser {
   private mutating func condition(on field: String) throws(WhereSyntaxError) -> ConditionTree {
     if case .sign(let sign) = token.kind, let comparison = ConditionTree.Comparison(rawValue: sign) {
       try advance()
+      if let other = try openValue() { return .relates(field: field, .compares(comparison), to: other) }
       return .compare(field: field, comparison, try value())
     }
     if try takeWord("IS") {
@@ -80,9 +89,9 @@ package struct WhereParser {
     }
     if try takeWord("NOT") {
       guard try takeWord("IN") else { throw error("'\(field) NOT' needs IN ('a', 'b') after it.") }
-      return .not(.oneOf(field: field, try list()))
+      return .not(try choice(field))
     }
-    if try takeWord("IN") { return .oneOf(field: field, try list()) }
+    if try takeWord("IN") { return try choice(field) }
     if try takeWord("CONTAINS") {
       let ignoringCase = try caseOption()
       return .contains(field: field, try string(), ignoringCase: ignoringCase)
@@ -91,12 +100,48 @@ package struct WhereParser {
       let ignoringCase = try caseOption()
       return .beginsWith(field: field, try string(), ignoringCase: ignoringCase)
     }
-    if try takeWord("INCLUDES") { return .includes(field: field, try string()) }
+    if try takeWord("INCLUDES") {
+      if let other = try openValue() { return .relates(field: field, .includes, to: other) }
+      return .includes(field: field, try string())
+    }
     if try takeWord("WITHIN") { return try circle(field) }
     if try takeWord("INSIDE") { return try box(field) }
     throw error(
       "After the field '\(field)' comes =, !=, <, <=, >, >=, IS, IN, CONTAINS, BEGINSWITH, INCLUDES, WITHIN "
         + "or INSIDE.")
+  }
+
+  private mutating func choice(_ field: String) throws(WhereSyntaxError) -> ConditionTree {
+    if let other = try openValue() { return .relates(field: field, .isOneOf, to: other) }
+    return .oneOf(field: field, try list())
+  }
+
+  /// Reads the rest of `EXISTS(Type WHERE condition)`.
+  private mutating func existence() throws(WhereSyntaxError) -> ConditionTree {
+    try requireSign("(", "After EXISTS comes '(': EXISTS(Membership WHERE user = principal.name).")
+    guard case .word(let type) = token.kind, !type.contains(".") else {
+      throw error("Here belongs the name of a type: EXISTS(Membership WHERE user = principal.name).")
+    }
+    try advance()
+    guard try takeWord("WHERE") else { throw error("After the type comes WHERE and a condition.") }
+    let condition = try disjunction()
+    try requireSign(")", "Add ')' to close EXISTS.")
+    return .exists(type: type, condition)
+  }
+
+  /// Reads a value of the caller or of the record, if one is next.
+  private mutating func openValue() throws(WhereSyntaxError) -> String? {
+    guard case .word(let word) = token.kind else { return nil }
+    if word == "principal" || word == "record" || word.contains(".") {
+      guard OpenValue.isKnown(word) else {
+        throw error(
+          "'\(word)' isn't known. Possible: \(OpenValue.name), \(OpenValue.groups), and in EXISTS record.FIELD."
+        )
+      }
+      try advance()
+      return word
+    }
+    return nil
   }
 
   private mutating func circle(_ field: String) throws(WhereSyntaxError) -> ConditionTree {

@@ -19,7 +19,7 @@ extension StoreSchema {
     var types: [TypeSchema] = []
     for entry in list { types.append(try Self.type(entry)) }
     self.init(version: Int(version), types: types)
-    try validate()
+    try validate { type, action in SchemaLines.line(of: action, type: type, in: text) }
   }
 
   /// The document that `init(json:)` reads, canonical.
@@ -135,7 +135,7 @@ extension StoreSchema {
     return flag
   }
 
-  fileprivate static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+  static func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ value: JSONValue, _ name: String, of place: String
   ) throws(BothyError) -> Choice {
     guard let text = value.stringValue, let choice = Choice(rawValue: text) else {
@@ -143,35 +143,6 @@ extension StoreSchema {
       throw .invalidSchema("'\(name)' of \(place) must be one of: \(known).")
     }
     return choice
-  }
-}
-
-extension Permissions {
-  fileprivate init(json: JSONValue, of type: String) throws(BothyError) {
-    self.init()
-    guard let members = json.objectValue else {
-      throw .invalidSchema("The 'permissions' of \(type) must be an object.")
-    }
-    for (action, value) in members {
-      let access: Access = try StoreSchema.choice(value, action, of: "the permissions of \(type)")
-      switch action {
-      case "create": create = access
-      case "read": read = access
-      case "update": update = access
-      case "delete": delete = access
-      case "share": share = access
-      default:
-        throw .invalidSchema(
-          "\(type) has permissions for '\(action)'. Known: create, read, update, delete, share.")
-      }
-    }
-  }
-
-  fileprivate var json: JSONValue {
-    [
-      "create": .string(create.rawValue), "read": .string(read.rawValue), "update": .string(update.rawValue),
-      "delete": .string(delete.rawValue), "share": .string(share.rawValue),
-    ]
   }
 }
 

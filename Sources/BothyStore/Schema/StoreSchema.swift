@@ -21,7 +21,12 @@ public struct StoreSchema: Sendable, Hashable {
 
   /// Checks the rules that a database needs: names, duplicates, targets of references, kinds of options. Throws
   /// `BothyError` `.invalidSchema` with the type and field.
-  package func validate() throws(BothyError) {
+  package func validate() throws(BothyError) { try validate { _, _ in nil } }
+
+  /// Validates the schema, with the lines of a document for messages.
+  ///
+  /// - Parameter line: returns the line of the permission for an action of the type with this number.
+  func validate(line: (Int, Permissions.Action) -> Int?) throws(BothyError) {
     var names: Set<String> = []
     for type in types {
       try Self.check(name: type.name, of: "type")
@@ -32,6 +37,9 @@ public struct StoreSchema: Sendable, Hashable {
       try validate(type)
     }
     try checkWireNames()
+    if let problem = permissionProblems().first {
+      throw .invalidSchema(problem.text(line: line(problem.type, problem.action)))
+    }
   }
 
   private func validate(_ type: TypeSchema) throws(BothyError) {

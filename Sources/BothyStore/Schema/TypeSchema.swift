@@ -77,10 +77,15 @@ public struct Permissions: Sendable, Hashable {
   package var delete: Access
   /// The users that may change a record's audience.
   package var share: Access
+  /// The conditions as text, by action. The access of such an action is `.nobody`, for code that knows no conditions.
+  package var conditions: [Action: String] = [:]
 
   /// True if changes of fields or deletions are reserved to a record's owner.
   package var knowsOwners: Bool {
     [read, update, delete].contains { $0 == .owner || $0 == .shared }
+      || conditions.values.contains {
+        $0.contains("owner")
+      }
   }
 
   /// Creates permissions. By default every user with a name has all rights, except that only the owner changes the

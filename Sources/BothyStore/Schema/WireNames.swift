@@ -141,6 +141,7 @@ extension StoreSchema {
     let names = WireNames(self)
     var schema = self
     for (index, type) in types.enumerated() where type.isSynced {
+      schema.types[index].permissions = type.permissions?.onTheWire(type, self, names)
       schema.types[index].name = type.wireName
       schema.types[index].wire = nil
       for (position, field) in type.fields.enumerated() {

@@ -164,25 +164,3 @@ extension AnyQuery {
     return query
   }
 }
-
-extension ConditionTree {
-  /// Returns the condition with other names for its fields.
-  fileprivate func renamingFields(_ rename: (String) -> String) -> ConditionTree {
-    switch self {
-    case .all, .none, .matches: self
-    case .compare(let field, let comparison, let value): .compare(field: rename(field), comparison, value)
-    case .oneOf(let field, let values): .oneOf(field: rename(field), values)
-    case .contains(let field, let text, let ignoringCase):
-      .contains(field: rename(field), text, ignoringCase: ignoringCase)
-    case .beginsWith(let field, let text, let ignoringCase):
-      .beginsWith(field: rename(field), text, ignoringCase: ignoringCase)
-    case .includes(let field, let id): .includes(field: rename(field), id)
-    case .near(let field, let centre, let metres):
-      .near(field: rename(field), centre: centre, metres: metres)
-    case .inside(let field, let box): .inside(field: rename(field), box)
-    case .and(let parts): .and(parts.map { $0.renamingFields(rename) })
-    case .or(let parts): .or(parts.map { $0.renamingFields(rename) })
-    case .not(let part): .not(part.renamingFields(rename))
-    }
-  }
-}

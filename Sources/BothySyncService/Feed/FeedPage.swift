@@ -43,7 +43,7 @@ public struct FeedChange: Sendable, Hashable {
     id = entry.record.id
     container = entry.record.container
     fields = []
-    record = entry.record
+    record = entry.record.sent
   }
 }
 

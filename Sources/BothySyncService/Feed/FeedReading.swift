@@ -46,7 +46,7 @@ struct FeedReading {
           for (id, record) in try storage.records(ids) { current[id] = record.record }
           asked.formUnion(ids)
         }
-        found.changes.append(FeedChange(entry, record: current[entry.record]))
+        found.changes.append(FeedChange(entry, record: current[entry.record]?.sent))
       } else if let record = own[position] {
         found.changes.append(FeedChange(record))
       }

@@ -5,7 +5,10 @@ extension AccessRules {
   /// Returns the filter of a viewer. `shows` decides about the records that a storage returns for it.
   func visibility(of viewer: Viewer) -> VisibilityFilter {
     let declared = (schema?.types ?? []) + [UserList.schema]
-    let restricted = declared.filter { isRestricted($0.permissions?.read, viewer) }
+    // No index knows the readers that a condition chooses.
+    let restricted = declared.filter {
+      conditions[.read, $0.name] == nil && isRestricted($0.permissions?.read, viewer)
+    }
     var filter = VisibilityFilter(
       restrictedTypes: Set(restricted.map(\.name)), owner: viewer.principal.name,
       names: viewer.principal.names, lists: viewer.lists)
@@ -21,9 +24,15 @@ extension AccessRules {
     case .owner?, .shared?, .nobody?: true
     }
   }
-}
 
-extension VisibilityFilter {
-  /// True if the schema hides records of a type from the user. Lists of other users are hidden in any case.
-  var hidesTypes: Bool { restrictedTypes.contains { $0 != UserList.typeName } }
+  /// Returns true if the schema hides records of a type from the user. Lists of other users are hidden in any case.
+  func hidesTypes(_ filter: VisibilityFilter) -> Bool {
+    conditions.decideSight || filter.restrictedTypes.contains { $0 != UserList.typeName }
+  }
+
+  /// Like `shows(_:to:)`, for a record whose tombstone may be forgotten. One that is forgotten was visible if every
+  /// reader may see the type.
+  func shows(_ record: ServerRecord?, _ id: RecordID, to viewer: Viewer) -> Bool {
+    record.map { shows($0, to: viewer) } ?? allows(.read, id.type, viewer, owner: nil)
+  }
 }

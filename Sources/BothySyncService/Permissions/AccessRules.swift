@@ -9,10 +9,13 @@ public struct AccessRules: Sendable {
       schema = schema?.asOnTheWire
       aliases = Self.aliases(of: schema)
       fieldIndexes = FieldIndexSet(schema)
+      conditions = PermissionTable(schema)
     }
   }
   /// The indexes that the schema declares.
   private(set) var fieldIndexes: FieldIndexSet
+  /// The conditions of the schema's permissions.
+  private(set) var conditions: PermissionTable
   /// The wire names of fields by their aliases, by type.
   private(set) var aliases: [String: [String: String]]
   /// True if a change that refers to a record that the space lacks is rejected. Needs a schema.
@@ -61,6 +64,7 @@ public struct AccessRules: Sendable {
     self.schema = schema?.asOnTheWire
     aliases = Self.aliases(of: schema?.asOnTheWire)
     fieldIndexes = FieldIndexSet(schema?.asOnTheWire)
+    conditions = PermissionTable(schema?.asOnTheWire)
     self.checksReferences = checksReferences
     self.operationLimit = operationLimit
     self.pageLimit = pageLimit
@@ -70,12 +74,14 @@ public struct AccessRules: Sendable {
 }
 
 /// The actions that permissions allow.
-enum AccessAction { case create, read, update, delete, share }
+typealias AccessAction = Permissions.Action
 
-/// The user of a request, with the lists that it is a member of.
+/// The user of a request, with the lists that it is a member of, and its memberships.
 struct Viewer: Sendable {
   var principal: Principal
   var lists: Set<String> = []
+  /// The memberships that conditions of the schema look for.
+  var memberships = Memberships()
 
   /// Returns true if this sharing includes the user.
   func isIncluded(in sharing: Audience) -> Bool {
@@ -97,12 +103,15 @@ extension AccessRules {
   }
 
   /// True if any rule depends on the lists that a user is a member of.
-  var usesSharing: Bool { schema?.types.contains { $0.permissions?.useSharing ?? false } ?? false }
+  var usesSharing: Bool {
+    conditions.usesAudience || schema?.types.contains { $0.permissions?.useSharing ?? false } ?? false
+  }
 
   /// Returns true if only the audience of a record of the type can see it.
   func hidesUnshared(_ type: String) -> Bool { declared(type)?.permissions?.read == .shared }
 
-  /// Returns true if the viewer may do `action` to a record of `type` owned by `owner`. Pure.
+  /// Returns true if the viewer may do `action` to a record of `type` owned by `owner`. Returns false if a condition
+  /// decides the action. Pure.
   func allows(
     _ action: AccessAction, _ type: String, _ viewer: Viewer, owner: String?, sharing: Audience = .nobody
   ) -> Bool {
@@ -111,7 +120,7 @@ extension AccessRules {
       switch action {
       case .create: permissions.create
       case .read: permissions.read
-      case .update: permissions.update
+      case .update, .become: permissions.update
       case .delete: permissions.delete
       case .share: permissions.share
       }
@@ -127,7 +136,10 @@ extension AccessRules {
 
   /// Returns true if the viewer may see the record. Tombstones of records that it could see stay visible.
   func shows(_ record: ServerRecord, to viewer: Viewer) -> Bool {
-    allows(.read, record.id.type, viewer, owner: record.owner, sharing: record.sharing)
+    if let condition = conditions[.read, record.id.type] {
+      return isDecidable(record) && condition.allows(record, viewer, self)
+    }
+    return allows(.read, record.id.type, viewer, owner: record.owner, sharing: record.sharing)
   }
 
   /// The most problems of a record that a rejection names.

@@ -145,7 +145,7 @@ struct IndexConditions {
   private func ranges(of condition: ConditionTree) -> [FieldEntryRange]? {
     switch condition {
     case .none: return []
-    case .all, .not, .contains: return nil
+    case .all, .not, .contains, .relates, .exists: return nil
     case .and(let parts):
       for part in parts { if let found = ranges(of: part) { return found } }
       return nil

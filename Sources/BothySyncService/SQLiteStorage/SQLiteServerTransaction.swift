@@ -133,8 +133,8 @@ final class SQLiteServerTransaction: ServerTransaction {
     if scope == .everything { return [] }
     let select = try PreparedStatement(
       """
-      SELECT position, type, id, container FROM departure
-      WHERE space = ?1 AND position > ?2 AND position <= ?4 AND \(Self.filter(scope)) ORDER BY position LIMIT ?5
+      SELECT position, type, id, container FROM departure WHERE space = ?1 AND position > ?2 AND position <= ?4
+        AND former IS NULL AND \(Self.filter(scope)) ORDER BY position LIMIT ?5
       """, in: database)
     select.bind(space, at: 1)
     select.bind(position, at: 2)
@@ -265,7 +265,7 @@ final class SQLiteServerTransaction: ServerTransaction {
       try insert.run()
     }
     try index(records)
-    try keep(
+    try put(
       records.compactMap { entry in
         entry.leaves.map { RecordRemoval(position: entry.position, id: entry.record.id, container: $0) }
       })
@@ -295,20 +295,6 @@ final class SQLiteServerTransaction: ServerTransaction {
     update.bind(space, at: 1)
     try update.run()
     isListed = true
-  }
-
-  private func keep(_ departures: [RecordRemoval]) throws {
-    guard !departures.isEmpty else { return }
-    let insert = try PreparedStatement(
-      "INSERT OR REPLACE INTO departure VALUES (?, ?, ?, ?, ?)", in: database)
-    insert.bind(space, at: 1)
-    for departure in departures {
-      insert.bind(departure.position, at: 2)
-      insert.bind(departure.id.type, at: 3)
-      insert.bind(departure.id.id, at: 4)
-      insert.bind(departure.container, at: 5)
-      try insert.run()
-    }
   }
 
   func remember(_ outcomes: [Outcome], device: String, at time: Int64) throws {

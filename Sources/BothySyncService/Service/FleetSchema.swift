@@ -24,6 +24,7 @@ extension StoreSchema {
   ) throws(BothyError) -> StoreSchema {
     var fleet = FleetSchema(newest: newest.asOnTheWire, removed: removed)
     for schema in older.sorted(by: { $0.version > $1.version }) { fleet.join(schema.asOnTheWire) }
+    fleet.problems += fleet.schema.permissionProblems().map { $0.text() }
     guard fleet.problems.isEmpty else {
       throw BothyError(
         .schemaMismatch,

@@ -3,7 +3,7 @@ import BothyStore
 /// Decides the operations of one request in order, each with the effects of those before it. Pure: its input is the
 /// records that it may need, and its output the records to store.
 struct OperationBatch {
-  let evaluator: OperationEvaluator
+  private(set) var evaluator: OperationEvaluator
   private(set) var head: Int64
   private var records: [RecordID: StoredRecord]
   /// The records before the request.
@@ -236,6 +236,7 @@ struct OperationBatch {
     changed[id] = results.count
     results.append(record)
     records[id] = record
+    evaluator.viewer.memberships.follow(record.record, evaluator.rules)
   }
 
   /// Returns a list in the operation's audience that the user doesn't own.

@@ -3,14 +3,18 @@ import BothyStore
 /// Decides one operation from the server's record. Pure: its arguments are its only input.
 package struct OperationEvaluator {
   let rules: AccessRules
-  let viewer: Viewer
+  var viewer: Viewer
   /// The server's clock.
   let now: Int64
 
   /// - Parameter lists: The lists that the user is a member of.
   package init(rules: AccessRules, principal: Principal, lists: Set<String> = [], now: Int64) {
+    self.init(rules: rules, viewer: Viewer(principal: principal, lists: lists), now: now)
+  }
+
+  init(rules: AccessRules, viewer: Viewer, now: Int64) {
     self.rules = rules
-    viewer = Viewer(principal: principal, lists: lists)
+    self.viewer = viewer
     self.now = now
   }
 
@@ -41,6 +45,9 @@ package struct OperationEvaluator {
   /// twice, so an otherwise valid insert is rejected. An update of a missing record is rejected if the type has hidden
   /// records, because the user may have lost access to it.
   ///
+  /// Conditions in the place of permissions decide on the record before an update or deletion, and on the record after
+  /// an insert or update, before it is stored.
+  ///
   /// An update of the base version without an effect is `unchanged`. An update of another version is a conflict even
   /// then, because two devices that each counted up send equal numbers.
   ///
@@ -50,7 +57,7 @@ package struct OperationEvaluator {
     _ operation: SyncOperation, current: ServerRecord?, isAmended: Bool = false
   ) throws -> Decision {
     let isHidden = current.map { !rules.shows($0, to: viewer) } ?? false
-    let current = isHidden ? nil : current
+    let current = isHidden ? nil : current?.sent
     let refusal = isAmended ? rules.sensitiveInClear(operation) : refusal(of: operation, seen: current)
     if let rejection = refusal { return .reject(rejection) }
     if let rejection = Rejection(tooDeep: operation.fields, of: operation.record.type) {
@@ -59,17 +66,17 @@ package struct OperationEvaluator {
     let live = current.flatMap { $0.isDeleted ? nil : $0 }
     switch operation.kind {
     case .insert:
-      let decision = try insert(operation, live, current)
+      let decision = try insert(operation, live, current, isAmended: isAmended)
       if isHidden, case .store(let record, _) = decision { return .taken(record) }
       return decision
-    case .update: return try update(operation, live, current)
+    case .update: return try update(operation, live, current, isAmended: isAmended)
     case .delete: return delete(operation, live, current)
     }
   }
 
-  private func insert(_ operation: SyncOperation, _ live: ServerRecord?, _ current: ServerRecord?) throws
-    -> Decision
-  {
+  private func insert(
+    _ operation: SyncOperation, _ live: ServerRecord?, _ current: ServerRecord?, isAmended: Bool
+  ) throws -> Decision {
     let sent = operation.fields.filter { !$0.value.isNull }
     let fields = rules.withDefaults(sent, of: operation.record.type)
     if let problem = rules.problem(with: fields, of: operation.record.type) { return .reject(problem) }
@@ -83,15 +90,16 @@ package struct OperationEvaluator {
       id: operation.record, container: operation.container, version: "", modified: time(operation),
       created: time(operation), owner: current?.owner ?? viewer.principal.name, fields: document,
       sharing: shared(operation, current?.sharing ?? .nobody))
+    if !isAmended, let refusal = refusal(of: operation, creating: record) { return .reject(refusal) }
     // The device receives the fields that it can't know of a record that was deleted before.
     let isOthers = record.owner != viewer.principal.name
     return .store(
       record, fieldsDiffer: fields.count != sent.count || !(current?.sharing ?? .nobody).isEmpty || isOthers)
   }
 
-  private func update(_ operation: SyncOperation, _ live: ServerRecord?, _ current: ServerRecord?) throws
-    -> Decision
-  {
+  private func update(
+    _ operation: SyncOperation, _ live: ServerRecord?, _ current: ServerRecord?, isAmended: Bool
+  ) throws -> Decision {
     guard var record = live else { return .conflict(current) }
     guard operation.base == record.version else { return .conflict(record) }
     let type = operation.record.type
@@ -114,6 +122,7 @@ package struct OperationEvaluator {
     record.fields = document
     record.container = container
     record.sharing = sharing
+    if isEdited, !isAmended, !allowsBecoming(record) { return .reject(forbidden(operation)) }
     return .store(record, fieldsDiffer: fieldsDiffer)
   }
 
@@ -122,14 +131,14 @@ package struct OperationEvaluator {
     guard var record = live else { return .conflict(current) }
     guard operation.base == record.version else { return .conflict(record) }
     record.isDeleted = true
-    record.fields = .empty
+    record.fields = rules.fieldsOfTombstone(record)
     record.modified = time(operation)
     return .store(record, fieldsDiffer: false)
   }
 
   /// Returns the verdict on a later copy of a conflicting operation: the present version, if the user may see it.
   func conflict(of operation: SyncOperation, current: ServerRecord?) -> Outcome.Verdict {
-    let seen = current.flatMap { rules.shows($0, to: viewer) ? $0 : nil }
+    let seen = current.flatMap { rules.shows($0, to: viewer) ? $0.sent : nil }
     if let rejection = refusal(of: operation, seen: seen) { return .rejected(rejection) }
     if operation.kind == .insert, current != nil, seen == nil { return .rejected(forbidden(operation)) }
     return .conflict(current: seen)
@@ -167,12 +176,10 @@ package struct OperationEvaluator {
     let owner = current.map(\.owner) ?? viewer.principal.name
     let sharing = current?.sharing ?? .nobody
     let isAbsent = operation.kind == .update && current == nil && hidesSome(type)
-    if isAbsent
-      || !rules.allows(action, type, viewer, owner: owner, sharing: sharing) && !onlyShares(operation)
-    {
+    if isAbsent || !allows(action, type, current, owner: owner, sharing) && !onlyShares(operation) {
       return forbidden(operation)
     }
-    return refusalOfSharing(operation, owner: owner, sharing)
+    return refusalOfSharing(operation, current, owner: owner, sharing)
   }
 
   private func onlyShares(_ operation: SyncOperation) -> Bool {
@@ -185,12 +192,11 @@ package struct OperationEvaluator {
   }
 
   /// Checks a change of the audience. A user in it may always remove itself, whatever the permissions are.
-  private func refusalOfSharing(_ operation: SyncOperation, owner: String?, _ sharing: Audience) -> Rejection?
-  {
-    guard let change = operation.sharing, operation.kind != .delete else { return nil }
+  private func refusalOfSharing(
+    _ operation: SyncOperation, _ current: ServerRecord?, owner: String?, _ sharing: Audience
+  ) -> Rejection? {
+    guard let change = operation.sharing, changesAudience(operation) else { return nil }
     let type = operation.record.type
-    let leaves = SharingChange(remove: Audience(users: Set([viewer.principal.name].compactMap { $0 })))
-    if change == leaves || change.isEmpty { return nil }
     let names = change.add.users.union(change.add.lists)
     guard names.allSatisfy({ (1...512).contains($0.utf8.count) && !$0.utf8.contains(0) }),
       change.applied(to: sharing).count <= FixedLimits.audience
@@ -199,14 +205,56 @@ package struct OperationEvaluator {
         code: "invalidSharing",
         message: "A record is shared with at most \(FixedLimits.audience) names, each of 1 to 512 bytes.")
     }
+    if rules.conditions[.share, type] != nil {
+      return allows(.share, type, current, owner: owner, sharing) ? nil : mayNotShare(type)
+    }
     guard rules.allows(.share, type, viewer, owner: owner, sharing: sharing) else {
-      return Rejection(
-        code: "forbidden", message: "You may not share this record of \(type).",
-        fields: [
-          .init(field: "sharing", code: "forbidden", message: "The type's permissions say who may share.")
-        ])
+      return mayNotShare(type)
     }
     return nil
+  }
+
+  /// Returns true if an operation changes the audience otherwise than by leaving it.
+  private func changesAudience(_ operation: SyncOperation) -> Bool {
+    guard let change = operation.sharing, operation.kind != .delete else { return false }
+    let leaves = SharingChange(remove: Audience(users: Set([viewer.principal.name].compactMap { $0 })))
+    return change != leaves && !change.isEmpty
+  }
+
+  private func mayNotShare(_ type: String) -> Rejection {
+    Rejection(
+      code: "forbidden", message: "You may not share this record of \(type).",
+      fields: [
+        .init(field: "sharing", code: "forbidden", message: "The type's permissions say who may share.")
+      ])
+  }
+
+  // MARK: conditions
+
+  /// Returns true if the permissions allow the action on the record as it is. A condition isn't decided on a missing or
+  /// deleted record: an insert is decided later, and other operations on it are conflicts.
+  private func allows(
+    _ action: AccessAction, _ type: String, _ current: ServerRecord?, owner: String?, _ sharing: Audience
+  ) -> Bool {
+    guard rules.conditions[action, type] != nil else {
+      return rules.allows(action, type, viewer, owner: owner, sharing: sharing)
+    }
+    guard action != .create, let current, !current.isDeleted else { return true }
+    return rules.decision(action, on: current, viewer) ?? false
+  }
+
+  /// Returns the reason why a condition refuses the new record of an insert.
+  private func refusal(of operation: SyncOperation, creating record: ServerRecord) -> Rejection? {
+    if rules.decision(.create, on: record, viewer) == false { return forbidden(operation) }
+    if changesAudience(operation), rules.decision(.share, on: record, viewer) == false {
+      return mayNotShare(operation.record.type)
+    }
+    return nil
+  }
+
+  /// Returns true if the user may give a record these values.
+  private func allowsBecoming(_ record: ServerRecord) -> Bool {
+    rules.conditions.ofResult(record.id.type)?.allows(record, viewer, rules) ?? true
   }
 
   private static func badName(_ operation: SyncOperation) -> Rejection? {

@@ -80,6 +80,9 @@ public protocol ServerSnapshot {
   /// Records don't leave the whole space.
   func departures(after: Int64, upTo last: Int64, from scope: SyncScope, limit: Int) throws
     -> [RecordRemoval]
+  /// Returns at most `limit` notes of records whose readers changed, after `after` up to `last`, in position order.
+  /// They have a `former` part, and were stored by `put(_:)`.
+  func formerSights(after: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval]
   /// Returns the remembered changes, newest first.
   func history(_ query: HistoryQuery) throws -> [HistoryEntry]
   /// Returns at most `limit` remembered changes of the whole space after `position`, in position order.
@@ -171,6 +174,8 @@ public protocol ServerTransaction: ServerSnapshot {
   /// - Parameter keepsIndexes: true if the transaction notes the entries of these records in the indexes of fields. The
   ///   position of the indexes then moves with `head` if it was there.
   func put(_ records: [StoredRecord], keepsIndexes: Bool) throws
+  /// Stores notes of records whose readers changed, at the positions of the changes.
+  func put(_ removals: [RecordRemoval]) throws
   /// Remembers changes, and at least the last `limit` of the space. Older ones are dropped occasionally.
   func put(_ entries: [HistoryEntry], keeping limit: Int) throws
   /// Remembers outcomes, at the server's time.
@@ -217,19 +222,27 @@ public struct StoredRecord: Sendable, Hashable {
   }
 }
 
-/// A record that left a container. Devices with a subscription to the container receive a request to delete it.
+/// A record that left a container, or the sight of some users. Devices with a subscription to the container, or whose
+/// user saw the record, receive a request to delete it.
 public struct RecordRemoval: Sendable, Hashable {
-  /// The position of the change that moved it.
+  /// The position of the change that moved or hid it.
   public var position: Int64
   /// The record that left, in any container now.
   public var id: RecordID
   /// The container that it left.
   public var container: String
+  /// The part of the record before the change that decided who saw it, as text; `nil` for a record that left a
+  /// container.
+  public var former: String?
 
   /// Makes a departure, for storages.
-  public init(position: Int64, id: RecordID, container: String) {
+  public init(position: Int64, id: RecordID, container: String, former: String? = nil) {
     self.position = position
     self.id = id
     self.container = container
+    self.former = former
   }
+
+  /// The container in notes that are about no container. It isn't a path.
+  static let noContainer = "/"
 }

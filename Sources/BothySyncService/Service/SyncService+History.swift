@@ -21,11 +21,7 @@ extension SyncService {
       while true {
         let found = try storage.history(query)
         let records = try storage.records(found.map(\.record))
-        // The record and its tombstone may be forgotten. The change is returned if every user may read the type.
-        shown += found.filter { entry in
-          let unknown = ServerRecord(id: entry.record, version: "", modified: 0)
-          return rules.shows(records[entry.record]?.record ?? unknown, to: viewer)
-        }
+        shown += found.filter { rules.shows(records[$0.record]?.record, $0.record, to: viewer) }
         guard shown.count <= limit, found.count == query.limit, let last = found.last else { break }
         query.before = last.position
       }

@@ -118,9 +118,9 @@ extension SyncService {
     let unique = UniqueFields(rules.schema)
     let holders = try unique?.holders(of: operations, rules, in: storage, completing: transaction) ?? [:]
     for (value, ids) in holders { needed += ids.map { RecordID(type: value.type, id: $0) } }
-    let lists = try viewer(principal, in: storage).lists
+    let viewer = try viewer(principal, in: storage)
     return OperationBatch(
-      evaluator: OperationEvaluator(rules: rules, principal: principal, lists: lists, now: now),
+      evaluator: OperationEvaluator(rules: rules, viewer: viewer, now: now),
       head: storage.head,
       records: try storage.records(needed), unique: unique, holders: holders, decisions: decisions)
   }
@@ -143,12 +143,14 @@ extension SyncService {
     return written.map(\.position)
   }
 
-  /// Returns the viewer for a user. Its lists are read only if a rule depends on them.
+  /// Returns the viewer for a user. Its lists and memberships are read only if a rule depends on them.
   func viewer(_ principal: Principal, in storage: any ServerSnapshot) throws -> Viewer {
-    guard rules.usesSharing else { return Viewer(principal: principal) }
-    var lists: Set<String> = []
-    for name in principal.names { lists.formUnion(try storage.lists(of: name)) }
-    return Viewer(principal: principal, lists: lists)
+    var viewer = Viewer(principal: principal)
+    if rules.usesSharing {
+      for name in principal.names { viewer.lists.formUnion(try storage.lists(of: name)) }
+    }
+    viewer.memberships = try Memberships(of: principal, rules, in: storage)
+    return viewer
   }
 }
 

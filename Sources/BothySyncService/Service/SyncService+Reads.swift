@@ -7,7 +7,7 @@ extension SyncService {
     try await storage.read(space: space) { storage in
       let found = try storage.records([id])[id]?.record
       guard let found, rules.shows(found, to: try viewer(principal, in: storage)) else { return nil }
-      return found
+      return found.sent
     }
   }
 
@@ -75,22 +75,25 @@ extension SyncService {
   /// Returns a text for `ETag` and 304, which changes with every record of the scope that the user may see.
   ///
   /// If the schema hides records from the user, the text changes with every record of the space that it may see, and
-  /// with no other. Without such a schema, lists of other users in a container change it too. Costs a few look-ups.
+  /// with no other but those of types whose readers a condition decides. Then it also changes with the rights of the
+  /// user. Without such a schema, lists of other users in a container change it too. Costs a few look-ups.
   public func validator(space: String, principal: Principal, _ scope: SyncScope) async throws -> String {
     try await storage.read(space: space) { storage in
-      let filter = rules.visibility(of: try viewer(principal, in: storage))
+      let viewer = try viewer(principal, in: storage)
+      let filter = rules.visibility(of: viewer)
       let isWhole = scope.container.isEmpty && scope.includesChildren
       let position =
-        filter.hidesTypes || isWhole
+        rules.hidesTypes(filter) || isWhole
         ? try storage.position(seenBy: filter) : try storage.position(of: scope)
-      return "\(storage.epoch).\(position)"
+      let text = "\(storage.epoch).\(position)"
+      return rules.conditions.decideSight ? text + "." + rules.conditions.mark(for: viewer) : text
     }
   }
 
   /// Returns a text that changes with every record of the space that the user may see, and with no other. Returns `nil`
   /// if the schema hides no records from the user. Costs a few look-ups.
   package func visibleState(space: String, principal: Principal) async throws -> String? {
-    guard rules.visibility(of: Viewer(principal: principal)).hidesTypes else { return nil }
+    guard rules.hidesTypes(rules.visibility(of: Viewer(principal: principal))) else { return nil }
     return try await validator(space: space, principal: principal, .everything)
   }
 }

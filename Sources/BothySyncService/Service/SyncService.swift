@@ -147,7 +147,7 @@ public struct SyncService: Sendable {
     _ pull: SyncRequest.Pull, of known: ServerHistory?, _ viewer: Viewer, _ storage: any ServerSnapshot,
     _ budget: PageBudget, leavingOut told: Set<Int64>
   ) throws -> SyncResponse.Page {
-    let rights = ScopeMark(pull.scope, viewer.principal, rules)
+    let rights = ScopeMark(pull.scope, viewer, rules)
     let mark = rights.text
     var changedTypes: [String] = []
     var start: Int64 = 0
@@ -181,10 +181,9 @@ public struct SyncService: Sendable {
     }
     let limit = budget.changes
     let found = try visibleChanges(
-      after: start, in: pull.scope, viewer, storage, limit: limit, bytes: budget.bytes)
+      after: start, in: pull.scope, viewer, storage, limit: limit, bytes: budget.bytes, leavingOut: told)
     let departures =
-      reset
-      ? [] : try visibleDepartures(after: start, from: pull.scope, viewer, storage, limit: limit + 1)
+      reset ? [] : try removals(after: start, from: pull.scope, viewer, storage, limit: limit + 1)
     let notices = reset ? [] : try notices(for: viewer.principal, after: start, storage, limit: limit + 1)
     let positions =
       (found.entries.map(\.position) + departures.map(\.position) + notices.map(\.position)).sorted()
@@ -200,13 +199,17 @@ public struct SyncService: Sendable {
       guard entry.position <= position else { break }
       // Tombstones let a device of another history distinguish deleted records from lost ones.
       let isLeftOut = reset && !isOther ? entry.record.isDeleted : told.contains(entry.position)
-      if !isLeftOut { changes.append(entry.record) }
+      if !isLeftOut { changes.append(entry.record.sent) }
     }
     var page = SyncResponse.Page(
       scope: pull.scope, changes: changes,
-      outOfScope: try gone(
-        departures.filter { $0.position <= position && !told.contains($0.position) }, from: pull.scope,
-        storage),
+      outOfScope: try found.lost.filter { $0.position <= position }.map(\.record.id)
+        + gone(
+          departures.filter {
+            // A device fetches all records of a changed type, so its former readers don't matter.
+            $0.position <= position
+              && ($0.former == nil ? !told.contains($0.position) : !changedTypes.contains($0.id.type))
+          }, from: pull.scope, viewer, storage),
       cursor: Cursor(
         epoch: storage.epoch, position: position, scopeMark: mark, began: more ? began : nil
       ).token, more: more, reset: reset)

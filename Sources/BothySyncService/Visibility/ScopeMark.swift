@@ -16,16 +16,24 @@ struct ScopeMark: Equatable {
     types.keys.sorted().reduce(base) { $0 + "-" + $1 + (types[$1] ?? "") }
   }
 
-  init(_ scope: SyncScope, _ principal: Principal, _ rules: AccessRules) {
+  init(_ scope: SyncScope, _ viewer: Viewer, _ rules: AccessRules) {
+    let principal = viewer.principal
     let whole = [scope.container, String(scope.includesChildren), principal.name ?? ""]
     base = Self.hash(whole)
     let declared = rules.schema?.types ?? []
     let groups = rules.usesSharing ? Array(principal.names.dropFirst()) : []
+    func readers(_ permissions: Permissions?) -> String {
+      permissions?[.read] ?? permissions?.read.rawValue ?? ""
+    }
     former = Self.hash(
-      whole + groups + declared.map { "\($0.name)=\($0.permissions?.read.rawValue ?? "")" })
+      whole + groups + declared.map { "\($0.name)=\(readers($0.permissions))" })
     for type in declared {
       let key = Self.hash([type.name])
       names[key] = type.name
+      if let mark = rules.conditions.mark(of: type.name, for: viewer) {
+        types[key] = "E" + mark
+        continue
+      }
       guard let access = Self.letter(type.permissions?.read) else { continue }
       let readers = access == "S" ? principal.names.dropFirst().sorted() : []
       types[key] = access + (readers.isEmpty ? "" : Self.hash(readers))

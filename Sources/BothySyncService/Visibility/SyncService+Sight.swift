@@ -56,18 +56,43 @@ extension SyncService {
     return nil
   }
 
-  /// Returns the departed records that are not in the scope now. A record that the user can't see is left out here,
-  /// because it has a notice if the user could ever see it.
+  /// Returns the departures of visible records from a scope, and the notes of changed readers, in position order.
+  func removals(
+    after start: Int64, from scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot, limit: Int
+  ) throws -> [RecordRemoval] {
+    let moved = try visibleDepartures(after: start, from: scope, viewer, storage, limit: limit)
+    guard rules.conditions.decideSight else { return moved }
+    let hidden = try storage.formerSights(after: start, upTo: storage.head, limit: limit)
+    return hidden.isEmpty ? moved : (moved + hidden).sorted { $0.position < $1.position }
+  }
+
+  /// Returns the departed records that are not in the scope now, and the hidden ones that the user could see before.
   ///
-  /// - Parameter departures: those of records that the user may see, as `visibleDepartures` returns them.
+  /// - Parameter departures: as `removals` returns them.
   func gone(
-    _ departures: [RecordRemoval], from scope: SyncScope, _ storage: any ServerSnapshot
+    _ departures: [RecordRemoval], from scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot
   ) throws -> [RecordID] {
     guard !departures.isEmpty else { return [] }
     let records = try storage.records(departures.map(\.id))
+    var ids: [RecordID] = []
     var seen: Set<RecordID> = []
-    return departures.map(\.id).filter { id in
-      seen.insert(id).inserted && !(records[id].map { scope.contains($0.record.container) } ?? false)
+    for departure in departures where !seen.contains(departure.id) {
+      let record = records[departure.id]?.record
+      guard isGone(departure, record, from: scope, viewer) else { continue }
+      seen.insert(departure.id)
+      ids.append(departure.id)
     }
+    return ids
+  }
+
+  /// - Parameter record: the record as it is; `nil` if its tombstone is forgotten.
+  private func isGone(
+    _ departure: RecordRemoval, _ record: ServerRecord?, from scope: SyncScope, _ viewer: Viewer
+  ) -> Bool {
+    guard let former = departure.former else {
+      return !(record.map { scope.contains($0.container) } ?? false)
+    }
+    let isShown = record.map { rules.shows($0, to: viewer) } ?? false
+    return !isShown && rules.showed(former, of: departure.id.type, to: viewer)
   }
 }

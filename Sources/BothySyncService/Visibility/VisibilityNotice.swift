@@ -24,11 +24,13 @@ public struct VisibilityNotice: Sendable, Hashable {
 /// The effect of one transaction's writes on visibility: the members of lists, the records that are shared with them,
 /// and notices.
 ///
+/// A record that a condition shows gets a note of its former readers, which is one row.
 /// A list whose members change costs a row for each of these and each record shared with it.
 struct VisibilityChange {
   let rules: AccessRules
   let storage: any ServerTransaction
   private var notices: Set<Pair> = []
+  private var removals: [RecordRemoval] = []
 
   private struct Pair: Hashable {
     var principal: String
@@ -47,8 +49,10 @@ struct VisibilityChange {
         try followMembers(before, after)
       } else {
         try followSharing(before?.sharing ?? .nobody, after)
+        if let before, let removal = rules.formerSight(before, after) { removals.append(removal) }
       }
     }
+    try storage.put(removals)
     guard !notices.isEmpty else { return }
     var position = storage.head
     let ordered = notices.sorted {

@@ -3,6 +3,8 @@ import BothyStore
 /// The changes of a scope that one user may see, in position order.
 struct VisibleChanges {
   var entries: [StoredRecord] = []
+  /// The user's own changes that hid a record from it, by a condition of the schema.
+  var lost: [StoredRecord] = []
   /// The position up to which the changes were read; `nil` if all were.
   var end: Int64?
 }
@@ -13,9 +15,11 @@ extension SyncService {
 
   /// Returns the changes that the user may see: at most one more than `limit`, and those up to the one that reaches
   /// `bytes`. Hidden changes neither count nor end a page.
+  ///
+  /// - Parameter told: the positions of the user's own changes of this request.
   func visibleChanges(
     after start: Int64, in scope: SyncScope, _ viewer: Viewer, _ storage: any ServerSnapshot, limit: Int,
-    bytes: Int
+    bytes: Int, leavingOut told: Set<Int64>
   ) throws -> VisibleChanges {
     let filter = rules.visibility(of: viewer)
     var visible = VisibleChanges()
@@ -30,6 +34,9 @@ extension SyncService {
         size += entry.record.fields.bytes.count
         guard rules.shows(entry.record, to: viewer) else {
           hidden += 1
+          if told.contains(position), rules.conditions[.read, entry.record.id.type] != nil {
+            visible.lost.append(entry)
+          }
           continue
         }
         visible.entries.append(entry)
@@ -54,7 +61,7 @@ extension SyncService {
     _ body: (StoredRecord) throws -> Void
   ) throws {
     let filter = rules.visibility(of: viewer)
-    guard filter.hidesTypes else {
+    guard rules.hidesTypes(filter) else {
       return try storage.forEachRecord(in: scope) { entry in
         if rules.shows(entry.record, to: viewer) { try body(entry) }
       }
@@ -83,8 +90,7 @@ extension SyncService {
       let records = try storage.records(found.map(\.id))
       for departure in found {
         position = departure.position
-        let record = records[departure.id]?.record ?? ServerRecord(id: departure.id, version: "", modified: 0)
-        if rules.shows(record, to: viewer) { visible.append(departure) }
+        if rules.shows(records[departure.id]?.record, departure.id, to: viewer) { visible.append(departure) }
         if visible.count == limit { return visible }
       }
       if found.count < limit { return visible }

@@ -1,0 +1,70 @@
+import BothyStore
+
+/// The memberships of one user: the records of other types that name it, as conditions of a schema look for them.
+///
+/// Each search is one query by an indexed field. A member of n projects costs n rows for each request.
+struct Memberships: Sendable {
+  /// The links of a search, by the ids of the records that have them.
+  private struct Found: Sendable {
+    var links: [String: [UInt8]] = [:]
+    /// The number of records with equal links.
+    var counts: [[UInt8]: Int] = [:]
+
+    mutating func set(_ link: [UInt8]?, of id: String) {
+      if let old = links[id], let count = counts[old] { counts[old] = count > 1 ? count - 1 : nil }
+      links[id] = link
+      if let link { counts[link, default: 0] += 1 }
+    }
+  }
+
+  private let principal: Principal
+  private var found: [String: Found] = [:]
+
+  /// Makes those of a user without any.
+  init() { principal = .anonymous }
+
+  /// Reads the memberships of a user.
+  init(of principal: Principal, _ rules: AccessRules, in storage: any ServerSnapshot) throws {
+    self.principal = principal
+    for membership in rules.conditions.memberships {
+      guard let query = membership.query(for: principal) else { continue }
+      var some = Found()
+      try storage.select(query, schema: rules.schema(for: query.type)) { entry in
+        let links = membership.links(entry.record, principal, rules)
+        some.set(links.flatMap(Self.text), of: entry.record.id.id)
+        return true
+      }
+      found[membership.id] = some
+    }
+  }
+
+  /// Follows a change of a record that may be a membership.
+  mutating func follow(_ record: ServerRecord, _ rules: AccessRules) {
+    for membership in rules.conditions.memberships where membership.type.name == record.id.type {
+      let links = membership.links(record, principal, rules)
+      found[membership.id, default: Found()].set(links.flatMap(Self.text), of: record.id.id)
+    }
+  }
+
+  /// Returns true if the user has a membership with these values.
+  func has(_ membership: PermissionCondition.Membership, _ values: [FieldValue]) -> Bool {
+    guard let text = Self.text(of: values) else { return false }
+    return found[membership.id]?.counts[text] != nil
+  }
+
+  /// Returns the different links of a search, as sorted texts.
+  func texts(of membership: PermissionCondition.Membership) -> [String] {
+    (found[membership.id]?.counts.keys).map { $0.map { String(decoding: $0, as: UTF8.self) }.sorted() } ?? []
+  }
+
+  /// Returns the bytes of values, by which they are compared. Returns `nil` if one is missing, because a missing value
+  /// equals nothing.
+  private static func text(of values: [FieldValue]) -> [UInt8]? {
+    if values.contains(where: \.isNull) { return nil }
+    var writer = JSONWriter()
+    writer.beginArray()
+    for value in values { value.write(to: &writer) }
+    writer.endArray()
+    return writer.bytes
+  }
+}

@@ -1,0 +1,109 @@
+import BothyStore
+
+/// The decision of a condition on one record, for one user.
+extension PermissionCondition {
+  /// Returns true if the record meets the condition. A record that can't be read meets none. Pure.
+  func allows(_ record: ServerRecord, _ viewer: Viewer, _ rules: AccessRules) -> Bool {
+    let needsFields = names.contains { type[$0] != nil }
+    guard
+      let values = DecidedValues(record, type, viewer.principal, rules, needsFields: needsFields, viewer)
+    else { return false }
+    return tree.evaluate(type, values.value) { name, condition in
+      let membership = memberships.first { $0.type.name == name && $0.condition == condition }
+      guard let membership else { return false }
+      return viewer.memberships.has(membership, membership.links.map { values.value($0.name) })
+    }
+  }
+}
+
+extension PermissionCondition.Membership {
+  /// Returns the query for the records that name a user, or `nil` if none can.
+  func query(for principal: Principal) -> AnyQuery? {
+    guard let name = principal.name else { return nil }
+    var parts: [ConditionTree] = []
+    for caller in callers {
+      if caller.isGroup {
+        guard !principal.groups.isEmpty else { return nil }
+        parts.append(.oneOf(field: caller.field, principal.groups.sorted().map { .text($0) }))
+      } else {
+        parts.append(.compare(field: caller.field, .equal, .text(name)))
+      }
+    }
+    var query = AnyQuery(type.name, where: .and(parts) && rest)
+    query.isUnordered = true
+    return query
+  }
+
+  /// Returns the values by which a record links the user to others. Returns `nil` if it doesn't name the user or
+  /// doesn't meet the condition.
+  func links(_ record: ServerRecord, _ principal: Principal, _ rules: AccessRules) -> [FieldValue]? {
+    guard !record.isDeleted, record.id.type == type.name,
+      let values = DecidedValues(record, type, principal, rules)
+    else { return nil }
+    for caller in callers {
+      let relation = caller.isGroup ? ConditionTree.Relation.isOneOf : .compares(.equal)
+      let named = ConditionTree.relates(
+        field: caller.field, relation, to: caller.isGroup ? OpenValue.groups : OpenValue.name)
+      guard named.evaluate(type, values.value) else { return nil }
+    }
+    guard rest.evaluate(type, values.value) else { return nil }
+    return links.map { values.value($0.field) }
+  }
+}
+
+/// The values of a record and of a user, by the names in conditions.
+struct DecidedValues {
+  private let record: ServerRecord
+  private let type: TypeSchema
+  private let principal: Principal
+  private let viewer: Viewer?
+  private var fields: [String: JSONValue] = [:]
+
+  /// Returns `nil` for a record that can't be read.
+  ///
+  /// - Parameters:
+  ///   - needsFields: false if the condition has metadata alone, so that the fields aren't parsed.
+  ///   - viewer: the user with its lists. Without one nothing has an audience.
+  init?(
+    _ record: ServerRecord, _ type: TypeSchema, _ principal: Principal, _ rules: AccessRules,
+    needsFields: Bool = true, _ viewer: Viewer? = nil
+  ) {
+    self.record = record
+    self.type = type
+    self.principal = principal
+    self.viewer = viewer
+    guard needsFields else { return }
+    // A record that can't be read counts as hidden.
+    guard let members = try? record.fields.members() else { return nil }
+    fields = rules.canonical(members, of: type.name)
+  }
+
+  /// Returns a value by its name, or null for one that is missing or of another kind.
+  func value(_ name: String) -> FieldValue {
+    if let field = type[name] {
+      // A value of another kind counts as null, like in queries.
+      return fields[name].flatMap { try? FieldValue(json: $0, kind: field.kind) } ?? .null
+    }
+    switch name {
+    case OpenValue.name: return principal.name.map { .text($0) } ?? .null
+    case OpenValue.groups: return .list(principal.name == nil ? [] : principal.groups.sorted())
+    case "audience", "_audience": return audience
+    default: break
+    }
+    switch QueryField.pseudo(name) {
+    case .id: return .text(record.id.id)
+    case .container: return .text(record.container)
+    case .created: return record.created.map { .date($0) } ?? .null
+    case .modified: return .date(record.modified)
+    case .owner: return record.owner.map { .text($0) } ?? .null
+    case .version, .field, nil: return .null
+    }
+  }
+
+  /// The users of the audience by name, and the user of the request also if a group or list includes it.
+  private var audience: FieldValue {
+    var names = record.sharing.users
+    if let viewer, let name = principal.name, viewer.isIncluded(in: record.sharing) { names.insert(name) }
+    return .list(names.sorted())
+  }
+}
