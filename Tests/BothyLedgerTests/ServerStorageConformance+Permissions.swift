@@ -59,7 +59,7 @@ extension ServerStorageConformance {
   }
 
   private static let ann = Principal("ann")
-  private static let bob = Principal("bob")
+  private static let reader = Principal("bob")
 
   static let permissionChecks: [Check] = [
     Check("A note of former readers is found by its position, and by no container") { storage in
@@ -100,7 +100,7 @@ extension ServerStorageConformance {
       #expect(
         try await exchange([change(.insert, "Task", "t2", nil, task)], storage, by: ann).verdicts == ["3"])
       #expect(
-        try await exchange([change(.update, "Task", "t1", "2", ["level": 1])], storage, by: bob).verdicts
+        try await exchange([change(.update, "Task", "t1", "2", ["level": 1])], storage, by: reader).verdicts
           == ["forbidden"])
       let moved = change(.update, "Task", "t1", "2", ["project": "Q"])
       #expect(try await exchange([moved], storage, by: ann).verdicts == ["forbidden"])
@@ -115,21 +115,21 @@ extension ServerStorageConformance {
         change(.insert, "Task", "t2", nil, ["project": "P"]),
       ]
       #expect(try await exchange(made, storage, by: ann).verdicts == ["1", "2", "3"])
-      let first = try await exchange([], storage, by: bob)
+      let first = try await exchange([], storage, by: reader)
       #expect(first.page.changes.map(\.id.id) == ["m1", "t1"])
       let hiding = [
         change(.update, "Task", "t1", "2", ["state": "draft"]),
         change(.update, "Task", "t2", "3", ["state": "draft"]),
       ]
       #expect(try await exchange(hiding, storage, by: ann).verdicts == ["4", "5"])
-      let second = try await exchange([], storage, by: bob, after: first.page.cursor)
+      let second = try await exchange([], storage, by: reader, after: first.page.cursor)
       #expect(second.page.changes.isEmpty && second.page.outOfScope.map(\.id) == ["t1"])
       let shown = [change(.update, "Task", "t2", "5", ["state": "public"])]
       #expect(try await exchange(shown, storage, by: ann).verdicts == ["6"])
-      let third = try await exchange([], storage, by: bob, after: second.page.cursor)
+      let third = try await exchange([], storage, by: reader, after: second.page.cursor)
       #expect(third.page.changes.map(\.id.id) == ["t2"] && third.page.outOfScope.isEmpty)
       #expect(try await exchange([change(.delete, "Task", "t2", "6")], storage, by: ann).verdicts == ["7"])
-      let fourth = try await exchange([], storage, by: bob, after: third.page.cursor)
+      let fourth = try await exchange([], storage, by: reader, after: third.page.cursor)
       #expect(fourth.page.changes.map(\.isDeleted) == [true] && fourth.page.changes.first?.fields == .empty)
     },
     Check("New rights of a user by memberships or groups name the type, and show its records") { storage in
@@ -143,8 +143,8 @@ extension ServerStorageConformance {
       func seen(_ user: Principal) async throws -> [String] {
         try await service.query(space: "s", principal: user, AnyQuery("Task")).map(\.id.id)
       }
-      let first = try await exchange([], storage, by: bob)
-      #expect(try await seen(bob).isEmpty)
+      let first = try await exchange([], storage, by: reader)
+      #expect(try await seen(reader).isEmpty)
       let staff = Principal("bob", groups: ["staff"])
       let second = try await exchange([], storage, by: staff, after: first.page.cursor)
       #expect(second.page.types == ["Task"])
@@ -153,7 +153,7 @@ extension ServerStorageConformance {
       let third = try await exchange(join, storage, by: staff, after: second.page.cursor)
       #expect(third.page.types == ["Task"])
       #expect(try await seen(staff) == ["t1", "t2"])
-      #expect(try await service.count(space: "s", principal: bob, AnyQuery("Task")) == 2)
+      #expect(try await service.count(space: "s", principal: reader, AnyQuery("Task")) == 2)
       #expect(try await exchange([], storage, by: staff, after: third.page.cursor).page.types.isEmpty)
     },
   ]
