@@ -97,6 +97,9 @@ public struct ServerConfiguration: Sendable {
     /// The most bytes of decompressed bodies, of all requests together. One user may hold half of them. Requests beyond
     /// that receive 503, but one body always fits.
     public var unpackedSize: Int = 64 << 20
+    /// The most bytes of all bodies and answers over 64 KiB that are on their way. One user may hold an eighth of them, if
+    /// tokens distinguish users. Requests beyond that receive 503, but one body always fits.
+    public var transferSize: Int = 512 << 20
     /// The number of pulls and other short reads that run at a time. Further ones wait in line.
     public var concurrency = 64
     /// The number of pushes and other writes that run at a time. They have a line of their own.
@@ -117,7 +120,7 @@ public struct ServerConfiguration: Sendable {
     public var spaceRequestsPerSecond: Double?
     /// The requests to a space at once after a pause.
     public var spaceRequestBurst: Int
-    /// The longest silence of a connection while a request is read or between requests.
+    /// The longest silence of a connection while a request is read, while its answer is, or between requests.
     public var idleTimeout: Duration
     /// The time for a connection to send a whole header, from its beginning or from the header's first byte.
     public var headerTime: Duration = .seconds(10)

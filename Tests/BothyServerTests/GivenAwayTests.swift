@@ -28,6 +28,7 @@ struct GivenAwayTests {
     #expect(server.answersTo("bothy.home:8080"))
     for foreign in [
       "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "1.2.3", "", "256.1.1.1",
+      "[::1].evil.example", "[evil:example]",
     ] {
       #expect(!server.answersTo(foreign), "\(foreign)")
     }

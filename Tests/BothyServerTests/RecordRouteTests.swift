@@ -177,6 +177,27 @@ struct RecordRouteTests {
     }
   }
 
+  @Test("A response has values in the form in which GET returns them")
+  func forms() async throws {
+    let schema = try StoreSchema(
+      json:
+        #"{"version":1,"types":[{"name":"Todo","fields":[{"name":"due","type":"date","optional":true}]}]}"#)
+    try await ServerUnderTest(rules: AccessRules(schema: schema)).run { call in
+      let text = #"{"fields":{"due":"1970-01-01T00:00:01Z"}}"#
+      let created = try await call(.put, address, text)
+      let expected: JSONValue = ["due": 1000]
+      #expect(try created.json()["fields"] == expected)
+      #expect(try await call(.get, address).text == created.text)
+      for (method, body) in [
+        (HTTPRequest.Method.put, text), (.patch, #"{"due":"1970-01-01T01:00:01+01:00"}"#),
+      ] {
+        let reply = try await call(method, address, body, [.ifMatch: "*"])
+        #expect(reply.status == 200 && reply.tag == created.tag, "\(method)")
+        #expect(try reply.json()["fields"] == expected, "\(method)")
+      }
+    }
+  }
+
   @Test("An invalid field is 422, too large is 413, forbidden is 403")
   func refusals() async throws {
     let rules = AccessRules(schema: try todoSchema(Permissions(delete: .nobody)), recordSizeLimit: 100)

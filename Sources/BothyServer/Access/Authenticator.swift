@@ -85,15 +85,18 @@ struct Authenticator: Sendable {
 
 /// The host of an authority such as `localhost:8080` or `[::1]:8080` (RFC 3986, 3.2.2).
 enum HostName {
-  /// Returns the host without the port and the brackets.
+  /// Returns the host without the port and the brackets. Text behind the brackets that is no port makes all of it the
+  /// host, which is no address then.
   static func part(of authority: String) -> Substring {
-    if authority.hasPrefix("[") { return authority.dropFirst().prefix { $0 != "]" } }
-    return authority.prefix { $0 != ":" }
+    guard authority.hasPrefix("[") else { return authority.prefix { $0 != ":" } }
+    let host = authority.dropFirst().prefix { $0 != "]" }
+    let rest = authority[host.endIndex...].dropFirst()
+    return rest.isEmpty || rest.hasPrefix(":") ? host : authority[...]
   }
 
   /// True if the host is an address of IPv4 or IPv6. Host names have no colon, and their last part isn't a number.
   static func isAddress(_ host: some StringProtocol) -> Bool {
-    if host.contains(":") { return true }
+    if host.contains(":") { return host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." } }
     let parts = host.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil && $0.utf8.first != 0x2B }
   }

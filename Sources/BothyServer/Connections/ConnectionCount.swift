@@ -3,7 +3,7 @@ import Synchronization
 /// The number of open connections, with a limit, and the connections that the server ended.
 package final class ConnectionCount: Sendable {
   /// The reason why the server ended a connection.
-  package enum Ending: String, Sendable, CaseIterable { case full, slowHeader, slowBody }
+  package enum Ending: String, Sendable, CaseIterable { case full, slowHeader, slowBody, slowReader }
 
   /// The error for a connection beyond the limit.
   package struct Full: Error {}
@@ -40,7 +40,12 @@ package final class ConnectionCount: Sendable {
   package func leave() { state.withLock { $0.open -= 1 } }
 
   func end(_ slowness: ConnectionPace.Slowness) {
-    let reason: Ending = slowness == .slowHeader ? .slowHeader : .slowBody
+    let reason: Ending =
+      switch slowness {
+      case .slowHeader: .slowHeader
+      case .slowBody: .slowBody
+      case .slowReader: .slowReader
+      }
     state.withLock { $0.ended[reason, default: 0] += 1 }
   }
 }

@@ -1,10 +1,10 @@
 package import NIOCore
 package import NIOHTTP1
 
-/// Closes a connection whose request comes too slowly. It is placed behind the decoder of HTTP and runs on the
-/// connection's event loop.
+/// Closes a connection whose request comes too slowly, or whose answer isn't read. It is placed behind the decoder of
+/// HTTP and runs on the connection's event loop.
 ///
-/// A slow header closes the connection. A slow body first ends with the error `SlowBody`, so that the request can be
+/// A slow header closes the connection, and so does a slow reader. A slow body first ends with the error `SlowBody`, so that the request can be
 /// answered, and the connection is closed two seconds later.
 package final class PaceHandler: ChannelDuplexHandler, RemovableChannelHandler {
   package typealias InboundIn = HTTPServerRequestPart
@@ -21,6 +21,11 @@ package final class PaceHandler: ChannelDuplexHandler, RemovableChannelHandler {
   private var context: ChannelHandlerContext?
   private var alarm: (task: Scheduled<Void>, at: NIODeadline)?
   private var isOver = false
+  /// The handler whose bytes wait while the connection has enough requests.
+  weak var arrivals: ArrivalHandler?
+
+  /// True if further requests may be read.
+  var hasRoom: Bool { pace.hasRoom }
 
   /// - Parameter report: receives what was too slow.
   package init(
@@ -71,11 +76,19 @@ package final class PaceHandler: ChannelDuplexHandler, RemovableChannelHandler {
   }
 
   package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    if case .end = unwrapOutboundIn(data) {
+    let isEnd = if case .end = unwrapOutboundIn(data) { true } else { false }
+    if isEnd {
       pace.answered(at: context.eventLoop.now)
       setAlarm()
     }
     context.write(data, promise: promise)
+    if isEnd { arrivals?.resume() }
+  }
+
+  package func channelWritabilityChanged(context: ChannelHandlerContext) {
+    pace.change(takesBytes: context.channel.isWritable, at: context.eventLoop.now)
+    setAlarm()
+    context.fireChannelWritabilityChanged()
   }
 
   /// Sets the alarm to the deadline, unless an earlier alarm will check it.
@@ -109,22 +122,4 @@ package final class PaceHandler: ChannelDuplexHandler, RemovableChannelHandler {
     alarm = nil
     context?.close(promise: nil)
   }
-}
-
-/// Notes bytes before the decoder of HTTP sees them. It runs on the connection's event loop.
-package final class ArrivalHandler: ChannelInboundHandler, RemovableChannelHandler {
-  package typealias InboundIn = ByteBuffer
-  package typealias InboundOut = ByteBuffer
-
-  /// The handler that measures the connection.
-  package var pace: PaceHandler?
-
-  package init() {}
-
-  package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    pace?.bytesArrived()
-    context.fireChannelRead(data)
-  }
-
-  package func handlerRemoved(context: ChannelHandlerContext) { pace = nil }
 }

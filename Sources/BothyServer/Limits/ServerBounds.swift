@@ -1,4 +1,5 @@
 package import BothySyncService
+import Foundation
 
 /// The values of all limits of a server, each in the type that uses it.
 package struct ServerBounds: Sendable {
@@ -14,8 +15,9 @@ package struct ServerBounds: Sendable {
 
 /// The limits of a storage's connections.
 package struct DatabaseBounds: Sendable {
-  /// The connections of a SQLite file for short reads.
-  package var readers = 4
+  /// The connections of a SQLite file for short reads. They are more than the pulls of one user at a time, so that one
+  /// user never has all of them.
+  package var readers = min(64, max(8, 2 * ProcessInfo.processInfo.activeProcessorCount))
   /// The connections to PostgreSQL for writes, and as many for reads.
   package var connections = 8
   /// The longest time a call is repeated while PostgreSQL is unavailable.

@@ -36,7 +36,7 @@ extension ServerLimit {
     "The bytes of a body for which its time becomes a second longer.")
   package static let idleTime = time(
     "idle-time", .connections, 1000...3_600_000, \.server.idleTimeout,
-    "The silence of a connection while a request is read or between requests.")
+    "The silence of a connection while a request is read, while its answer is, or between requests.")
   package static let drainTime = time(
     "drain-time", .connections, 0...300_000, \.server.drainTime,
     "The time from SIGTERM to the end of new connections, in which /readyz is 503.")
@@ -48,7 +48,7 @@ extension ServerLimit {
 extension ServerLimit {
   static let requestLimits = [
     requests, pushes, queries, principalRequests, waiting, principalRate, principalBurst, spaceRate,
-    spaceBurst, bodySize, unpackedSize, operations, pulls,
+    spaceBurst, bodySize, unpackedSize, transferSize, operations, pulls,
     fixed(
       "secrets-of-request", .requests, FixedLimits.secretsOfRequest,
       "Values of sensitive fields in one request."),
@@ -93,6 +93,10 @@ extension ServerLimit {
   package static let unpackedSize = bytes(
     "unpacked-size", .requests, 1 << 20...16 << 30, \.server.unpackedSize,
     "The bytes of all unpacked bodies together, half of them for one principal.")
+  package static let transferSize = bytes(
+    "transfer-size", .requests, 8 << 20...64 << 30, \.server.transferSize,
+    "The bytes of all bodies and answers over 64K that are on their way, an eighth of them for one principal. Further ones are answered 503."
+  )
   package static let operations = count(
     "operations", .requests, 1000...100_000, \.rules.operationLimit, "Operations in one request.")
   package static let pulls = count(
@@ -105,6 +109,9 @@ extension ServerLimit {
     fixed("conditions", .answers, FixedLimits.conditions, "Conditions of a query."),
     fixed("condition-depth", .answers, ConditionTree.maximumDepth, "Levels of nested conditions."),
     fixed("condition-values", .answers, ConditionTree.maximumTerms, "Values of a list in a condition."),
+    fixed(
+      "contained-text", .answers, FixedLimits.containedText, in: .bytes,
+      "The bytes of a text that a condition looks for within others."),
     fixed("sort-keys", .answers, FixedLimits.sortKeys, "Sort keys of a query."),
     fixed("digest-parts", .answers, SyncService.partLimit, "Parts of a digest."),
     fixed("history-page", .answers, SyncService.historyPageLimit, "Changes on one page of the history."),
@@ -169,8 +176,9 @@ extension ServerLimit {
   static let storageLimits = [readers, databaseConnections, databasePatience]
 
   package static let readers = count(
-    "readers", .storage, 1...64, \.database.readers,
-    "Connections to a SQLite file for short reads. Those for queries are separate.")
+    "readers", .storage, 1...64, \.database.readers, default: "twice the processors, 8 at least",
+    "Connections to a SQLite file for short reads. With more than --principal-requests no principal delays the others. Those for queries are separate."
+  )
   package static let databaseConnections = count(
     "database-connections", .storage, 1...200, \.database.connections,
     "Connections to PostgreSQL for writes, and as many for reads. Those for queries are separate.")

@@ -11,26 +11,15 @@ final class StreamSeats: Sendable {
   /// Returns the place of a stream. Its last reference ends it. Throws `HTTPFailure` 429 if the user has too many.
   ///
   /// - Parameter user: the user, or the caller's address if the server requires no token.
-  func seat(of user: String) throws -> Seat {
-    guard budget.take(1, for: user) else {
+  func seat(of user: String) throws -> SharedBudget.Hold {
+    let seat = budget.hold(for: user)
+    guard seat.grow(by: 1) else {
       var problem = HTTPFailure(
         .tooManyRequests, "tooManyStreams",
         "Too many event streams are open already. Close some, or share one.", reason: "streams")
       problem.headers[.retryAfter] = "30"
       throw problem
     }
-    return Seat(budget, user)
-  }
-
-  final class Seat: Sendable {
-    private let budget: SharedBudget
-    private let user: String
-
-    fileprivate init(_ budget: SharedBudget, _ user: String) {
-      self.budget = budget
-      self.user = user
-    }
-
-    deinit { budget.release(1, for: user) }
+    return seat
   }
 }

@@ -38,15 +38,18 @@ extension MetricsRegistry {
 
   private static func lines(of histogram: Histogram, _ name: String, _ key: Key) -> String {
     let counts = histogram.counts.withLock { $0 }
+    // The labels are the same on all lines but for the bound, and cost most of the time.
+    let labels = labels(key)
+    let open = "\(name)_bucket" + (labels.isEmpty ? "{" : labels.dropLast() + ",")
     var text = ""
     var total = 0
     for (index, count) in counts.intervals.enumerated() {
       total += count
       let bound = index < Histogram.bounds.count ? number(Histogram.bounds[index]) : "+Inf"
-      text += "\(name)_bucket\(labels(key, extra: ["le", bound])) \(total)\n"
+      text += "\(open)le=\"\(bound)\"} \(total)\n"
     }
-    text += "\(name)_sum\(labels(key)) \(number(counts.sum))\n"
-    text += "\(name)_count\(labels(key)) \(total)\n"
+    text += "\(name)_sum\(labels) \(number(counts.sum))\n"
+    text += "\(name)_count\(labels) \(total)\n"
     return text
   }
 
@@ -59,10 +62,9 @@ extension MetricsRegistry {
     String(label.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == ":") ? $0 : "_" })
   }
 
-  private static func labels(_ key: Key, extra: [String]? = nil) -> String {
-    let pairs = key.dimensions + (extra.map { [$0] } ?? [])
-    guard !pairs.isEmpty else { return "" }
-    let written = pairs.map { "\(name($0[0]))=\"\(escaped($0[1]))\"" }
+  private static func labels(_ key: Key) -> String {
+    guard !key.dimensions.isEmpty else { return "" }
+    let written = key.dimensions.map { "\(name($0[0]))=\"\(escaped($0[1]))\"" }
     return "{" + written.joined(separator: ",") + "}"
   }
 

@@ -33,7 +33,7 @@ package struct ServerMetric: Sendable {
       name: "bothy_connections", kind: .gauge, about: "Open connections, those of event streams included."),
     ServerMetric(
       name: "bothy_connections_ended_total", kind: .counter, labels: ["reason"],
-      about: "Connections that the server ended: full, slowHeader or slowBody."),
+      about: "Connections that the server ended: full, slowHeader, slowBody or slowReader."),
     ServerMetric(name: "bothy_event_streams", kind: .gauge, about: "Open event streams."),
     ServerMetric(name: "bothy_hints_total", kind: .counter, about: "Hints to spaces."),
     ServerMetric(

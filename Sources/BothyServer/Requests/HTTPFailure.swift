@@ -87,6 +87,10 @@ extension HTTPFailure {
     return problem
   }
 
+  /// The failure for a large body or answer beyond what may be on its way.
+  static let crowded = unavailable(
+    "Too many large bodies and answers are on their way. Read your answers, and send this again later.")
+
   /// The failure for writes that the team's rule can't decide. The request is valid and can be sent again later.
   static var undecided: HTTPFailure {
     var problem = HTTPFailure(

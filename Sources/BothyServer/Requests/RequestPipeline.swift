@@ -14,11 +14,9 @@ struct RequestPipeline: HTTPResponder {
   let authority: SyncService
   let routes: RouteTable
   let entrance: Authenticator
-  let bodyLimit: Int
-  /// The bytes of decompressed bodies that requests hold until their responses.
-  let unpacked: SharedBudget
+  let bodies: BodyReader
   let turns: RequestTurns
-  let threads = WorkThreads()
+  let threads: WorkThreads
   let compresses: Bool
   let isSecure: Bool
   let metrics: ServerMetrics
@@ -37,9 +35,8 @@ struct RequestPipeline: HTTPResponder {
     self.routes = routes
     self.metrics = metrics
     entrance = Authenticator(configuration)
-    bodyLimit = configuration.limits.bodySize
-    let unpackedLimit = max(configuration.limits.unpackedSize, bodyLimit)
-    unpacked = SharedBudget(unpackedLimit, share: max(unpackedLimit / 2, bodyLimit))
+    bodies = BodyReader(configuration.limits, isShared: configuration.access != nil)
+    threads = WorkThreads(configuration.limits)
     turns = metrics.turns
     compresses = configuration.compressesAnswers
     isSecure = configuration.tls != nil
@@ -127,15 +124,17 @@ struct RequestPipeline: HTTPResponder {
     if let space = subject.space { try check(request, space, call.principal) }
     if parts.count > 1 { call.query = try QueryParameters(parts[1]) }
     call.subject = subject
-    var unpackedSize = 0
-    defer { if unpackedSize > 0 { unpacked.release(unpackedSize, for: call.principal.name ?? "") } }
+    let transfer = bodies.transfers.hold(for: call.principal.name ?? "")
+    defer { withExtendedLifetime(transfer) {} }
     if let body = route.body {
-      call.body = try await self.body(of: request, body, call.principal, unpacked: &unpackedSize)
+      try checkType(of: request, body)
+      call.body = try await bodies.receive(request, holding: transfer)
     }
     return try await handle(call, by: route, connection)
   }
 
-  /// Calls the handler when a slot of the request's kind is free. A query ends with its caller, also while it waits.
+  /// Decompresses the body and calls the handler when a slot of the request's kind is free. A query ends with its
+  /// caller, also while it waits.
   private func handle(_ call: ServerRequest, by route: Route, _ connection: ObjectIdentifier) async throws
     -> ServerResponse
   {
@@ -144,6 +143,9 @@ struct RequestPipeline: HTTPResponder {
       try await turns.taking(route.kind, principal) { turn in
         var call = call
         call.turn = turn
+        let unpacked = bodies.unpacked.hold(for: principal)
+        defer { withExtendedLifetime(unpacked) {} }
+        if route.body != nil { call.body = try bodies.unpack(call.body, call.headers, holding: unpacked) }
         return try await route.handle(call)
       }
     }
@@ -163,13 +165,9 @@ struct RequestPipeline: HTTPResponder {
     try authority.check(file, space: space, principal: principal)
   }
 
-  /// Reads the body of a request. Without a token, the body needs a content type. A web page can make browsers send a
-  /// body without one, but none of a type that this server accepts.
-  ///
-  /// - Parameter unpacked: receives the bytes taken from the budget for decompressed bodies.
-  private func body(
-    of request: Request, _ expected: Route.RequestBody, _ principal: Principal, unpacked size: inout Int
-  ) async throws -> ByteBuffer {
+  /// Throws `HTTPFailure` 415 for a body of another type. Without a token, the body needs a content type. A web page can
+  /// make browsers send a body without one, but none of a type that this server accepts.
+  private func checkType(of request: Request, _ expected: Route.RequestBody) throws {
     let essence = request.headers[.contentType].map {
       $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
     }
@@ -178,47 +176,6 @@ struct RequestPipeline: HTTPResponder {
         .unsupportedMediaType, "unsupportedType",
         "Send \(expected.types.joined(separator: " or ")), and say so by Content-Type.")
     }
-    if let text = request.headers[.contentLength], let length = Int(text), length > bodyLimit {
-      throw HTTPFailure.tooLarge(bodyLimit)
-    }
-    let received: ByteBuffer
-    do {
-      received = try await request.body.collect(upTo: bodyLimit)
-    } catch is NIOTooManyBytesError {
-      throw HTTPFailure.tooLarge(bodyLimit)
-    } catch is PaceHandler.SlowBody {
-      throw HTTPFailure.tooSlow
-    } catch {
-      throw HTTPFailure.badRequest("The body could not be read to its end.")
-    }
-    switch request.headers[.contentEncoding]?.lowercased() {
-    case nil, "", "identity": return received
-    case "gzip", "x-gzip": return try decompress(received, for: principal, &size)
-    default:
-      var problem = HTTPFailure(
-        .unsupportedMediaType, "unsupportedEncoding", "Bodies may be gzip or plain.")
-      problem.headers[.acceptEncoding] = "gzip"
-      throw problem
-    }
-  }
-
-  /// Measures the body before it decompresses it, so that a body beyond the budget costs no memory.
-  private func decompress(
-    _ body: ByteBuffer, for principal: Principal, _ taken: inout Int
-  ) throws -> ByteBuffer {
-    let bytes = Array(body.readableBytesView)
-    let size: Int
-    do { size = try Gzip.unpackedSize(of: bytes, limit: bodyLimit) } catch .tooLarge {
-      throw HTTPFailure.tooLarge(bodyLimit)
-    } catch {
-      throw HTTPFailure.badRequest("The body is not what gzip makes.", code: "malformed")
-    }
-    guard unpacked.take(size, for: principal.name ?? "") else {
-      throw HTTPFailure.unavailable(
-        "The server unpacks as much as it has room for. Send the body again later, or without gzip.")
-    }
-    taken = size
-    return try Gzip.decompress(bytes, size: size)
   }
 
   private func answer(to error: any Error, _ subject: AuditLog.Subject) -> ServerResponse {
@@ -262,10 +219,33 @@ struct RequestPipeline: HTTPResponder {
         headers[.contentEncoding] = "gzip"
       }
       headers[.contentLength] = String(bytes.count)
-      if !isHead { metrics.answered(bytes: bytes.count) }
-      return Response(
-        status: answer.status, headers: headers,
-        body: isHead ? .init() : .init(byteBuffer: ByteBuffer(bytes: bytes)))
+      guard !isHead else { return Response(status: answer.status, headers: headers) }
+      // What everybody may request, such as the metrics, has no part in the budget of users.
+      guard bytes.count > (subject.principal == nil ? BodyReader.smallForAll : BodyReader.small) else {
+        metrics.answered(bytes: bytes.count)
+        return Response(
+          status: answer.status, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+      }
+      let transfer = bodies.transfers.hold(for: subject.principal ?? "")
+      guard transfer.grow(by: bytes.count) else {
+        return response(self.answer(to: HTTPFailure.crowded, subject), to: request, subject)
+      }
+      metrics.answered(bytes: bytes.count)
+      return Response(status: answer.status, headers: headers, body: Self.body(bytes, holding: transfer))
+    }
+  }
+
+  /// Returns a large body that is written in pieces, and holds its part of the budget until the caller has read it.
+  private static func body(_ bytes: [UInt8], holding transfer: SharedBudget.Hold) -> ResponseBody {
+    ResponseBody(contentLength: bytes.count) { writer in
+      defer { withExtendedLifetime(transfer) {} }
+      var rest = ByteBuffer(bytes: bytes)
+      while let piece = rest.readSlice(length: min(BodyReader.small, rest.readableBytes)),
+        piece.readableBytes > 0
+      {
+        try await writer.write(piece)
+      }
+      try await writer.finish(nil)
     }
   }
 

@@ -18,8 +18,11 @@ final class SharedBudget: Sendable {
     self.share = max(0, min(share, total))
   }
 
-  /// Takes `amount`, or returns false. `release` returns the amount to the budget.
-  func take(_ amount: Int, for principal: String) -> Bool {
+  /// Returns a hold of nothing for the user. Its last reference returns what it has taken to the budget.
+  func hold(for principal: String) -> Hold { Hold(self, principal) }
+
+  /// Takes `amount`, or returns false.
+  private func take(_ amount: Int, for principal: String) -> Bool {
     state.withLock { state in
       let held = state.held[principal] ?? 0
       guard amount <= total - state.used, amount <= share - held else { return false }
@@ -29,12 +32,35 @@ final class SharedBudget: Sendable {
     }
   }
 
-  /// Returns an amount that `take` took for the user.
-  func release(_ amount: Int, for principal: String) {
+  private func release(_ amount: Int, for principal: String) {
     state.withLock { state in
       state.used -= amount
       guard let held = state.held[principal] else { return }
       state.held[principal] = held > amount ? held - amount : nil
+    }
+  }
+
+  /// A part of the budget, until its last reference is gone.
+  final class Hold: Sendable {
+    private let budget: SharedBudget
+    private let principal: String
+    private let amount = Mutex(0)
+
+    fileprivate init(_ budget: SharedBudget, _ principal: String) {
+      self.budget = budget
+      self.principal = principal
+    }
+
+    /// Takes `more` of the budget. Returns false, and takes nothing, if the budget or the user's share has no room.
+    func grow(by more: Int) -> Bool {
+      guard budget.take(more, for: principal) else { return false }
+      amount.withLock { $0 += more }
+      return true
+    }
+
+    deinit {
+      let amount = amount.withLock { $0 }
+      if amount > 0 { budget.release(amount, for: principal) }
     }
   }
 }

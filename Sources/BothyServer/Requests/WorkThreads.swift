@@ -1,12 +1,58 @@
 import Dispatch
+import Synchronization
 
 /// The threads that run requests. They are separate from the threads that serve connections and `/healthz`, which never
-/// wait for large responses. The system has about as many threads as processors.
+/// wait for large responses.
+///
+/// There is a thread for each request that may run at a time. So the long steps of one user's requests leave the
+/// processors, and not the threads, to be shared with others, and the system divides those fairly.
 final class WorkThreads: TaskExecutor {
-  private let queue = DispatchQueue(label: "bothy.requests", qos: .utility, attributes: .concurrent)
+  private struct State {
+    /// Serial queues without work. The last one worked most recently, so that few threads are used.
+    var idle: [DispatchQueue]
+    /// The jobs that found no idle queue, in the order of their arrival.
+    var waiting: [UnownedJob] = []
+  }
+
+  /// The most threads, because the system has no more for queues.
+  private static let most = 240
+  /// The threads for requests that have no slot yet.
+  private static let others = 8
+
+  private let state: Mutex<State>
+
+  /// - Parameter requests: the number of requests that may run at a time.
+  init(requests: Int) {
+    // Each serial queue has a thread of its own while it works. Concurrent queues would share one for each processor.
+    let count = min(Self.most, max(1, requests)) + Self.others
+    state = Mutex(
+      State(idle: (0..<count).map { DispatchQueue(label: "bothy.requests.\($0)", qos: .utility) }))
+  }
+
+  convenience init(_ limits: ServerConfiguration.Limits) {
+    self.init(requests: limits.concurrency + limits.pushConcurrency + limits.queryConcurrency)
+  }
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    let queue = state.withLock { state in
+      let queue = state.idle.popLast()
+      if queue == nil { state.waiting.append(job) }
+      return queue
+    }
+    queue?.async { self.run(job, on: queue) }
+  }
+
+  /// Runs a job and those that wait, and returns the queue.
+  private func run(_ first: UnownedJob, on queue: DispatchQueue?) {
+    var next: UnownedJob? = first
+    while let job = next {
+      job.runSynchronously(on: asUnownedTaskExecutor())
+      next = state.withLock { state in
+        if !state.waiting.isEmpty { return state.waiting.removeFirst() }
+        if let queue { state.idle.append(queue) }
+        return nil
+      }
+    }
   }
 }

@@ -55,6 +55,9 @@ struct OperationBatch {
     }
   }
 
+  /// Returns a record of the batch as it is now.
+  func record(_ id: RecordID) -> ServerRecord? { records[id]?.record }
+
   mutating func apply(_ operation: SyncOperation) throws -> Outcome.Verdict {
     if let refusal = try missingReference(operation) {
       // Operations that refer to the record wait for this one, also if it waits itself.

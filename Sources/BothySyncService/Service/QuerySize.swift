@@ -11,6 +11,12 @@ extension AnyQuery {
         "The condition has \(conditions) parts; a server takes \(FixedLimits.conditions). Use 'in' for one of many values, or "
           + "split the query.")
     }
+    guard filter.longestContained <= FixedLimits.containedText else {
+      throw BothyError(
+        .invalidQuery,
+        "'contains' looks for \(filter.longestContained) bytes; a server takes \(FixedLimits.containedText). Look for a part of "
+          + "the text, or compare all of it with '='.")
+    }
     guard order.count <= FixedLimits.sortKeys else {
       throw BothyError(
         .invalidQuery,
@@ -26,6 +32,16 @@ extension ConditionTree {
     case .and(let parts), .or(let parts): parts.reduce(0) { $0.addingClamped($1.conditions) }
     case .not(let part): part.conditions
     default: 1
+    }
+  }
+
+  /// The most bytes of a text that the conditions look for within others.
+  fileprivate var longestContained: Int {
+    switch self {
+    case .and(let parts), .or(let parts): parts.reduce(0) { max($0, $1.longestContained) }
+    case .not(let part): part.longestContained
+    case .contains(_, let text, _): text.utf8.count
+    default: 0
     }
   }
 }

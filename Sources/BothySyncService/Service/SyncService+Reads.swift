@@ -17,7 +17,8 @@ extension SyncService {
     -> Outcome.Verdict
   {
     let now = now()
-    let operation = rules.canonical(operation)
+    let sent = operation
+    let operation = rules.canonical(sent)
     try await keepBlobs(namedBy: [operation], in: space)
     let verdict = try await deciding([operation], space, principal, at: now) { storage, decisions in
       var batch = try batch(of: [operation], principal, now, storage, completing: nil, decisions)
@@ -29,7 +30,11 @@ extension SyncService {
       let verdict = try batch.apply(operation)
       guard batch.undecided.isEmpty else { return .undecided(batch.undecided) }
       try store(batch, in: storage, from: start)
-      return .done(verdict)
+      guard operation.fields != sent.fields, case .applied(let version, let modified, nil) = verdict else {
+        return .done(verdict)
+      }
+      // The caller doesn't know the form in which its values are stored.
+      return .done(.applied(version: version, modified: modified, record: batch.record(operation.record)))
     }
     if operation.kind == .delete, verdict.isApplied { await removeSecrets(of: [operation.record], in: space) }
     return verdict

@@ -70,6 +70,7 @@ struct RequestLimitOptions: LimitOptions {
   @Option(limit: .spaceBurst) var spaceBurst: String?
   @Option(limit: .bodySize) var bodySize: String?
   @Option(limit: .unpackedSize) var unpackedSize: String?
+  @Option(limit: .transferSize) var transferSize: String?
   @Option(limit: .operations) var operations: String?
   @Option(limit: .pulls) var pulls: String?
 
@@ -78,7 +79,8 @@ struct RequestLimitOptions: LimitOptions {
       (.requests, requests), (.pushes, pushes), (.queries, queries),
       (.principalRequests, principalRequests), (.waiting, waiting), (.principalRate, principalRate),
       (.principalBurst, principalBurst), (.spaceRate, spaceRate), (.spaceBurst, spaceBurst),
-      (.bodySize, bodySize), (.unpackedSize, unpackedSize), (.operations, operations), (.pulls, pulls),
+      (.bodySize, bodySize), (.unpackedSize, unpackedSize), (.transferSize, transferSize),
+      (.operations, operations), (.pulls, pulls),
     ]
   }
 

@@ -7,15 +7,16 @@ import Testing
 /// Slow connections, on an event loop whose time the test sets.
 @Suite("Deadlines of connections", .timeLimit(.minutes(5)))
 struct ConnectionPaceTests {
-  /// A connection to the handlers, without a socket. It has 10 seconds for a header, and for a body 60 seconds and one
-  /// more for each 1,000 bytes.
+  /// A connection to the handlers, without a socket. It has 10 seconds for a header, for a body 60 seconds and one more
+  /// for each 1,000 bytes, and 75 seconds for each piece of an answer.
   private struct Line {
     let loop = EmbeddedEventLoop()
     let channel: EmbeddedChannel
     let slow = Locked<[ConnectionPace.Slowness]>([])
 
     init() throws {
-      let terms = ConnectionPace.Terms(headerTime: .seconds(10), bodyTime: .seconds(60), bodyRate: 1000)
+      let terms = ConnectionPace.Terms(
+        headerTime: .seconds(10), bodyTime: .seconds(60), bodyRate: 1000, answerTime: .seconds(75))
       let pace = PaceHandler(terms) { [slow] reason in slow.change { $0.append(reason) } }
       let arrivals = ArrivalHandler()
       arrivals.pace = pace
@@ -27,6 +28,21 @@ struct ConnectionPaceTests {
     func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
 
     func answer() throws { try channel.writeOutbound(HTTPServerResponsePart.end(nil)) }
+
+    /// Makes the connection full, or ready for more bytes of an answer.
+    func take(_ takesBytes: Bool) {
+      channel.isWritable = takesBytes
+      channel.pipeline.fireChannelWritabilityChanged()
+    }
+
+    /// Returns the number of new requests behind the decoder.
+    func requests() throws -> Int {
+      var count = 0
+      while let part = try channel.readInbound(as: HTTPServerRequestPart.self) {
+        if case .head = part { count += 1 }
+      }
+      return count
+    }
 
     func pass(_ seconds: Int64) { loop.advanceTime(by: .seconds(seconds)) }
   }
@@ -123,6 +139,63 @@ struct ConnectionPaceTests {
     #expect(line.channel.isActive && line.slow.value.isEmpty)
   }
 
+  @Test("A connection that takes no bytes of its answer ends")
+  func unread() throws {
+    let line = try Line()
+    try line.send(Self.whole)
+    line.take(false)
+    line.pass(74)
+    line.take(true)
+    line.take(false)
+    line.pass(74)
+    line.take(false)
+    #expect(line.channel.isActive)
+    line.pass(1)
+    #expect(!line.channel.isActive && line.slow.value == [.slowReader])
+    let slow = try Line()
+    try slow.send(Self.head)
+    slow.take(false)
+    slow.pass(60)
+    #expect(slow.slow.value == [.slowBody])
+  }
+
+  @Test("Requests that wait for earlier answers are read a few at a time")
+  func pipeline() throws {
+    let line = try Line()
+    try line.send(String(repeating: Self.whole, count: 2000))
+    var count = try line.requests()
+    #expect((8...200).contains(count))
+    var answered = 0
+    while answered < count {
+      try line.answer()
+      line.loop.run()
+      answered += 1
+      let more = try line.requests()
+      #expect(more <= 200)
+      count += more
+    }
+    #expect(count == 2000)
+    try line.send(Self.whole)
+    #expect(try line.requests() == 1)
+  }
+
+  @Test("The end of the input comes after the requests before it")
+  func halfClosed() throws {
+    let line = try Line()
+    let ends = Locked(0)
+    try line.channel.pipeline.syncOperations.addHandler(InputEnd { ends.change { $0 += 1 } })
+    try line.send(String(repeating: Self.whole, count: 500))
+    line.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    var count = try line.requests()
+    for _ in 0..<499 {
+      #expect(count == 500 || ends.value == 0)
+      try line.answer()
+      line.loop.run()
+      count += try line.requests()
+    }
+    #expect(count == 500 && ends.value == 1)
+  }
+
   @Test("The end of a connection ends its alarm")
   func ended() throws {
     let line = try Line()
@@ -139,5 +212,19 @@ struct ConnectionPaceTests {
     #expect(count.open == 2 && count.ended(.full) == 1)
     count.leave()
     #expect(count.enter() && count.open == 2)
+  }
+}
+
+/// Reports the end of a connection's input.
+private final class InputEnd: ChannelInboundHandler, RemovableChannelHandler {
+  typealias InboundIn = Never
+
+  private let report: () -> Void
+
+  init(_ report: @escaping () -> Void) { self.report = report }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case ChannelEvent.inputClosed = event { report() }
+    context.fireUserInboundEventTriggered(event)
   }
 }

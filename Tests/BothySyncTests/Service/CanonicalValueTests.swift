@@ -82,6 +82,13 @@ struct CanonicalValueTests {
     keys.order = Array(repeating: SortKey("count"), count: 9)
     let sorted = keys
     await #expect(throws: BothyError.self) { _ = try await ask(sorted) }
+    func contains(_ length: Int) -> AnyQuery {
+      let text = String(repeating: "a", count: length)
+      return AnyQuery("Thing", where: .not(.and([.contains(field: "name", text, ignoringCase: true)])))
+    }
+    #expect(try await ask(contains(1024)).isEmpty)
+    let long = await #expect(throws: BothyError.self) { _ = try await ask(contains(1025)) }
+    #expect(long?.message.contains("a part of the text") ?? false)
     let many = AnyQuery("Thing", where: .oneOf(field: "count", (0..<5000).map { .int($0) }))
     #expect(try await ask(many).isEmpty)
   }

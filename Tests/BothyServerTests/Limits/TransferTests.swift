@@ -1,0 +1,139 @@
+import BothyServer
+import BothyStore
+import BothySyncService
+import HTTPTypes
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+/// What one user's large bodies, answers and long requests leave to others.
+@Suite("Large bodies and answers", .timeLimit(.minutes(5)))
+struct TransferTests {
+  private static let tokens =
+    #"[{"token":"a","principal":"ann","spaces":["hut"]},{"token":"b","principal":"bob","spaces":["hut"]}]"#
+
+  @Test("Large bodies beyond a user's share are 503, small and others' are accepted")
+  func bodies() async throws {
+    let storage = try GatedStorage()
+    var limits = ServerConfiguration.Limits(bodySize: 100_000)
+    limits.transferSize = 200_000
+    let server = try ServerUnderTest(tokens: Self.tokens, limits: limits, storage: storage)
+    let small = #"{"device":"d","schema":1,"pulls":[{"container":"T"}]}"#
+    let large = small + String(repeating: " ", count: 90_000)
+    try await server.run { call async throws in
+      let (ann, bob) = (call.with(token: "a"), call.with(token: "b"))
+      async let first = ann(.post, "/v1/spaces/hut/sync", large)
+      await storage.waiters(1)
+      let second = try await ann(.post, "/v1/spaces/hut/sync", large)
+      #expect(second.status == 503 && second.headers[.retryAfter] == "1", "\(second.text)")
+      async let other = bob(.post, "/v1/spaces/hut/sync", large)
+      await storage.waiters(2)
+      async let third = ann(.post, "/v1/spaces/hut/sync", small)
+      await storage.waiters(3)
+      storage.open()
+      #expect(try await [first.status, other.status, third.status] == [200, 200, 200])
+      #expect(try await ann(.post, "/v1/spaces/hut/sync", large).status == 200)
+    }
+  }
+
+  @Test("An answer that isn't read uses up the user's share, until it is read")
+  func answers() async throws {
+    var limits = ServerConfiguration.Limits()
+    limits.transferSize = limits.bodySize
+    let server = try ServerUnderTest(tokens: Self.tokens, limits: limits)
+    try await server.run { call async throws in
+      let text = String(repeating: "x", count: 900_000)
+      for number in 0..<9 {
+        let path = "/v1/spaces/hut/records/T/\(number)"
+        #expect(try await call.with(token: "a")(.put, path, #"{"fields":{"a":"\#(text)"}}"#).status == 201)
+      }
+    }
+    let large = Self.get("/v1/spaces/hut/changes?container=T")
+    let one = Self.get("/v1/spaces/hut/records/T/1")
+    try await ConnectedServer.run(server.configuration) { server async throws in
+      try await Self.slowLine(server.address) { slow async throws in
+        try await slow.send(large)
+        // Most of the answer waits in the server, because the system keeps less than it.
+        #expect(try await slow.text(12) == "HTTP/1.1 200")
+        try await server.line { line async throws in
+          let refused = try await line.ask(one)
+          #expect(refused.status == 503 && refused.text.contains("on their way"))
+          #expect(try await line.ask(Self.get("/v1/spaces/hut/records/T/none")).status == 404)
+        }
+        #expect(try await slow.text(8_100_000).hasPrefix(" OK"))
+        try await server.line { line async throws in
+          while try await line.ask(one).status != 200 { await Task.yield() }
+        }
+      }
+    }
+  }
+
+  @Test("Requests that use all processors leave threads to others")
+  func threads() async throws {
+    let storage = try BusyStorage()
+    let server = try ServerUnderTest(storage: storage)
+    try await server.run { call async throws in
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<BusyStorage.callers {
+          group.addTask { try await call(.get, "/v1/spaces/busy/changes").status }
+        }
+        while storage.running < BusyStorage.callers { await Task.yield() }
+        #expect(try await call(.get, "/v1/spaces/hut/changes").status == 200)
+        storage.end()
+        for try await status in group { #expect(status == 200) }
+      }
+    }
+  }
+
+  private static func get(_ path: String) -> String {
+    "GET \(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\n\r\n"
+  }
+
+  /// Connects with little room for bytes that aren't read.
+  private static func slowLine(
+    _ address: BothyServer.Address, _ body: (ProxyLine) async throws -> Void
+  ) async throws {
+    let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .channelOption(.socketOption(.so_rcvbuf), value: 4096)
+      .connect(host: address.host, port: address.port) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+        }
+      }
+    try await channel.executeThenClose { inbound, outbound in try await body(ProxyLine(inbound, outbound)) }
+  }
+}
+
+/// A storage whose reads of one space keep a processor busy until they may end.
+private final class BusyStorage: ServerStorage {
+  /// More than the processors of most machines, and than the system has threads for them.
+  static let callers = 24
+
+  private let storage: SQLiteServerStorage
+  private let count = Atomic(0)
+  private let isOver = Atomic(false)
+
+  init() throws { storage = try SQLiteServerStorage() }
+
+  var identity: String { storage.identity }
+  var running: Int { count.load(ordering: .acquiring) }
+
+  func end() { isOver.store(true, ordering: .releasing) }
+
+  func check() async throws {}
+
+  func write<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerTransaction) throws -> Result
+  ) async throws -> Result { try await storage.write(space: space, body) }
+
+  func read<Result: Sendable>(
+    space: String, _ body: @escaping @Sendable (any ServerSnapshot) throws -> Result
+  ) async throws -> Result {
+    if space == "busy" {
+      count.add(1, ordering: .acquiringAndReleasing)
+      while !isOver.load(ordering: .acquiring) {}
+    }
+    return try await storage.read(space: space, body)
+  }
+}
