@@ -7,7 +7,7 @@ package struct Change: Sendable {
   package let table: Int
   package let id: String
   /// The row before the change, or nil for an insert.
-  package let before: StoredRow?
+  package var before: StoredRow?
   /// The base of the caller's value if others changed the same fields since, or nil.
   package var stale: Stale?
 

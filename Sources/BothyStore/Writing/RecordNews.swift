@@ -25,8 +25,10 @@ struct RecordNews {
   func part(of value: FieldValue, at position: Int, now: FieldValue, isCounter: Bool) -> Part {
     if let saved = own.saved?.given[position], saved == value { return .unedited }
     let read = read(at: position)
-    // A counter that was raised to the present number was raised all the same.
-    guard value != now || isCounter && read ?? now != now else { return .given }
+    // A counter that was raised to the present number was raised all the same. A field that is set back to what the row
+    // has was set back all the same, if the row never showed its save.
+    let isUnshown = others.isEmpty && own.saved?.became(at: position) ?? now != now
+    guard value != now || (isCounter || isUnshown) && read ?? now != now else { return .given }
     // A record that returns to this device with its old value brought no change. Memory knows this device's own exactly.
     let isOwnKnown = !own.replaced(at: position).isEmpty
     let known = others.filter {

@@ -67,7 +67,7 @@ public struct SaveReceipt<Value: Sendable>: Sendable {
     }
     .value
     return SaveResult(
-      record: try found.0.map(decode) ?? sent, origin: verdict.origin(isPending: found.isPending),
+      record: try sent ?? found.0.map(decode), origin: verdict.origin(isPending: found.isPending),
       verdict: verdict, overwritten: try found.1.map(decode))
   }
 }

@@ -92,14 +92,8 @@ extension SharingControl {
   /// Returns the server's version. A request whose answer was lost is repeated under another id and ends as a conflict,
   /// which shows the server's record.
   private func accepted(_ operation: SyncOperation) async throws -> String {
-    let request = SyncRequest(
-      device: synced.device, schemaVersion: synced.store.schema.version, operations: [operation],
-      principal: synced.owner?.principal)
-    let response = try await synced.remote.exchange(request)
-    switch response.outcomes.first?.verdict {
-    case .applied(let version, _, _), .duplicate(let version, _, _): return version
-    case .rejected(let rejection):
-      throw BothyError(.rejected, rejection.message, record: operation.record, rejection: rejection)
+    switch try await synced.engine.pass.reply(to: operation) {
+    case .made(let version, _, _): return version
     case .conflict(let current):
       if operation.kind == .delete, current?.isDeleted ?? true { return current?.version ?? "" }
       if let current, !current.isDeleted, current.fields == FieldsDocument(operation.fields) {
@@ -108,9 +102,6 @@ extension SharingControl {
       throw BothyError(
         .conflict, "The list was changed or made meanwhile. Load the lists and try again.",
         record: operation.record)
-    case .waiting, nil:
-      throw BothyError(
-        .protocolViolation, "The server did not answer the operation.", record: operation.record)
     }
   }
 }

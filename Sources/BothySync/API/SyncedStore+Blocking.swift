@@ -28,7 +28,7 @@ extension SyncedStore {
 
   /// Whether syncing is paused by the word of the file, whichever process wrote it.
   package func isPausedInFile() throws -> Bool {
-    try store.read { try SyncValues.value("paused", in: $0) != nil }
+    try store.read { try SyncValues.isPaused(in: $0) }
   }
 
   /// The process that says it syncs this file; nil when none does. One look-up.
@@ -73,14 +73,9 @@ extension SyncedStore {
   /// pending.
   @discardableResult
   package func resolve(_ id: RecordID, _ resolution: Outbox.Decision, revision: Int64? = nil) throws -> Bool {
-    let done = try store.write(origin: .remote) { transaction in
-      let now = clock.now()
-      let done = try InboxDecision.apply(resolution, to: id, revision: revision, at: now, in: transaction)
-      try Journal.trim(to: configuration.journal, at: now, in: transaction)
-      return done
+    try deciding(resolution) { transaction, now in
+      try InboxDecision.apply(resolution, to: id, revision: revision, at: now, in: transaction)
     }
-    if resolution == .retry { engine.ask() }
-    return done
   }
 
   /// Decides about failures that a report told of, also after a relaunch: each that is still as it was refused. One
@@ -88,20 +83,27 @@ extension SyncedStore {
   /// as it is.
   @discardableResult
   package func resolve(_ failures: [SyncReport.Failure], _ resolution: Outbox.Decision) throws -> [RecordID] {
-    let decided = try store.write(origin: .remote) { transaction in
-      var decided: [RecordID] = []
-      for failure in failures where try OutboxQueue.mark(failure.record, in: transaction) != nil {
-        if try InboxDecision.apply(
-          resolution, to: failure.record, revision: failure.revision, at: clock.now(), in: transaction)
-        {
-          decided.append(failure.record)
-        }
+    try deciding(resolution) { transaction, now in
+      try failures.filter { failure in
+        try OutboxQueue.mark(failure.record, in: transaction) != nil
+          && InboxDecision.apply(
+            resolution, to: failure.record, revision: failure.revision, at: now, in: transaction)
       }
-      try Journal.trim(to: configuration.journal, at: clock.now(), in: transaction)
-      return decided
+      .map(\.record)
+    }
+  }
+
+  private func deciding<Result>(
+    _ resolution: Outbox.Decision, _ body: (WriteTransaction, Int64) throws -> Result
+  ) throws -> Result {
+    let now = clock.now()
+    let result = try store.write(origin: .remote) { transaction in
+      let result = try body(transaction, now)
+      try Journal.trim(to: configuration.journal, at: now, in: transaction)
+      return result
     }
     if resolution == .retry { engine.ask() }
-    return decided
+    return result
   }
 
   /// Lets a draft be sent; any other record stays as it is. One transaction.

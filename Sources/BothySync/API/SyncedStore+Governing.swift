@@ -16,34 +16,31 @@ extension SyncedStore {
   /// Notifies `run()` that there may be something to do: another process wrote, say. Ends no wait after a failure.
   public func requestSync() { engine.ask() }
 
-  /// Stops syncing until `resume`, also over relaunches: what a user switched off stays off. A sync that is running
-  /// ends before its next request, in the middle of a large blob too; a forced one runs. One transaction.
+  /// Stops syncing until `resume`, of all processes that have the file open, and over relaunches: what a user switched
+  /// off stays off. A sync that is running ends before its next request, in the middle of a large blob too; a forced one
+  /// runs. One transaction.
   ///
   /// Only syncs are held. Saves that go to the server first (`.remote`, `.remoteThenLocal`) and reads that ask the
   /// server still do: save with `.localThenRemote` or `.local` while this is to send nothing.
-  public func pause() throws {
-    try store.write(origin: .remote) { transaction in
-      try SyncValues.set("paused", "1", in: transaction)
-      transaction.touchBookkeeping()
-    }
-    governor.isPaused = true
-    engine.ask()
-  }
+  public func pause() throws { try setPaused(true) }
 
-  /// Lets syncs run again, also after relaunches; a running `run()` looks at once for something to do. One transaction.
-  public func resume() throws {
+  /// Lets syncs run again, of all processes and after relaunches. A running `run()` looks at once for something to do,
+  /// that of another process a second later if it has the trigger `.commit`. One transaction.
+  public func resume() throws { try setPaused(false) }
+
+  private func setPaused(_ isPaused: Bool) throws {
     try store.write(origin: .remote) { transaction in
-      try SyncValues.remove("paused", in: transaction)
+      try SyncValues.setPaused(isPaused, in: transaction)
       transaction.touchBookkeeping()
     }
-    governor.isPaused = false
+    governor.isPaused = isPaused
     engine.ask()
   }
 
   /// Whether the account is being signed out, or was.
   package var isSignedOut: Bool { governor.isShut }
 
-  /// Whether syncing is paused, here or before the file was opened.
+  /// Whether syncing was paused when this store last looked: at each sync, at each look after commits of others.
   package var isPaused: Bool { governor.isPaused }
 
   /// The fetch policy in force for reads that give none. Each read uses what it was when it began; setting it takes

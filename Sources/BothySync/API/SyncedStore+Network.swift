@@ -9,9 +9,12 @@ extension SyncedStore {
   ) async throws -> FetchResult<Value> {
     let isStored = options.cacheResults ?? true && configuration.cache == .enabled
     let isCut = query.limit != nil || query.offset > 0
-    let pending =
-      isCut || !isStored
-      ? try await store.read { try OutboxQueue.ids(of: query.type, in: $0) } : Set<String>()
+    let (pending, marks) = try await store.read { transaction in
+      (
+        isCut || !isStored ? try OutboxQueue.ids(of: query.type, in: transaction) : Set<String>(),
+        try Refetch.open(query, in: transaction).filter { !$0.id.isEmpty && !$0.type.isEmpty }
+      )
+    }
     let found: NetworkAnswer
     do { found = try await ask(query, without: pending) } catch { throw BothyError(error) }
     var shown = query
@@ -22,7 +25,7 @@ extension SyncedStore {
       let values = try shown.evaluate(over: records, schema: schema).map(convert)
       return FetchResult(records: values, origin: .remote, isComplete: true, age: .zero)
     }
-    try await merge(found, query)
+    try await merge(found, query, ending: marks)
     for field in query.include { try await fetchTargets(of: field, in: found.records) }
     if !found.isWhole {
       // What else there is of the type here may have changed there since.
@@ -105,19 +108,27 @@ extension SyncedStore {
   }
 
   /// Stores what came, and finds out what became of records that belong into the answer here and are not in it: they
-  /// changed or are gone. A limited answer says so of those before its last record.
-  private func merge(_ answer: NetworkAnswer, _ query: AnyQuery) async throws {
+  /// changed or are gone. A limited answer says so of those before its last record. Ends the marks that the answer
+  /// settles: those of its records, and all of a whole answer without a condition.
+  private func merge(_ answer: NetworkAnswer, _ query: AnyQuery, ending marks: [Refetch.Mark]) async throws {
     var window = query
     window.offset = answer.offset
     window.limit = answer.isExhausted ? nil : answer.records.count
     let compared = window
+    let arrived = Set(answer.records.map(\.id))
+    let isAll = answer.isWhole && query.filter == .all
+    let settled = marks.filter { isAll || arrived.contains($0.record) }
     try await catchUp(with: answer.records, lacking: compared)
     let now = clock.now()
+    @Sendable func complete(in transaction: WriteTransaction) throws {
+      try Refetch.end(settled, in: transaction)
+      if answer.isWhole { try QueryCompleteness.note(query, at: now, in: transaction) }
+    }
     let suspects = try await store.write(origin: .remote) { transaction in
       var pull = try PullApplication(transaction, now: now)
       for record in answer.records { try pull.apply(record) }
       let suspects = try Self.lacking(answer.records, compared, in: transaction)
-      if suspects.isEmpty && answer.isWhole { try QueryCompleteness.note(query, at: now, in: transaction) }
+      if suspects.isEmpty { try complete(in: transaction) }
       return suspects
     }
     guard !suspects.isEmpty else { return }
@@ -140,7 +151,7 @@ extension SyncedStore {
         // Unless a sync has brought a newer one meanwhile.
         _ = try transaction.evict(table, id: suspect.id, upTo: version)
       }
-      if answer.isWhole { try QueryCompleteness.note(query, at: now, in: transaction) }
+      try complete(in: transaction)
     }
   }
 

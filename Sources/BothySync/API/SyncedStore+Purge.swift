@@ -83,8 +83,11 @@ private struct Purge {
     let table = try transaction.catalog.table(id.type)
     guard table.schema.isSynced else { return }
     try Journal.forgetContent(of: id, in: transaction)
+    try StaleRows.forget(id, in: transaction)
     let entry = try OutboxQueue.entry(id, in: transaction)
-    let container = try entry?.container ?? transaction.row(table, id: id.id)?.container
+    let container =
+      try entry.map { try OutboxQueue.serverContainer(of: $0, in: transaction) }
+      ?? transaction.row(table, id: id.id)?.container
     if entry != nil {
       guard includingPending else { return result.kept.append(id) }
       try OutboxQueue.forget(id, in: transaction) { entry in

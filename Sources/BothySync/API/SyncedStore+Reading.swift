@@ -146,7 +146,7 @@ extension SyncedStore {
       }.compactMap(heard.time).max()
       let answered = try QueryCompleteness.time(of: query, in: transaction)
       let known =
-        try Refetch.isOpen(query, in: transaction) ? nil : [pulled, answered].compactMap { $0 }.max()
+        try Refetch.open(query, in: transaction).isEmpty ? [pulled, answered].compactMap { $0 }.max() : nil
       let values = try read(transaction, query)
       let stale = try StaleRows.ids(of: query.type, in: transaction)
       return FetchResult(

@@ -31,16 +31,20 @@ extension SyncedStore {
   }
 
   /// After commits, one look a second at most. What was pending already at the look before is being sent, or waits for
-  /// a reason: a sync that fails is tried again by the engine, not from here.
+  /// a reason: a sync that fails is tried again by the engine, not from here. Another process may have paused or resumed.
   func askOnCommits<C: Clock>(_ clock: C) async where C.Duration == Duration {
     var known: OutboxQueue.Extent?
     for await _ in store.commits {
       do { try await clock.sleep(until: clock.now.advanced(by: .seconds(1)), tolerance: nil) } catch {
         return
       }
-      guard let found = try? await store.read({ try OutboxQueue.extent(in: $0) }), found != known else {
-        continue
+      let wasPaused = governor.isPaused
+      let found = try? await store.read { [governor] transaction in
+        governor.isPaused = try SyncValues.isPaused(in: transaction)
+        return try OutboxQueue.extent(in: transaction)
       }
+      if governor.isPaused != wasPaused { engine.ask() }
+      guard let found, found != known else { continue }
       known = found
       if !found.isEmpty && !engine.isBusy { engine.ask() }
     }

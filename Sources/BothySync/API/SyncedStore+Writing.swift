@@ -33,25 +33,8 @@ extension SyncedStore {
     record.container = container ?? E.typeName
     // A field that the entity has no value in is cleared, as a local save clears it.
     for field in E.schema.fields where record.fields[field.name] == nil { record.fields[field.name] = .null }
-    let change = LocalChange.save(record, in: container)
-    let options = begun(options)
-    let policy = try policy(options, E.typeName)
-    switch policy {
-    case .localThenRemote, .local, .draft:
-      return try await engine.locks.withWrite(record.container) {
-        try await keep(change, options) { transaction in
-          try local(transaction)
-          try self.hold(change.id, options, in: transaction)
-        }
-        .typed(E.self, sent: entity)
-      }
-    case .remoteThenLocal, .remote:
-      if let exists, try await store.read({ try $0.exists(change.id) }) != exists {
-        throw exists ? WriteTransaction.notFound(change.id) : WriteTransaction.alreadyExists(change.id)
-      }
-      return try await networkFirst(change, keepsLocally: policy == .remoteThenLocal, options)
-        .typed(E.self, sent: entity)
-    }
+    return try await perform(.save(record, in: container), options, exists: exists, local)
+      .typed(E.self, sent: entity)
   }
 
   /// Saves a record of any type: inserts it if its id is new, else changes the fields that are given. Costs and throws
@@ -97,17 +80,25 @@ extension SyncedStore {
     try await delete(RecordID(E.self, id: id), options: options).typed(E.self)
   }
 
+  /// Makes a change by the write policy.
+  ///
+  /// - Parameters:
+  ///   - exists: true for a record that has to be on this device, false for one that must not be.
+  ///   - local: the write in the local file, where that comes first, or `nil` for the change itself.
   @discardableResult
-  func perform(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt<AnyRecord> {
+  func perform(
+    _ change: LocalChange, _ options: RequestOptions, exists: Bool? = nil,
+    _ local: (@Sendable (WriteTransaction) throws -> Void)? = nil
+  ) async throws -> SaveReceipt<AnyRecord> {
     let options = begun(options)
-    switch try policy(options, change.id.type) {
-    case .localThenRemote, .local, .draft:
-      return try await engine.locks.withWrite(container(of: change)) {
-        try await keep(change, options) { try self.make(change, options, in: $0) }
-      }
-    case .remoteThenLocal: return try await networkFirst(change, keepsLocally: true, options)
-    case .remote: return try await networkFirst(change, keepsLocally: false, options)
+    let policy = try policy(options, change.id.type)
+    guard policy == .remoteThenLocal || policy == .remote else {
+      return try await keep(change, options, local)
     }
+    if let exists, try await store.read({ try $0.exists(change.id) }) != exists {
+      throw exists ? WriteTransaction.notFound(change.id) : WriteTransaction.alreadyExists(change.id)
+    }
+    return try await networkFirst(change, keepsLocally: policy == .remoteThenLocal, options)
   }
 
   /// Makes a change here, for a later sync to send.
@@ -129,28 +120,43 @@ extension SyncedStore {
   /// Runs the local write of a change; where the store fails, the configuration says whether the server is tried.
   private func keep(
     _ change: LocalChange, _ options: RequestOptions,
-    _ write: @escaping @Sendable (WriteTransaction) throws -> Void
+    _ local: (@Sendable (WriteTransaction) throws -> Void)? = nil
   ) async throws -> SaveReceipt<AnyRecord> {
+    let left = engine.pass.sent.left(change.id)
     do {
-      let receipt = try await store.write { transaction in
-        try write(transaction)
-        return try self.receipt(writing: change.id, in: transaction)
+      let receipt = try await engine.locks.withWrite(container(of: change)) {
+        try await store.write { transaction in
+          if let left { try StaleRows.mark(change.id, over: left.version, left.answer, in: transaction) }
+          if let local {
+            try local(transaction)
+            try self.hold(change.id, options, in: transaction)
+          } else {
+            try self.make(change, options, in: transaction)
+          }
+          return try self.receipt(writing: change.id, in: transaction)
+        }
       }
       askAfterSave(options)
       return receipt
     } catch let error as BothyError
       where error.isLocalFailure && configuration.localFailure == .tryRemote && options.writePolicy != .draft
+      && store.schema[change.id.type]?.isSynced == true
     {
       configuration.logger.warning(
         "A save could not be stored here; it is tried on the server.", metadata: ["error": "\(error)"])
-      return try await savedOnServerAlone(change)
+      do {
+        let outcome = try await StorelessWrite(pass: engine.pass, change: change).run()
+        return SaveReceipt(
+          record: change.id, state: outcome, store: self, revision: nil, isStoredHere: false)
+      } catch let there as BothyError
+        where there.code != .rejected && there.code != .conflict
+      {
+        // The server has not decided, so what failed is the store.
+        throw BothyError(
+          error.code, "\(error.message) It was tried on the server too: \(there.message)", record: change.id,
+          underlying: there)
+      }
     }
-  }
-
-  private func savedOnServerAlone(_ change: LocalChange) async throws -> SaveReceipt<AnyRecord> {
-    let outcome = try await StorelessWrite(pass: engine.pass, change: change).run()
-    return SaveReceipt(
-      record: change.id, state: outcome, store: self, revision: nil, isStoredHere: false)
   }
 
   /// Runs a transaction whose changes are drafts, and returns the records. Single pending changes of these records become
@@ -246,9 +252,7 @@ extension SyncedStore {
   private func overPending(_ change: LocalChange, _ options: RequestOptions) async throws -> SaveReceipt<
     AnyRecord
   > {
-    let receipt = try await engine.locks.withWrite(container(of: change)) {
-      try await keep(change, options) { try self.make(change, options, in: $0) }
-    }
+    let receipt = try await keep(change, options)
     guard let revision = receipt.revision, receipt.known != .draft else { return receipt }
     _ = await engine.sync(
       SyncPass.Request(scope: .push, pulls: [], records: [change.id], ignoresRetryTimes: true))
@@ -341,54 +345,5 @@ extension SyncedStore {
         "\(count) records must be sent together, and the limit is \(limit). Write fewer at a time.")
     }
     return result
-  }
-}
-
-/// One change that the app requests.
-enum LocalChange: Sendable {
-  /// A record that is there already is moved to the container, if one is given.
-  case save(AnyRecord, in: String?)
-  case move(RecordID, to: String)
-  case delete(RecordID)
-  case share(RecordID, SharingChange, edited: Int64)
-  /// A record with its audience, unless that is nil and stays as it is.
-  case persist(AnyRecord, Audience?, edited: Int64)
-
-  var id: RecordID {
-    switch self {
-    case .save(let record, _): record.recordID
-    case .persist(let record, _, _): record.recordID
-    case .delete(let id), .move(let id, _), .share(let id, _, _): id
-    }
-  }
-
-  /// This change, of a value without a mark: it replaces what the store has now, and nothing that comes before it is
-  /// saved.
-  var readNow: LocalChange {
-    guard var record = saved, record.origin.mark.number == ReadMark.whole.number else { return self }
-    record.origin.mark = ReadMark()
-    switch self {
-    case .save(_, let container): return .save(record, in: container)
-    case .persist(_, let sharing, let edited): return .persist(record, sharing, edited: edited)
-    case .move, .delete, .share: return self
-    }
-  }
-
-  func apply(in transaction: WriteTransaction) throws {
-    switch self {
-    case .save(let record, let container): try transaction.save(record, in: container)
-    case .move(let id, let container): try transaction.move(id, to: container)
-    case .delete(let id): try transaction.delete(id)
-    case .share(let id, let change, let edited):
-      try OutboxQueue.share(id, change, edited: edited, in: transaction)
-    case .persist(let record, let sharing, let edited):
-      try LocalChange.save(record, in: record.container == record.type ? nil : record.container).apply(
-        in: transaction)
-      guard let sharing else { return }
-      try transaction.flush()
-      let change = SharingChange(
-        from: try SyncedStore.audience(of: record.recordID, in: transaction), to: sharing)
-      try OutboxQueue.share(record.recordID, change, edited: edited, in: transaction)
-    }
   }
 }

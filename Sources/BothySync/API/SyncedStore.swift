@@ -8,6 +8,9 @@ import Synchronization
 /// before. Writes are durable here before they are sent; nothing is ever dropped for lack of a network. Syncs
 /// happen when asked for by `sync()`, and by themselves while `run()` is running.
 ///
+/// Several stores may use one file, in one process or in several. Each hears of the others' commits, and one syncs at a
+/// time. With `StoreOptions.Processes.single` an app says that there is no other store, and one that exists is unnoticed.
+///
 /// Every call may be made from any task or thread. One that is not `async` reads or writes the file on the calling
 /// thread and makes no request. All throw `BothyError`: for the file and the schema, and those that send a request for
 /// the server too.
@@ -56,7 +59,7 @@ public final class SyncedStore: Sendable {
       found = try store.write(origin: .remote) { [schema = store.schema] transaction in
         let owner = try FileOwner.bind(owner, in: transaction)
         if let estimate = try SyncValues.estimate(in: transaction) { clock.restore(estimate) }
-        governor.isPaused = try SyncValues.value("paused", in: transaction) != nil
+        governor.isPaused = try SyncValues.isPaused(in: transaction)
         governor.updateRequired = try SyncValues.updateRequired(at: schema.version, in: transaction)
         try UnrecognizedRecords.adopt(in: transaction)
         try UnreadableTable.retry(in: transaction)
@@ -166,7 +169,7 @@ public final class SyncedStore: Sendable {
     if (ifRunning ?? configuration.ifRunning) == .ignore && engine.isBusy {
       return SyncReport(stop: .alreadyRunning)
     }
-    if let obstacle = governor.obstacle, !forced || obstacle == .signedOut {
+    if let obstacle = await governor.obstacle(in: store), !forced || obstacle == .signedOut {
       return await engine.skip(obstacle)
     }
     let pulls = container.map { [SyncScope(container: $0, includesChildren: true)] }

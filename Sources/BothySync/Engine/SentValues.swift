@@ -85,5 +85,13 @@ final class SentValues: Sendable {
 
   func forget(_ record: RecordID) { state.withLock { $0.values[record] = nil } }
 
+  /// Returns the result of the last save of a record if the row was left as it was, with the version of that row.
+  func left(_ record: RecordID) -> (version: String?, answer: ServerRecord)? {
+    guard let last = last(of: record), let answer = last.answer, !answer.isDeleted,
+      last.change.entry.awaited?.keeping == .thereAlone
+    else { return nil }
+    return (last.change.before?.version, answer)
+  }
+
   func last(of record: RecordID) -> Sent? { state.withLock { $0.values[record]?.sent } }
 }

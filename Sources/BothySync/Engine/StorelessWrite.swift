@@ -2,108 +2,153 @@ import BothyStore
 
 /// A change that is sent to the server alone while the local store fails, if the app allows that.
 ///
-/// It sends the fields that differ from the row, if the row can be read, and leaves all other fields on the server. It
-/// calls no merge policy. If others changed the same fields, it throws a conflict.
+/// It sends the fields that the caller changed since the value was read, as every save does, and leaves all other fields
+/// on the server. It calls no merge policy. If others changed the same fields, it throws a conflict.
 struct StorelessWrite: Sendable {
   let pass: SyncPass
   let change: LocalChange
+
+  /// An operation, the fields that it was made on as far as they are known, and its secrets.
+  private struct Attempt {
+    var operation: SyncOperation
+    var known: [String: JSONValue]?
+    var secrets: [SecretKey: String]
+    /// True if the store can't be read either, and the value was created now. The server's version is used then.
+    var isBlind = false
+  }
 
   /// Sends the change with at most three round trips. Throws `CancellationError`, with nothing done, and `BothyError` if
   /// the server can't be reached, rejects the change, or has other changes of the same fields.
   func run() async throws -> SaveOutcome {
     try Task.checkCancellation()
-    return try await Task { try await attempt() }.value
+    do { return try await Task { try await attempt() }.value } catch let error as RemoteError {
+      throw BothyError(error)
+    }
   }
 
   private func attempt() async throws -> SaveOutcome {
-    let table = try pass.store.catalog.table(change.id.type)
-    let (given, secrets) = try change.given(table.schema)
-    if (try? await pass.store.read({ try OutboxQueue.mark(change.id, in: $0) != nil })) == true {
+    let schema = try pass.store.catalog.table(change.id.type).schema
+    do {
+      if let made = try await OnlineChange.rehearsed(change.readNow, .thereAlone, pass) {
+        return try await send(attempt(made), made, schema)
+      }
+      // The row has the value already.
+      return .accepted(version: try pass.store.record(change.id)?.version ?? "")
+    } catch is OnlineChange.HasPendingWork {
       throw BothyError.pendingChanges(change.id)
+    } catch let error as BothyError where error.isLocalFailure {
+      guard let attempt = try blindAttempt(schema) else { throw error }
+      return try await send(attempt, nil, schema)
     }
-    // If the row can't be read, the server's version is used.
-    let row = (try? await pass.store.read { try $0.row(table, id: change.id.id) }) ?? nil
-    let known = try row.flatMap { try $0.version == nil ? nil : table.document($0).members() }
-    let seen =
-      known == nil ? nil : row.map { row in row.values.indices.map { table.seen(row.values[$0], at: $0) } }
-    let fields = given.filter { name, value in
-      table.positions[name].flatMap { seen?[$0].json } != value
+  }
+
+  private func attempt(_ made: OnlineChange) throws -> Attempt {
+    let (entry, awaited) = (made.entry, made.entry.awaited)
+    var operation = SyncOperation(id: "", kind: entry.kind, record: entry.record, base: entry.base?.version)
+    if entry.kind != .delete {
+      operation.container =
+        entry.kind == .insert ? awaited?.container : entry.destination(awaited?.container)
+      operation.fields = try PushBatchBuilder.changedFields(awaited?.fields ?? .empty, since: entry.base)
+      operation.sharing = entry.sharing
     }
-    var version = row?.version
+    return Attempt(operation: operation, known: try entry.base?.fields.members(), secrets: made.secrets)
+  }
+
+  /// Returns a save or deletion that can't be compared with the row, or `nil` for another change. A value that was read
+  /// is sent whole against the version read.
+  private func blindAttempt(_ schema: TypeSchema) throws -> Attempt? {
+    guard change.isDeletion || change.saved != nil else { return nil }
+    let (given, secrets) = try change.given(schema)
+    let version = change.saved?.origin.mark.number ?? 0
+    let kind: ChangeKind = change.isDeletion ? .delete : version > 0 ? .update : .insert
+    let container = change.saved.flatMap { $0.container == $0.type ? nil : $0.container }
+    let operation = SyncOperation(
+      id: "", kind: kind, record: change.id, container: container, base: version > 0 ? String(version) : nil,
+      fields: kind == .insert ? given.filter { !$0.value.isNull } : given)
+    return Attempt(operation: operation, secrets: secrets, isBlind: version <= 0)
+  }
+
+  private func send(
+    _ attempt: Attempt, _ made: OnlineChange?, _ schema: TypeSchema
+  ) async throws -> SaveOutcome {
+    var (operation, known) = (attempt.operation, attempt.known)
     for _ in 0..<3 {
-      let operation = try operation(fields, over: version)
-      switch try await send(operation, secrets) {
-      case .applied(let version, _, _)?, .duplicate(let version, _, _)?:
-        return .accepted(version: operation.kind == .delete ? "" : version)
-      case .conflict(let current)?:
+      operation.id = pass.configuration.makeOperationID()
+      switch try await pass.reply(to: operation, attempt.secrets) {
+      case .made(let version, let modified, let record):
+        if operation.kind == .delete { return .accepted(version: "") }
+        let fields = (known ?? [:]).merging(operation.fields) { $1 }.filter { !$0.value.isNull }
+        let answer = ServerRecord(
+          id: change.id, container: operation.container ?? made?.entry.container, version: version,
+          modified: modified, fields: FieldsDocument(fields))
+        if let made { remember(made, record ?? answer) }
+        return .accepted(version: version)
+      case .conflict(let current):
         guard let current, !current.isDeleted else {
           if change.isDeletion { return .accepted(version: "") }
-          throw BothyError(
-            .conflict, "Others have deleted \(change.id). Nothing was changed; try again.", record: change.id)
+          throw conflict("Others have deleted \(change.id).")
         }
         let there = try current.fields.members()
-        if let known, fields.keys.contains(where: { there[$0] != known[$0] }) {
-          throw BothyError(
-            .conflict,
-            "Others have changed \(change.id) where this change does. Nothing was changed; try again.",
-            record: change.id)
+        // The answer to an earlier try was lost, or others made the same change. A number that is counted proves nothing.
+        if operation.kind != .delete, operation.container == nil, operation.sharing == nil,
+          operation.fields.allSatisfy({ there[$0] ?? .null == $1 && schema[$0]?.merge != .counter })
+        {
+          return .accepted(version: current.version)
         }
-        version = current.version
-      case .rejected(let rejection)?:
-        throw BothyError(.rejected, rejection.message, record: change.id, rejection: rejection)
-      case .waiting(let other)?:
-        throw BothyError(.rejected, "The change waits for the operation \(other).", record: change.id)
-      case nil:
-        throw BothyError(
-          .protocolViolation, "The server did not answer the operation.", record: change.id)
+        guard
+          known.map({ known in operation.fields.keys.allSatisfy { there[$0] == known[$0] } })
+            ?? (attempt.isBlind || operation.kind == .delete)
+        else { throw conflict("Others have changed \(change.id) where this change does.") }
+        operation.base = current.version
+        known = known.map { _ in there }
+        if operation.kind == .insert { operation.kind = .update }
       }
     }
-    throw BothyError(.conflict, "\(change.id) keeps being changed by others. Try again.", record: change.id)
+    throw conflict("\(change.id) keeps being changed by others.")
   }
 
-  private func operation(_ fields: [String: JSONValue], over version: String?) throws -> SyncOperation {
-    let kind: ChangeKind =
-      change.isDeletion ? .delete : version == nil && change.saved != nil ? .insert : .update
-    let own = change.destination == change.id.type ? nil : change.destination
-    return SyncOperation(
-      id: pass.configuration.makeOperationID(), kind: kind, record: change.id,
-      container: kind == .insert ? own : kind == .update ? change.destination : nil, base: version,
-      fields: kind == .insert ? fields.filter { !$0.value.isNull } : kind == .update ? fields : [:],
-      sharing: kind == .delete ? nil : change.sharing)
+  private func conflict(_ reason: String) -> BothyError {
+    BothyError(.conflict, reason + " Nothing was changed; try again.", record: change.id)
   }
 
-  private func send(_ operation: SyncOperation, _ secrets: [SecretKey: String]) async throws -> Outcome
-    .Verdict?
-  {
-    do {
-      let sent = try SecretAttachment(store: pass.store).attached(
-        to: [operation], and: secrets, isConfidential: pass.remote.isConfidential)
-      let response = try await pass.remote.exchange(
-        SyncRequest(
-          device: pass.device, schemaVersion: pass.store.schema.version, operations: sent,
-          principal: pass.owner?.principal))
-      return response.outcomes.first?.verdict
-    } catch let error as RemoteError { throw BothyError(error) }
+  /// Remembers the result for later saves of the record, because its row doesn't show it.
+  private func remember(_ made: OnlineChange, _ answer: ServerRecord) {
+    let own = made.own?.sending(isWhole: change.saved?.origin.mark.reading == 0)
+    if let own { pass.store.ownChanges.note([change.id: [own]]) }
+    pass.store.ownChanges.note(change.id, madeElsewhere: answer.version, from: made.before?.version)
+    pass.sent.note(change.id, SentValues.Sent(change: made, answer: answer, isTold: true))
   }
 }
 
-extension LocalChange {
-  /// The change of the record's audience. For a whole audience it adds all of its members.
-  fileprivate var sharing: SharingChange? {
-    switch self {
-    case .share(_, let change, _): change
-    case .persist(_, let sharing?, _): SharingChange(add: sharing)
-    case .persist, .save, .move, .delete: nil
-    }
+extension SyncPass {
+  /// The server's reply to an operation that is sent alone.
+  enum Reply: Sendable {
+    case made(version: String, modified: Int64, ServerRecord?)
+    case conflict(ServerRecord?)
   }
 
-  /// The container that the change moves the record to.
-  fileprivate var destination: String? {
-    switch self {
-    case .save(_, let container): container
-    case .move(_, let container): container
-    case .persist(let record, _, _): record.container == record.type ? nil : record.container
-    case .delete, .share: nil
+  /// Sends one operation alone, beside the outbox. Throws `RemoteError`, and `BothyError` for a rejection.
+  func reply(
+    to operation: SyncOperation, _ secrets: [SecretKey: String] = [:]
+  ) async throws -> Reply {
+    let isKnown = store.catalog.tableIfKnown(operation.record.type) != nil
+    let sent =
+      try !isKnown
+      ? [operation]
+      : SecretAttachment(store: store).attached(
+        to: [operation], and: secrets, isConfidential: remote.isConfidential)
+    let response = try await remote.exchange(
+      SyncRequest(
+        device: device, schemaVersion: store.schema.version, operations: sent, principal: owner?.principal))
+    switch response.outcomes.first?.verdict {
+    case .applied(let version, let modified, let record), .duplicate(let version, let modified, let record):
+      return .made(version: version, modified: modified, record)
+    case .conflict(let current): return .conflict(current)
+    case .rejected(let rejection):
+      throw BothyError(.rejected, rejection.message, record: operation.record, rejection: rejection)
+    case .waiting, nil:
+      throw BothyError(
+        .protocolViolation, "The server did not answer the operation.", record: operation.record)
     }
   }
 }

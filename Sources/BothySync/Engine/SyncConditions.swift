@@ -7,6 +7,7 @@ final class SyncConditions: Sendable {
   private struct State {
     var policy: NetworkRules
     var network = NetworkState.unknown
+    /// The file's word when it was last read. Other processes change it too.
     var isPaused = false
     /// The server's message when it required a newer version of the app.
     var updateRequired: String?
@@ -45,6 +46,13 @@ final class SyncConditions: Sendable {
       if state.isPaused { return .paused }
       return state.policy.general.obstacle(state.network)
     }
+  }
+
+  /// Like `obstacle`, but looks in the file whether another process has ended a pause.
+  func obstacle(in store: LocalStore) async -> SyncStop? {
+    // Unreadable: it stays paused.
+    if isPaused { try? await store.read { try self.isPaused = SyncValues.isPaused(in: $0) } }
+    return obstacle
   }
 
   /// The types whose changes wait.

@@ -340,7 +340,7 @@ final class SyncEngine: Sendable {
     while !Task.isCancelled && !governor.isShut {
       switch action {
       case .startPass:
-        if let obstacle = governor.obstacle {
+        if let obstacle = await governor.obstacle(in: pass.store) {
           await skip(obstacle)
           action = machine.handle(.paused)
           continue
@@ -356,11 +356,11 @@ final class SyncEngine: Sendable {
         action = machine.handle(.finished(Self.result(of: await sync(request))))
       case .wait:
         guard await waitOut() else { return }
-        action = machine.handle(governor.obstacle == nil ? .waited : .paused)
+        action = machine.handle(await governor.obstacle(in: pass.store) == nil ? .waited : .paused)
       case .none:
         rest(governor.obstacle == nil ? .idle : .paused)
         guard await bell.wait() else { return }
-        let isHeld = governor.obstacle != nil
+        let isHeld = await governor.obstacle(in: pass.store) != nil
         action = machine.handle(isHeld ? .paused : .asked)
         if !isHeld, action == .none { action = machine.handle(.resumed(hasWork: true)) }
       }

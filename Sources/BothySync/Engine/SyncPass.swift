@@ -327,6 +327,8 @@ struct SyncPass: Sendable {
   ) async throws -> Plan {
     let now = clock.now()
     return try await store.write(origin: .remote) { transaction in
+      governor.isPaused = try SyncValues.isPaused(in: transaction)
+      if request.isGoverned && governor.isPaused { throw Held(reason: .paused) }
       let states = try scopes.map { try PullState.load($0, in: transaction) }
       let isBeginning = states.contains { $0.cursor == nil && $0.staged == nil }
       let isFilling = states.contains { $0.staged != nil }

@@ -10,6 +10,16 @@ enum SyncValues {
     return made
   }
 
+  /// True if syncing is paused, by whatever process.
+  static func isPaused(in transaction: ReadTransaction) throws -> Bool {
+    try value("paused", in: transaction) != nil
+  }
+
+  static func setPaused(_ isPaused: Bool, in transaction: WriteTransaction) throws {
+    guard isPaused else { return try remove("paused", in: transaction) }
+    try set("paused", "1", in: transaction)
+  }
+
   static func save(_ estimate: SyncClock.Estimate, in transaction: WriteTransaction) throws {
     var parts = [estimate.offset, estimate.roundTrip, estimate.measuredAt].map(String.init)
     if let uptime = estimate.uptime { parts += [String(uptime.milliseconds), uptime.boot] }

@@ -25,6 +25,7 @@ struct OutboxMigration {
       }
       for (table, columns) in [
         ("bothy_outbox", ["sent", "shadow"]), ("bothy_later", ["sent"]), ("bothy_unreadable", ["record"]),
+        ("bothy_stale", ["told"]),
       ] {
         for column in columns {
           try database.execute(
@@ -53,7 +54,9 @@ struct OutboxMigration {
       try forgetStagedPages()
     case .dropType(let type):
       try Journal.drop(type: type, in: database)
-      for table in ["bothy_outbox", "bothy_later", "bothy_unreadable", "bothy_refetch", "bothy_given"] {
+      for table in [
+        "bothy_outbox", "bothy_later", "bothy_unreadable", "bothy_refetch", "bothy_given", "bothy_stale",
+      ] {
         try database.execute(sql: "DELETE FROM \(table) WHERE type = ?", arguments: [type])
       }
     case .makeSensitive(let type, let field):
@@ -135,6 +138,7 @@ struct OutboxMigration {
         try rewrite(type, in: table, column, isWhole: isWhole) { try change(table, column, &$0) }
       }
     }
+    try rewrite(type, in: "bothy_stale", "told", isWhole: true) { try change("bothy_stale", "told", &$0) }
   }
 
   private func rewrite(

@@ -47,30 +47,50 @@ extension OutboxQueue {
 
   // MARK: the ways to the row
 
-  /// Combines a change that was just made here with a hidden one. Both are pending, and the row shows both. Of one
-  /// person's two edits of a field the later wins, while counters, sets and the like keep both. Returns the kind that
-  /// the change has for the entry, or `nil` if both are deletions and one is enough.
+  /// Combines a change that was just made here with a hidden one. Both are pending, and the row shows both. Returns the
+  /// kind that the change has for the entry, or `nil` if both are deletions and one is enough.
   static func lay(
     _ change: Change, on id: RecordID, _ table: TypeTable, in transaction: WriteTransaction
-  ) throws -> ChangeKind? {
-    guard let entry = try entry(id, in: transaction), let awaited = entry.awaited else { return nil }
+  ) throws -> (ChangeKind, Change.Stale?)? {
+    guard let entry = try entry(id, in: transaction) else { return nil }
+    let hidden = try local(entry, table, in: transaction)
     try expose(id, in: transaction)
-    guard let row = try transaction.row(table, id: id.id) else {
-      return entry.kind == .delete ? nil : .delete
-    }
+    guard try transaction.exists(id) else { return entry.kind == .delete ? nil : (.delete, nil) }
     // The hidden deletion may have been applied, and the record was changed here since. The local content stays.
-    if entry.kind == .delete { return .insert }
+    guard let hidden else { return (.insert, nil) }
+    let base = try entry.base.map { try table.row($0.fields).values }
+    return (.update, try lay(change, of: id, on: hidden, theirs: base, table, in: transaction))
+  }
+
+  /// Lays a change that was just made here on an earlier one that the row doesn't show. Of one person's two edits of a
+  /// field the later wins, while counters, sets and the like keep both. The merge policy decides about a field that
+  /// others changed since it was read, and that the earlier change left as theirs. Returns these fields as read.
+  ///
+  /// - Parameters:
+  ///   - earlier: the record after the earlier change.
+  ///   - theirs: the values that the earlier change was made on, or `nil` for a new record.
+  static func lay(
+    _ change: Change, of id: RecordID, on earlier: StoredRow, theirs: [FieldValue]?, _ table: TypeTable,
+    in transaction: WriteTransaction
+  ) throws -> Change.Stale? {
+    guard let row = try transaction.row(table, id: id.id) else { return nil }
     let before = change.before
-    let isMoved = before.map { $0.container != row.container } ?? true
+    let isMoved =
+      before?.container != row.container && (change.kind != .insert || row.container != nil)
     // An edit beside changes of others was made on the values read.
     let base = try before.map { try table.document($0).members() } ?? [:]
     let members = try table.document(row).members().laid(
-      on: awaited.fields.members(), since: change.stale.map { $0.laid(on: base, table) } ?? base, table.schema
-    )
+      on: table.document(earlier).members(), since: change.stale.map { $0.laid(on: base, table) } ?? base,
+      table.schema)
     let laid = try table.row(
-      FieldsDocument(members), in: isMoved ? row.container : awaited.container, version: entry.base?.version)
+      FieldsDocument(members), in: isMoved ? row.container : earlier.container, version: earlier.version)
     try transaction.replace(table, id: id.id, laid, own: laid.all)
-    return .update
+    guard let theirs else { return nil }
+    var read = before?.values ?? row.values.map { _ in .null }
+    for (position, value) in change.stale?.values ?? [:] { read[position] = value }
+    let values = conflicts(of: row.values, readAs: read, with: theirs, table.schema)
+      .filter { earlier.values[$0.key] == theirs[$0.key] }
+    return values.isEmpty ? nil : Change.Stale(version: agedVersion, values: values)
   }
 
   /// Makes the row show a hidden change, which becomes pending like any other. Does nothing if the row shows it
@@ -153,7 +173,7 @@ extension OutboxQueue {
     }
     guard let answer else { return true }
     if answer.isDeleted { return false }
-    if let version = known?.version { try StaleRows.mark(id, version: version, in: transaction) }
+    if let version = known?.version { try StaleRows.mark(id, over: version, answer, in: transaction) }
     // The pages of a request don't contain what the request itself changed.
     if isPulling { try Refetch.mark(id, in: answer.container, in: transaction) }
     return true

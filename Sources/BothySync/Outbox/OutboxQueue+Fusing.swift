@@ -48,12 +48,7 @@ extension OutboxQueue {
       let row = try local(next, table, in: transaction)
     else { return [:] }
     let before = try table.row(base.fields)
-    var stale: [Int: FieldValue] = [:]
-    for (position, field) in table.schema.fields.enumerated() where field.merge.ofOnePerson == .client {
-      let (read, mine, there) = (before.values[position], row.values[position], beneath.values[position])
-      if read != there && mine != read && mine != there { stale[position] = read }
-    }
-    return stale
+    return conflicts(of: row.values, readAs: before.values, with: beneath.values, table.schema)
   }
 
   /// Fuses two changes, of which the later is stacked on the other. Neither is in doubt.

@@ -13,6 +13,17 @@ extension OutboxQueue {
     try setBase(of: top, content, in: transaction)
   }
 
+  /// Returns the values read of the fields that a change and others have both changed since, each in another way.
+  static func conflicts(
+    of mine: [FieldValue], readAs read: [FieldValue], with theirs: [FieldValue], _ schema: TypeSchema
+  ) -> [Int: FieldValue] {
+    let positions = schema.fields.indices.filter { position in
+      schema.fields[position].merge.ofOnePerson == .client && read[position] != theirs[position]
+        && mine[position] != read[position] && mine[position] != theirs[position]
+    }
+    return Dictionary(uniqueKeysWithValues: positions.map { ($0, read[$0]) })
+  }
+
   /// Bases the entry on what the caller had read. Its base gets the values read in the fields that both sides changed
   /// since, and the server's newer version is noted beside it. So the merge policy decides, as if the change had been
   /// made before the pull that brought that version.

@@ -29,18 +29,20 @@ struct OutboxQueue: ChangeRecorder {
     insert.bind(now.time, at: 2)
     insert.bind(now.isReliable ? 0 : 1, at: 4)
     insert.bind(transaction.group, at: 5)
+    // A rehearsed save is laid on the last one by its caller.
+    let isLeftBehind = try !transaction.isRehearsal && !StaleRows.isEmpty(in: transaction)
     var boundTable: Int?
     for change in changes {
       let table = transaction.catalog.tables[change.table]
       if table.schema.writeMode == .remoteOnly && !transaction.isRehearsal { throw Self.remoteOnly(table) }
-      if change.kind == .insert {
+      if change.kind == .insert && !isLeftBehind {
         if boundTable != change.table { insert.bind(table.schema.name, at: 1) }
         boundTable = change.table
         insert.bind(change.id, at: 3)
         try insert.run()
         if transaction.database.changedRows == 1 { continue }
       }
-      try collapse(change, table, now, transaction)
+      try collapse(change, table, isLeftBehind, now, transaction)
     }
     if transaction.drafts != nil { try Self.hold(changes, in: transaction) }
   }
@@ -71,8 +73,10 @@ struct OutboxQueue: ChangeRecorder {
 
   /// Handles any change but the insert of a record with nothing pending.
   private func collapse(
-    _ change: Change, _ table: TypeTable, _ now: SyncClock.Reading, _ transaction: WriteTransaction
+    _ change: Change, _ table: TypeTable, _ isLeftBehind: Bool, _ now: SyncClock.Reading,
+    _ transaction: WriteTransaction
   ) throws {
+    var change = change
     let id = RecordID(type: table.schema.name, id: change.id)
     var kind: ChangeKind =
       switch change.kind {
@@ -85,7 +89,18 @@ struct OutboxQueue: ChangeRecorder {
     if mark?.isHidden == true {
       before = try Self.entry(id, in: transaction).flatMap { try Self.local($0, table, in: transaction) }
       guard let laid = try Self.lay(change, on: id, table, in: transaction) else { return }
-      kind = laid
+      (kind, change.stale) = laid
+    } else if isLeftBehind, mark == nil,
+      let left = try StaleRows.row(id, over: before, table, in: transaction)
+    {
+      if kind != .delete {
+        let theirs = before?.values
+        // A value that is new here replaces what the save left.
+        change.before = before ?? left
+        change.stale = try Self.lay(change, of: id, on: left, theirs: theirs, table, in: transaction)
+        kind = .update
+      }
+      before = left
     }
     let last = kind == .delete ? before.map { table.document($0) } : nil
     if let mark, try stacks(kind, on: id, mark, table, change, before: before, last, now, transaction) {
@@ -98,7 +113,7 @@ struct OutboxQueue: ChangeRecorder {
     if try collapse == .annihilate && transaction.exists(id) { collapse = .become(.insert) }
     switch collapse {
     case .begin(let kind):
-      try begin(kind, id, change.before, last, table, now, transaction)
+      try begin(kind, id, before, last, table, now, transaction)
       if let stale = change.stale { try Self.rebase(id, to: stale, table, at: now.time, in: transaction) }
     case .become(let kind):
       try transaction.run(
@@ -111,9 +126,7 @@ struct OutboxQueue: ChangeRecorder {
       if change.kind == .insert, let made = try Self.entry(id, in: transaction) {
         try Self.carry(into: made, in: transaction)
       }
-      if let stale = change.stale, mark?.isHidden != true {
-        try Self.rebase(id, to: stale, table, at: now.time, in: transaction)
-      }
+      if let stale = change.stale { try Self.rebase(id, to: stale, table, at: now.time, in: transaction) }
       if let group = mark?.group { try Self.forgive(group, in: transaction) }
     case .annihilate:
       guard let entry = try Self.entry(id, in: transaction) else { return }
@@ -130,7 +143,7 @@ struct OutboxQueue: ChangeRecorder {
   ) throws -> Bool {
     let isPlain = mark.group == nil && mark.sentGroup == nil && transaction.group == nil
     // A change of a value that was read before newer versions arrived isn't part of what was sent after them.
-    let isStaleOnSent = change.stale != nil && mark.wasSent && !mark.isHidden
+    let isStaleOnSent = change.stale != nil && mark.wasSent
     guard mark.awaiting == .beneath || !isPlain || isStaleOnSent,
       let top = try Self.top(of: id, mark, in: transaction)
     else { return false }
@@ -324,12 +337,8 @@ extension OutboxQueue {
 
   /// Moves a change in doubt behind the others in doubt. Readers of the entry don't see this.
   static func putLast(_ id: RecordID, in transaction: WriteTransaction) throws {
-    let update = try PreparedStatement(
-      "UPDATE bothy_outbox SET retry_at = max(retry_at, 1) WHERE type = ?1 AND id = ?2",
-      in: transaction.database)
-    update.bind(id.type, at: 1)
-    update.bind(id.id, at: 2)
-    try update.run()
+    try transaction.run(
+      "UPDATE bothy_outbox SET retry_at = max(retry_at, 1) WHERE type = ?1 AND id = ?2", id)
   }
 
   /// Allows entries that wait after a rejection to be sent at once. Those in doubt are sent after the others in doubt.

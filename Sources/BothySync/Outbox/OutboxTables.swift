@@ -16,7 +16,7 @@ import BothyStore
 /// - `bothy_given`: records that a server gets back, see `GivenBack`.
 /// - `bothy_blob`: the state of each blob, see `BlobTable`.
 /// - `bothy_coverage`: the queries that the server has answered in full, with the time.
-/// - `bothy_stale`: rows that a save left behind because its answer wasn't kept, with their versions.
+/// - `bothy_stale`: rows that a save left behind because its answer isn't shown, with their versions and that answer.
 /// - `bothy_sharing`: the audience of each record, as far as the server reported it.
 /// - `bothy_sync_log`: the results of past syncs, see `SyncLog`.
 /// - `bothy_replaced`: content that newer versions replaced, see `ReplacedFields`.
@@ -78,7 +78,8 @@ enum OutboxTables {
       """,
       """
       CREATE TABLE IF NOT EXISTS bothy_stale (
-        type TEXT NOT NULL, id TEXT NOT NULL, version TEXT NOT NULL, PRIMARY KEY (type, id)) STRICT, WITHOUT ROWID
+        type TEXT NOT NULL, id TEXT NOT NULL, version TEXT NOT NULL, told TEXT, PRIMARY KEY (type, id)
+        ) STRICT, WITHOUT ROWID
       """,
       """
       CREATE TABLE IF NOT EXISTS bothy_sharing (

@@ -40,7 +40,8 @@ extension SyncOptions {
   package enum LocalFailurePolicy: String, Sendable, Hashable, CaseIterable {
     /// The save throws. The default.
     case throwError
-    /// The save is tried on the server. The receipt states that it isn't stored on the device.
+    /// The save is tried on the server. The receipt states that it isn't stored on the device. If the server rejects it or
+    /// has other changes of the same fields, that is thrown. If the server decides nothing, the store's failure is.
     case tryRemote
   }
 }

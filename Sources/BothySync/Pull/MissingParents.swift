@@ -140,10 +140,7 @@ struct MissingParents {
     guard var row = try transaction.row(table, id: id.id) else { return }
     row.version = nil
     try transaction.replace(table, id: id.id, row)
-    try transaction.run(
-      """
-      INSERT OR IGNORE INTO bothy_outbox (type, id, kind, revision, edited, state, attempts, retry_at)
-      VALUES (?, ?, 0, \(OutboxQueue.newRevision), 0, 0, 0, 0)
-      """, id)
+    guard try OutboxQueue.mark(id, in: transaction) == nil else { return }
+    try OutboxQueue.begin(id, .insert, at: SyncClock.Reading(time: 0, isReliable: true), in: transaction)
   }
 }

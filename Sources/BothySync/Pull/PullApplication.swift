@@ -86,7 +86,10 @@ struct PullApplication {
       pending = try OutboxQueue.pending(in: transaction)
       try noteAbsences(page)
     }
-    if page.scope == .everything { try StaleRows.clear(in: transaction) }
+    if page.scope == .everything {
+      let position = isRebasing ? nil : Cursor(token: page.cursor)?.position
+      try StaleRows.end(upTo: position, in: transaction)
+    }
     try stage.clear()
     state.cursor = page.cursor
     state.staged = nil
@@ -226,6 +229,7 @@ struct PullApplication {
       return
     }
     try known.set(.nobody, of: id)
+    try StaleRows.forget(id, in: transaction)
     // Answers for its present container lack it.
     try QueryCompleteness.forget(id.type, in: transaction)
     if try transaction.evict(table, id: id.id) { report.pulled += 1 }

@@ -58,11 +58,36 @@ enum QueryCompleteness {
   }
 }
 
-/// Rows that are known to be out of date, because a save was sent to the server and its answer wasn't kept. A mark
-/// counts while the row still has the version that it had then, so any newer version ends it.
+/// Rows that are known to be out of date, because a save was sent to the server and its answer isn't shown here. The
+/// answer is kept beside the row, and a later change made here continues from it. A mark counts while the row still has
+/// the version that it had then, so any newer version ends it.
 enum StaleRows {
-  static func mark(_ id: RecordID, version: String, in transaction: WriteTransaction) throws {
-    try transaction.run("INSERT OR REPLACE INTO bothy_stale VALUES (?, ?, ?)", id, version)
+  /// - Parameters:
+  ///   - version: the version of the row, or `nil` without a row.
+  ///   - answer: the record as the save left it on the server.
+  static func mark(
+    _ id: RecordID, over version: String?, _ answer: ServerRecord, in transaction: WriteTransaction
+  ) throws {
+    try transaction.run(
+      "INSERT OR REPLACE INTO bothy_stale VALUES (?, ?, ?, ?)", id, version ?? "", answer.json)
+  }
+
+  static func isEmpty(in transaction: ReadTransaction) throws -> Bool {
+    try !transaction.has("SELECT 1 FROM bothy_stale LIMIT 1")
+  }
+
+  /// Returns the record as a save left it on the server, or `nil` if the row shows that or a newer version.
+  static func row(
+    _ id: RecordID, over row: StoredRow?, _ table: TypeTable, in transaction: ReadTransaction
+  ) throws -> StoredRow? {
+    try transaction.first(
+      "SELECT told FROM bothy_stale WHERE type = ? AND id = ? AND version = ? AND told IS NOT NULL", id,
+      row?.version ?? ""
+    ) { try table.row(ServerRecord(json: $0.bytes(at: 0))) }
+  }
+
+  static func forget(_ id: RecordID, in transaction: WriteTransaction) throws {
+    try transaction.run("DELETE FROM bothy_stale WHERE type = ? AND id = ?", id)
   }
 
   static func ids(of type: String, in transaction: ReadTransaction) throws -> Set<String> {
@@ -75,8 +100,14 @@ enum StaleRows {
       })
   }
 
-  /// Ends all marks, after everything of the space was pulled.
-  static func clear(in transaction: WriteTransaction) throws {
-    try transaction.run("DELETE FROM bothy_stale")
+  /// Ends the marks whose versions a pull of the whole space has brought.
+  ///
+  /// - Parameter position: the position of the pull, or `nil` if it can't be compared with versions.
+  static func end(upTo position: Int64?, in transaction: WriteTransaction) throws {
+    try transaction.run(
+      """
+      DELETE FROM bothy_stale
+      WHERE ?1 IS NULL OR told IS NULL OR CAST(json_extract(told, '$.version') AS INTEGER) <= ?1
+      """, position)
   }
 }

@@ -105,16 +105,17 @@ enum Refetch {
     return found
   }
 
-  /// True if the local answer to a query may lack records.
-  static func isOpen(_ query: AnyQuery, in transaction: ReadTransaction) throws -> Bool {
+  /// Returns the marks of which the local answer to a query may lack records.
+  static func open(_ query: AnyQuery, in transaction: ReadTransaction) throws -> [Mark] {
     let scope = query.container.map { SyncScope(container: $0, includesChildren: query.includesChildren) }
-    return try rows(where: "type = ?1 OR type = ''", [query.type], in: transaction).contains { row in
+    return try rows(where: "type = ?1 OR type = ''", [query.type], in: transaction).filter { row in
       guard let scope else { return true }
       if row.mark.type.isEmpty {
         return scope.overlaps(SyncScope(container: row.mark.id, includesChildren: true))
       }
       return row.mark.id.isEmpty || scope.contains(row.container)
     }
+    .map(\.mark)
   }
 
   private static func rows(

@@ -116,7 +116,10 @@ enum SubscriptionTable {
       for container in Set(gone.map(\.container)) {
         try QueryCompleteness.forget(table.schema.name, in: container, in: transaction)
       }
-      for (id, _) in gone where try transaction.evict(table, id: id) { removed += 1 }
+      for (id, _) in gone {
+        if try transaction.evict(table, id: id) { removed += 1 }
+        try StaleRows.forget(RecordID(type: table.schema.name, id: id), in: transaction)
+      }
     }
     var unknown: [RecordID] = []
     try UnrecognizedRecords.forEach(in: transaction) { if isGone($0.container) { unknown.append($0.id) } }

@@ -15,19 +15,21 @@ struct LeaseTests {
     let app: SyncedStore
     let other: SyncedStore
 
-    init() throws {
+    init(_ triggers: SyncOptions.Triggers = []) throws {
       folder = try TemporaryFolder()
       world = try SimulatedWorld()
       remote = FaultyRemote(InProcessRemote(world.service))
-      app = try Self.open(folder, remote, world, clock)
-      other = try Self.open(folder, remote, world, clock)
+      app = try Self.open(folder, remote, world, clock, triggers)
+      other = try Self.open(folder, remote, world, clock, triggers)
     }
 
     private static func open(
-      _ folder: TemporaryFolder, _ remote: FaultyRemote, _ world: SimulatedWorld, _ clock: VirtualClock
+      _ folder: TemporaryFolder, _ remote: FaultyRemote, _ world: SimulatedWorld, _ clock: VirtualClock,
+      _ triggers: SyncOptions.Triggers
     ) throws -> SyncedStore {
       var configuration = SyncOptions.quiet
       configuration.clock = clock
+      configuration.triggers = triggers
       return try SyncedStore(
         at: folder.path + "/twins.sqlite", schema: .notes, remote: remote, configuration: configuration,
         clock: SyncClock(now: world.time.reader()))
@@ -120,5 +122,78 @@ struct LeaseTests {
     #expect(try twins.other.outboxEntries().isEmpty)
     #expect(try await twins.world.serverRecords().count == 40)
     #expect(try await twins.world.serverDigest().digest == twins.other.digest().digest)
+  }
+
+  /// Promises: H-55
+  @Test("Two stores of one process hear of each other's commits")
+  func news() async throws {
+    let twins = try Twins()
+    for (writer, reader) in [(twins.app, twins.other), (twins.other, twins.app)] {
+      var titles = reader.values(of: AnyQuery("Note")).makeAsyncIterator()
+      let before = try #require(try await titles.next()).count
+      try await writer.save(Note("n"), policy: .local)
+      #expect(try await titles.next()?.count == before + 1)
+      #expect(reader.status.pendingCount == before + 1)
+    }
+    #expect(await twins.other.sync().pushed == 2)
+    #expect(try twins.app.outboxEntries().isEmpty)
+  }
+
+  @Test("A pause holds the syncs of each store until one resumes them")
+  func paused() async throws {
+    let twins = try Twins()
+    let (app, other) = (twins.app, twins.other)
+    try app.pause()
+    try await other.save(Note(id: "T1", "n"), policy: .local)
+    #expect(await other.sync().obstacle == .paused)
+    #expect(other.isPaused && other.status.obstacle == .paused)
+    #expect(twins.remote.requests.isEmpty)
+    #expect(await other.sync(.push, forced: true).pushed == 1)
+    try other.resume()
+    #expect(await app.sync().obstacle == nil)
+    #expect(!app.isPaused)
+  }
+
+  @Test("A pause ends a sync of another store before its next request")
+  func pausedMeanwhile() async throws {
+    let twins = try Twins()
+    let (app, other, calls) = (twins.app, twins.other, Calls())
+    try await other.save(Note(id: "T1", "n"), policy: .local)
+    // A first sync begins with a pull, and sends afterwards.
+    twins.remote.setDuringExchange {
+      guard calls.add() == 1 else { return }
+      do { try app.pause() } catch { Issue.record(error) }
+    }
+    #expect(await other.sync().obstacle == .paused)
+    #expect(calls.count == 1 && twins.remote.requests.flatMap(\.operations).isEmpty)
+    try app.resume()
+    #expect(await other.sync().pushed == 1)
+  }
+
+  @Test("A running store pauses with another, and sends when that resumes")
+  func resumedElsewhere() async throws {
+    let twins = try Twins([.save, .commit])
+    let (app, other, clock) = (twins.app, twins.other, twins.clock)
+    let run = Task { await other.run(clock: clock) }
+    func untilLater(_ condition: () throws -> Bool) async throws {
+      try await until {
+        clock.advance(by: .seconds(1))
+        return try condition()
+      }
+    }
+    try await until { other.status.phase == .idle }
+    // It watches for commits from its first look on, so the pause is repeated until it is heard.
+    try await untilLater {
+      try app.pause()
+      return other.status.phase == .paused
+    }
+    try await other.save(Note(id: "T1", "n"))
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(twins.remote.requests.isEmpty)
+    try app.resume()
+    try await untilLater { try other.outboxEntries().isEmpty }
+    run.cancel()
+    await run.value
+    #expect(try await twins.world.serverRecords().count == 1)
   }
 }

@@ -1,0 +1,123 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Saves of the server alone, and local saves of the same record before a pull has brought their result.
+@Suite("Local saves after one of the server alone", .faultsStrike, .timeLimit(.minutes(5)))
+struct LocalAfterRemoteTests {
+  private static let policies: [MergePolicy] = [.remoteWins, .fieldByField, .localWins]
+
+  private func read(_ pair: Pair) throws -> Note { try #require(try pair.a.note()) }
+
+  /// Returns a pair on which A has saved these on the server alone, and that value.
+  private func pair(_ policy: MergePolicy) async throws -> (Pair, Note) {
+    let pair = try await Pair.sharing(policy: policy)
+    var note = try read(pair)
+    (note.title, note.note, note.score) = ("first", "n1", 5)
+    try await pair.a.store.save(note, options: .saving(.remote))
+    #expect(try pair.a.title() == "start")
+    return (pair, note)
+  }
+
+  private func verify(
+    _ pair: Pair, _ receipt: SaveReceipt<Note>? = nil, _ fields: [String: JSONValue],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    #expect(try await pair.isEven(), sourceLocation: sourceLocation)
+    #expect(try await pair.server("T1") == fields, sourceLocation: sourceLocation)
+    let lost = try pair.a.store.journal.entries(losing: true)
+    #expect(lost.isEmpty, sourceLocation: sourceLocation)
+    guard let receipt else { return }
+    if case .accepted = try await receipt.outcome() { return }
+    Issue.record("\(try await receipt.outcome())", sourceLocation: sourceLocation)
+  }
+
+  @Test("The same value edited further is a change of the saved one", arguments: policies)
+  func continued(policy: MergePolicy) async throws {
+    var (pair, note) = try await pair(policy)
+    (note.title, note.score) = ("second", 7)
+    let receipt = try await pair.a.store.save(note, options: .saving(.local))
+    let here = try read(pair)
+    #expect(here.title == "second" && here.note == "n1" && here.score == 7)
+    try await verify(pair, receipt, ["title": "second", "note": "n1", "score": 7])
+  }
+
+  @Test("A fresh value conflicts with no own save, and the later edit wins", arguments: policies)
+  func fresh(policy: MergePolicy) async throws {
+    let (pair, _) = try await pair(policy)
+    var fresh = try read(pair)
+    (fresh.title, fresh.score, fresh.own[0]) = ("second", 2, 1)
+    let receipt = try await pair.a.store.save(fresh, options: .saving(.local))
+    try await verify(pair, receipt, ["title": "second", "note": "n1", "score": 7, "a": 1])
+  }
+
+  @Test("A value that is set back is set back on the server", arguments: policies)
+  func setBack(policy: MergePolicy) async throws {
+    var (pair, note) = try await pair(policy)
+    (note.title, note.note) = ("start", nil)
+    let receipt = try await pair.a.store.save(note, options: .saving(.local))
+    try await verify(pair, receipt, ["title": "start", "score": 5])
+  }
+
+  @Test("A transaction continues from the result too", arguments: policies)
+  func together(policy: MergePolicy) async throws {
+    let (pair, _) = try await pair(policy)
+    try await pair.a.store.write(.atomic) { transaction in
+      try transaction.update(Note.self, id: "T1") { $0.title = "second" }
+      try transaction.insert(Note(id: "T2", "beside"))
+    }
+    try await verify(pair, nil, ["title": "second", "note": "n1", "score": 5])
+    #expect(try await pair.serverTitle("T2") == "beside")
+  }
+
+  @Test("The result outlives a relaunch", arguments: policies)
+  func relaunched(policy: MergePolicy) async throws {
+    let (pair, _) = try await pair(policy)
+    try pair.a.restart()
+    try pair.a.edit { $0.title = "second" }
+    try await verify(pair, nil, ["title": "second", "note": "n1", "score": 5])
+  }
+
+  @Test("A deletion after such a save deletes the record", arguments: policies)
+  func deleted(policy: MergePolicy) async throws {
+    let (pair, _) = try await pair(policy)
+    try await pair.a.store.delete(.note(), options: .saving(.local))
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == nil)
+  }
+
+  @Test("A new record is created once, and its later values replace the first", arguments: policies)
+  func made(policy: MergePolicy) async throws {
+    let pair = try await Pair.sharing([], policy: policy)
+    var note = Note(id: "T1", "first", note: "n1")
+    note.score = 5
+    try await pair.a.store.save(note, in: "work", options: .saving(.remote))
+    #expect(try pair.a.note() == nil)
+    (note.title, note.note, note.score) = ("second", nil, 7)
+    let receipt = try await pair.a.store.save(note, options: .saving(.local))
+    try await verify(pair, receipt, ["title": "second", "score": 7])
+    #expect(try await pair.world.serverRecords()[.note()]?.container == "work")
+  }
+
+  @Test("What others changed since the first save is theirs")
+  func others() async throws {
+    var (pair, note) = try await pair(.fieldByField)
+    await pair.b.store.sync()
+    try pair.b.edit { $0.note = "theirs" }
+    await pair.b.store.sync()
+    (note.title, note.score) = ("second", 7)
+    try await pair.a.store.save(note, options: .saving(.local))
+    try await verify(pair, nil, ["title": "second", "note": "theirs", "score": 7])
+  }
+
+  @Test("The result of a save is forgotten with its record")
+  func purged() async throws {
+    let (pair, _) = try await pair(.fieldByField)
+    try pair.a.store.purge(.note())
+    await pair.a.store.sync()
+    #expect(try pair.a.title() == "first")
+    try pair.a.edit { $0.own[1] = 2 }
+    try await verify(pair, nil, ["title": "first", "note": "n1", "score": 5, "b": 2])
+  }
+}

@@ -1,0 +1,136 @@
+import BothyStore
+import BothySync
+import BothyTesting
+import Testing
+
+/// Saves that the disk has no room for and that are tried on the server, as configured.
+@Suite("Saves on a full disk that are tried on the server", .faultsStrike, .timeLimit(.minutes(2)))
+struct FullDiskTests {
+  private func pair(_ policy: MergePolicy = .fieldByField) async throws -> Pair {
+    try await Pair.sharing(policy: policy) { $0.localFailure = .tryRemote }
+  }
+
+  /// Saves on A while the disk takes nothing.
+  @discardableResult
+  private func saveOnFullDisk(_ pair: Pair, _ note: Note) async throws -> SaveReceipt<Note> {
+    pair.a.failPoints.fail(at: 2)
+    return try await pair.a.store.save(note, options: .saving(.local))
+  }
+
+  @Test("A stale value reverts no field of others, and its receipt has it")
+  func stale() async throws {
+    let pair = try await pair()
+    var stale = try #require(try pair.a.note())
+    try pair.b.edit { ($0.note, $0.score) = ("theirs", 5) }
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    (stale.title, stale.own[0]) = ("mine", 1)
+    let receipt = try await saveOnFullDisk(pair, stale)
+    #expect(!receipt.isStoredHere && receipt.state == .synced)
+    #expect(try await receipt.result(within: .seconds(1)).record?.title == "mine")
+    #expect(try pair.a.title() == "start")
+    #expect(try pair.a.store.outboxEntries().isEmpty)
+    let wanted: [String: JSONValue] = ["title": "mine", "note": "theirs", "a": 1, "score": 5]
+    #expect(try await pair.server("T1") == wanted)
+    #expect(try await pair.isEven())
+    #expect(try pair.a.title() == "mine")
+  }
+
+  @Test("A field that others changed since the read is a conflict")
+  func conflict() async throws {
+    let pair = try await pair()
+    var stale = try #require(try pair.a.note())
+    try pair.b.retitle("theirs")
+    await pair.b.store.sync()
+    await pair.a.store.sync()
+    stale.title = "mine"
+    let value = stale
+    let error = await #expect(throws: BothyError.self) { try await saveOnFullDisk(pair, value) }
+    #expect(error?.code == .conflict)
+    #expect(try pair.a.store.outboxEntries().isEmpty)
+    #expect(try await pair.serverTitle() == "theirs")
+    #expect(try await pair.isEven())
+  }
+
+  @Test("Without a server the error is that of the disk, and nothing is pending")
+  func offline() async throws {
+    let pair = try await pair()
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    pair.a.remote.isOffline = true
+    let value = note
+    let error = await #expect(throws: BothyError.self) { try await saveOnFullDisk(pair, value) }
+    #expect(error?.code == .diskFull)
+    #expect((error?.underlying as? BothyError)?.code == .unreachable)
+    #expect(try pair.a.title() == "start")
+    pair.a.remote.isOffline = false
+    #expect(try pair.a.store.outboxEntries().isEmpty)
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == "start")
+    try await pair.a.store.save(note)
+    #expect(try await pair.isEven())
+    #expect(try await pair.serverTitle() == "mine")
+  }
+
+  @Test("A save whose answer was lost is accepted when it is repeated")
+  func unanswered() async throws {
+    let pair = try await pair()
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    pair.a.remote.plan(.lostAnswer, on: .operations, times: 1)
+    let value = note
+    let error = await #expect(throws: BothyError.self) { try await saveOnFullDisk(pair, value) }
+    #expect(error?.code == .diskFull)
+    let receipt = try await saveOnFullDisk(pair, note)
+    #expect(receipt.known == .accepted(version: "2"))
+    #expect(try await pair.isEven())
+    #expect(try pair.a.title() == "mine")
+  }
+
+  @Test(
+    "A save with room again continues from the one on the server", arguments: ["remoteWins", "fieldByField"])
+  func room(policy: String) async throws {
+    let pair = try await pair(policy == "remoteWins" ? .remoteWins : .fieldByField)
+    var note = try #require(try pair.a.note())
+    (note.title, note.note, note.score) = ("first", "n1", 5)
+    try await saveOnFullDisk(pair, note)
+    note.score = 6
+    try await saveOnFullDisk(pair, note)
+    (note.title, note.score) = ("second", 8)
+    let receipt = try await pair.a.store.save(note, options: .saving(.local))
+    #expect(receipt.isStoredHere && receipt.known == .pending)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "second", "note": "n1", "score": 8])
+    #expect(try pair.a.store.journal.entries(losing: true).isEmpty)
+  }
+
+  @Test("Pending changes of the record stay, and the disk's error is thrown")
+  func pending() async throws {
+    let pair = try await pair()
+    try pair.a.edit { $0.note = "pending" }
+    var note = try #require(try pair.a.note())
+    note.title = "mine"
+    let value = note
+    let error = await #expect(throws: BothyError.self) { try await saveOnFullDisk(pair, value) }
+    #expect(error?.code == .diskFull)
+    #expect((error?.underlying as? BothyError)?.code == .pendingChanges)
+    #expect(pair.a.operations.isEmpty)
+    #expect(try await pair.isEven())
+    #expect(try await pair.server("T1") == ["title": "start", "note": "pending", "score": 0])
+  }
+
+  @Test("A type that isn't synced is never sent")
+  func local() async throws {
+    let schema = StoreSchema(types: [
+      TypeSchema("Draft", fields: [FieldSchema("title", .text)], synced: false)
+    ])
+    let pair = try Pair(schema: schema) { $0.localFailure = .tryRemote }
+    pair.a.failPoints.fail(at: 2)
+    let error = await #expect(throws: BothyError.self) {
+      try await pair.a.store.save(AnyRecord("Draft", id: "D", ["title": "here"]))
+    }
+    #expect(error?.code == .diskFull)
+    #expect(pair.a.remote.requests.isEmpty)
+    #expect(try pair.a.record("Draft", "D") == nil)
+  }
+}
