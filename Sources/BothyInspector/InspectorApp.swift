@@ -41,6 +41,16 @@ package struct InspectorApp: Service {
     }
   }
 
+  /// Creates the app of an operator's page.
+  package init(operating subjects: OperatorSubjects, logger: Logger) {
+    let watch = OperatorWatch(subjects)
+    let routes = OperatorRoutes(subjects: subjects)
+    gate = Gate(opening: "bothy admin page", logger: logger)
+    board = watch.board
+    self.watch = watch
+    route = { try await routes.answer($0) }
+  }
+
   /// Watches for changes until the task is cancelled or the service group shuts down. Then the event streams end.
   package func run() async throws { try await watch.run() }
 

@@ -75,14 +75,15 @@ extension PostgresServerStorage: FeedStorage {
       select.bind(hook)
       select.bind(Int64(limit))
       let rows = try connection.run(select)
-      return (0..<rows.count).map { row in
-        let isHeld = !rows.isNull(row, 8)
-        return WebhookState(
-          head: Self.head(rows, row),
-          progress: isHeld ? Self.progress(rows, row, from: 3) : WebhookProgress(),
-          holder: rows.text(row, 7) ?? "", heldUntil: isHeld ? rows.int(row, 8) : 0)
-      }
+      return (0..<rows.count).map { Self.state(rows, $0) }
     }
+  }
+
+  static func state(_ rows: PostgresResult, _ row: Int) -> WebhookState {
+    let isHeld = !rows.isNull(row, 8)
+    return WebhookState(
+      head: head(rows, row), progress: isHeld ? progress(rows, row, from: 3) : WebhookProgress(),
+      holder: rows.text(row, 7) ?? "", heldUntil: isHeld ? rows.int(row, 8) : 0)
   }
 
   private static func head(_ rows: PostgresResult, _ row: Int) -> SpaceHead {

@@ -27,6 +27,8 @@ public struct ServerConfiguration: Sendable {
   public var tls: TLSFiles?
   /// The limits of bodies, request rates and silence.
   public var limits: Limits
+  /// The values of all limits, for `/metrics`. With `nil` those of `rules` and `limits` are known alone.
+  package var bounds: ServerBounds?
   /// The files of the schema in `rules`, to read again when they change. With `nil` the schema stays.
   public var schemaFiles: SchemaFiles?
   /// The files whose sizes `/metrics` prints.

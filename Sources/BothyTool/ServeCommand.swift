@@ -208,6 +208,7 @@ struct ServeCommand: AsyncParsableCommand {
       host: host, port: port, storage: served.storage, rules: rules, blobs: served.blobs, tiles: library,
       access: control, tls: access.tls, limits: bounds.server, logger: logger(), now: { clock.now() })
     configuration.upkeep = keeping.terms
+    configuration.bounds = bounds
     configuration.schemaFiles = schemaFiles
     configuration.files = served.files
     try backEnds.set(&configuration, isAlone: !ServedStorage.isPostgres(database))

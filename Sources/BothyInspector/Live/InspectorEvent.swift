@@ -10,6 +10,8 @@ package struct InspectorEvent: Sendable, Equatable {
     case server
     /// The timeline has a new line.
     case timeline
+    /// The operator's page looked at its servers.
+    case `operator`
     /// The inspector is running.
     case alive
   }

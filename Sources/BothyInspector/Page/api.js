@@ -1,4 +1,4 @@
-// Asks the inspector, and tells failures with their remedy.
+// Asks the program of the page, and tells failures with their remedy.
 
 export class Failure extends Error {
   constructor(code, message, isLost = false) {
@@ -8,7 +8,9 @@ export class Failure extends Error {
   }
 }
 
-const LOST = "The inspector does not answer. Run `bothy inspect` again and open the address that it prints.";
+/** The page's program and its command. */
+const { program = "inspector", command = "bothy inspect" } = document.documentElement.dataset;
+const LOST = `The ${program} does not answer. Run \`${command}\` again and open the address that it prints.`;
 
 async function ask(path, options) {
   let response, body;
@@ -21,7 +23,7 @@ async function ask(path, options) {
     // What is no JSON has no message of its own.
   }
   if (response.ok && body) return body;
-  throw new Failure(body?.error?.code ?? "failed", body?.error?.message ?? `The inspector failed (${response.status}).`,
+  throw new Failure(body?.error?.code ?? "failed", body?.error?.message ?? `The ${program} failed (${response.status}).`,
     response.status === 401);
 }
 

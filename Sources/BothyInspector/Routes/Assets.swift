@@ -12,6 +12,11 @@ enum Assets {
     Answer(PackageResources.play_html, type: "text/html; charset=utf-8")
   }
 
+  /// The page of an operator, in place of the inspector's.
+  static var `operator`: Answer {
+    Answer(PackageResources.operator_html, type: "text/html; charset=utf-8")
+  }
+
   private static let script = "text/javascript; charset=utf-8"
   private static let files: [String: ([UInt8], String)] = [
     "/": (PackageResources.index_html, "text/html; charset=utf-8"),
@@ -22,6 +27,11 @@ enum Assets {
     // Browsers request it on the page that exchanges the token.
     "/favicon.ico": (PackageResources.icon_svg, "image/svg+xml"),
     "/assets/app.js": (PackageResources.app_js, script),
+    "/assets/shell.js": (PackageResources.shell_js, script),
+    "/assets/operator.js": (PackageResources.operator_js, script),
+    "/assets/operatorspaces.js": (PackageResources.operatorspaces_js, script),
+    "/assets/operatorservers.js": (PackageResources.operatorservers_js, script),
+    "/assets/operatorwork.js": (PackageResources.operatorwork_js, script),
     "/assets/api.js": (PackageResources.api_js, script),
     "/assets/dom.js": (PackageResources.dom_js, script),
     "/assets/format.js": (PackageResources.format_js, script),

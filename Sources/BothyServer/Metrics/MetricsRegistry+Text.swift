@@ -54,7 +54,8 @@ extension MetricsRegistry {
   }
 
   private static func number(_ value: Double) -> String {
-    value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
+    if value == .infinity { return "+Inf" }
+    return value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
   }
 
   /// Replaces all characters but ASCII letters, digits, underscores and colons by underscores.

@@ -34,6 +34,9 @@ package struct ServerMetric: Sendable {
     ServerMetric(
       name: "bothy_connections_ended_total", kind: .counter, labels: ["reason"],
       about: "Connections that the server ended: full, slowHeader, slowBody or slowReader."),
+    ServerMetric(
+      name: "bothy_limit", kind: .gauge, labels: ["limit"],
+      about: "The values of limits, in bytes, milliseconds or numbers; +Inf for none."),
     ServerMetric(name: "bothy_event_streams", kind: .gauge, about: "Open event streams."),
     ServerMetric(name: "bothy_hints_total", kind: .counter, about: "Hints to spaces."),
     ServerMetric(

@@ -43,6 +43,7 @@ struct ServerServices: Sendable {
     let service = SyncService(
       storage: storage, rules: rules, blobs: configuration.blobs, now: configuration.now)
     UpkeepMetrics(registry: metrics.registry).begin()
+    LimitMetrics.set(in: metrics.registry, configuration)
     rulebook = Rulebook(service)
     health = HealthCheck(storage, limit: configuration.limits.healthTime)
     seats = StreamSeats(configuration.limits)

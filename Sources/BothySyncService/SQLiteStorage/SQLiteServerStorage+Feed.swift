@@ -102,7 +102,7 @@ extension SQLiteServerStorage: FeedStorage {
       failures: row[column + 2] ?? 0, deliveredAt: row[column + 3] ?? 0)
   }
 
-  private static func state(_ row: Row) -> WebhookState {
+  static func state(_ row: Row) -> WebhookState {
     WebhookState(
       head: head(row), progress: progress(row, from: 3), holder: row[7] ?? "", heldUntil: row[8] ?? 0)
   }

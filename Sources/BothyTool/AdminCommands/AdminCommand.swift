@@ -19,11 +19,14 @@ struct AdminCommand: AsyncParsableCommand {
       After a restore:  bothy admin epoch bump --database server.sqlite --all
       A space as text:  bothy admin export --database server.sqlite home > home.jsonl
       Webhooks:         bothy admin webhooks list --database server.sqlite
+      All on a page:    bothy admin page --database server.sqlite \\
+                          --server http://127.0.0.1:8080
       A newer server:   bothy admin migrate postgres://bothy@db.internal/bothy
       """,
     subcommands: [
       TokenCommand.self, SpacesCommand.self, RemoveSpaceCommand.self, PrincipalsCommand.self,
       StatsCommand.self, ExportSpaceCommand.self, ImportSpaceCommand.self, EpochCommand.self,
       VerifyCommand.self, CompactCommand.self, BackupCommand.self, WebhooksCommand.self, MigrateCommand.self,
+      AdminPageCommand.self,
     ])
 }

@@ -86,6 +86,22 @@ struct ServedStorage {
     return try open(file: database, blobs: blobs, ServerBounds(), migrates: true, now: now)
   }
 
+  /// Opens an existing storage to look at it. Missing steps are refused and not run, few connections are used, and a
+  /// database that is away is waited for two seconds only.
+  static func open(
+    reading database: String, blobs: String?, now: @escaping @Sendable () -> Int64
+  ) async throws -> ServedStorage {
+    var bounds = ServerBounds()
+    (bounds.database.readers, bounds.database.connections) = (2, 1)
+    bounds.database.patience = .seconds(2)
+    bounds.server.queryConcurrency = 1
+    if isPostgres(database) {
+      return try await open(postgres: database, blobs: blobs, bounds, migrates: false, now: now)
+    }
+    try requireFile(database)
+    return try open(file: database, blobs: blobs, bounds, migrates: false, now: now)
+  }
+
   private static func open(
     file: String, blobs: String?, _ bounds: ServerBounds, migrates: Bool,
     now: @escaping @Sendable () -> Int64
