@@ -34,7 +34,11 @@ struct ServeCommand: AsyncParsableCommand {
       They make the tables where they are missing (schema `bothy`), tell each other
       of news, and wait for a database that restarts; /readyz says when it is away.
       Keep a password out of the address: PGPASSWORD or ~/.pgpass hold it. Blobs need
-      a folder that all processes share then: --blobs.
+      a folder that all processes share then, or a bucket: --blobs.
+
+      --blobs s3://bucket/prefix keeps blobs on S3, or on any storage that speaks its
+      protocol: --s3-endpoint. The key is in AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
+      and, for a temporary one, AWS_SESSION_TOKEN.
 
       --feed-group lets back ends read all changes of a space in their order, at
       /v1/spaces/NAME/feed. --webhook sends them, signed and in the order of each
@@ -71,9 +75,11 @@ struct ServeCommand: AsyncParsableCommand {
     completion: .file())
   var database = "./bothy-server.sqlite"
   @Option(
-    help: ArgumentHelp("The folder of the blobs; of a file, PATH-blobs by default.", valueName: "dir"),
+    help: ArgumentHelp(
+      "The folder of the blobs, or s3://bucket/prefix; of a file, PATH-blobs by default.", valueName: "dir"),
     completion: .directory)
   var blobs: String?
+  @OptionGroup(title: "Blobs on S3") var s3: S3Options
   @Flag(help: "Refuse to start while the database misses steps of `bothy admin migrate`.")
   var noMigrate = false
   @Option(help: ArgumentHelp("Check records against this schema.", valueName: "file"), completion: .file())
@@ -147,7 +153,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
     let clock = try CLIClock()
     let served = try await ServedStorage.open(
-      database, blobs: blobs, bounds: bounds, migrates: !noMigrate, now: { clock.now() })
+      database, blobs: ServedBlobs(blobs, s3), bounds: bounds, migrates: !noMigrate, logger: logger(),
+      now: { clock.now() })
     do {
       try await serve(served, bounds, clock)
     } catch {

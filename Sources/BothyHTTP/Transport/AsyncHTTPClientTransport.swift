@@ -18,13 +18,15 @@
     /// - Parameters:
     ///   - compression: True if responses may be compressed. That isn't worthwhile on one machine.
     ///   - bodyLimit: The largest number of bytes of a response, uncompressed.
-    public init(compression: Bool = true, bodyLimit: Int = 64 << 20) {
+    ///   - connections: The largest number of connections to a server. Further requests wait for one.
+    public init(compression: Bool = true, bodyLimit: Int = 64 << 20, connections: Int = 8) {
       self.bodyLimit = bodyLimit
       var configuration = HTTPClient.Configuration()
       configuration.redirectConfiguration = .disallow
       configuration.timeout.connect = .seconds(10)
       // A refused connection is a result. The sync engine decides when to try again.
       configuration.connectionPool.retryConnectionEstablishment = false
+      configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
       configuration.decompression = compression ? .enabled(limit: .size(bodyLimit)) : .disabled
       client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }

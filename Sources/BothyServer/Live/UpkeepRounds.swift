@@ -106,7 +106,7 @@ package actor UpkeepRounds {
         ])
     } catch let error as CancellationError {
       throw error
-    } catch let error as StorageUnavailable where error.reason != .busy {
+    } catch let error as StorageUnavailable where ![.busy, .blobs].contains(error.reason) {
       // The other spaces fail in the same way.
       throw error
     } catch {

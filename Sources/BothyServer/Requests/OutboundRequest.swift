@@ -1,13 +1,29 @@
-/// A request to another server, ready to send with `POST`: a delivery of a webhook or a batch of spans.
+public import HTTPTypes
+
+/// A request of the server to another one: a delivery of a webhook, a batch of spans, or one about a blob.
 public struct OutboundRequest: Sendable, Hashable {
-  /// The address.
+  /// The method.
+  public var method: HTTPRequest.Method
+  /// The address, percent-encoded.
   public var url: String
   /// The fields by their names.
   public var headers: [String: String]
-  /// The JSON document.
+  /// The bytes to send.
   public var body: [UInt8]
   /// The longest time for the response.
   public var timeout: Duration
+
+  /// Creates a request, by default with `POST`.
+  init(
+    _ method: HTTPRequest.Method = .post, url: String, headers: [String: String], body: [UInt8] = [],
+    timeout: Duration
+  ) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+    self.timeout = timeout
+  }
 }
 
 /// The response of another server.
@@ -16,10 +32,18 @@ public struct OutboundResponse: Sendable, Hashable {
   public var status: Int
   /// The wait that the server requests by `Retry-After`, or `nil`.
   public var retryAfter: Duration?
+  /// The fields by their names in lower case.
+  public var headers: [String: String]
+  /// The bytes of the body.
+  public var body: [UInt8]
 
   /// Creates a response.
-  public init(status: Int, retryAfter: Duration? = nil) {
+  public init(
+    status: Int, retryAfter: Duration? = nil, headers: [String: String] = [:], body: [UInt8] = []
+  ) {
     self.status = status
     self.retryAfter = retryAfter
+    self.headers = headers
+    self.body = body
   }
 }

@@ -1,9 +1,10 @@
 /// A storage of the bytes of blobs, by space and by content.
 ///
 /// Only users who may enter a space may have its blobs. Equal content in two spaces is stored twice, so that a space
-/// reveals nothing about another. Every method may be called from any task and throws `BlobError` or `BothyError`.
+/// reveals nothing about another. Every method may be called from any task. It throws `BlobError`, and `BothyError` or
+/// `StorageUnavailable` if the storage fails.
 public protocol BlobFileStorage: Sendable {
-  /// Returns how much of a blob is stored. This call postpones the sweep of the blob.
+  /// Returns how much of a blob is stored. This call postpones the sweep of the blob, by a minute less at most.
   func holding(of sha256: String, in space: String) async throws -> BlobHolding
 
   /// Accepts a part if it continues the stored ones, and returns how much is stored then. The last part completes the
@@ -23,7 +24,7 @@ public protocol BlobFileStorage: Sendable {
   /// Returns at most `limit` of the wanted blobs of a space, different ones each time if more exist.
   func wanted(in space: String, limit: Int) async throws -> [String]
 
-  /// Returns true if whole blobs exist that operations have not named yet.
+  /// Returns true if whole blobs exist that operations have not named yet, or if the storage can't tell.
   func hasUnnamed(in space: String) async -> Bool
 
   /// Keeps these blobs, if they are stored, because an operation names them.

@@ -64,13 +64,14 @@ extension SyncService {
     try await keepBlobs(namedIn: operations.lazy.map(\.fields), in: space)
   }
 
-  /// Keeps the blobs that the fields of records name.
+  /// Keeps the blobs that the fields of records name. The storage of blobs isn't used if they name none.
   func keepBlobs(namedIn records: some Collection<[String: JSONValue]>, in space: String) async throws {
-    guard let blobs, !records.isEmpty, await blobs.hasUnnamed(in: space) else { return }
+    guard let blobs else { return }
     var named: Set<String> = []
     for fields in records {
       for value in fields.values { if let blob = Blob(value) { named.insert(blob.sha256) } }
     }
-    if !named.isEmpty { try await blobs.keep(named, in: space) }
+    guard !named.isEmpty, await blobs.hasUnnamed(in: space) else { return }
+    try await blobs.keep(named, in: space)
   }
 }

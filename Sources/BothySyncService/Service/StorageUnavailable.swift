@@ -13,6 +13,8 @@ public struct StorageUnavailable: Error, Sendable, CustomStringConvertible {
     case crowded = "The database has no connection left."
     /// Other transactions interfered with every try.
     case busy = "The database is busy."
+    /// The storage of blobs can't be used, while the database can.
+    case blobs = "The storage of blobs does not answer."
   }
 
   /// The reason of the failure. Over HTTP its words are sent with the status 503.

@@ -32,14 +32,8 @@ extension SyncService {
           + "Make it flatter.")
       last[id] = nil
     }
-    if let blobs, await blobs.hasUnnamed(in: space) {
-      var named: Set<String> = []
-      for record in last.values {
-        for value in try record.fields.members().values {
-          if let blob = Blob(value) { named.insert(blob.sha256) }
-        }
-      }
-      if !named.isEmpty { try await blobs.keep(named, in: space) }
+    if blobs != nil {
+      try await keepBlobs(namedIn: last.values.map { try $0.fields.members() }, in: space)
     }
     let ordered = last.values.sorted { ($0.id.type, $0.id.id) < ($1.id.type, $1.id.id) }
     let (rules, leftOut) = (rules, refused)

@@ -7,7 +7,8 @@ struct AdminCommand: AsyncParsableCommand {
     abstract: "Looks after a server: tokens, spaces, backups, and what to do after a restore.",
     discussion: """
       Works on the server's database, also while it runs: a file, or
-      --database postgres://user@host/database with --blobs, the folder of its blobs.
+      --database postgres://user@host/database with --blobs, their folder or
+      s3://bucket/prefix.
 
       Who may enter:    bothy admin token create tokens.json --principal ada \\
                           --space home

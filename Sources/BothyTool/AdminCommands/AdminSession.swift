@@ -2,6 +2,7 @@ import ArgumentParser
 import BothySync
 import BothySyncService
 import Foundation
+import Logging
 
 /// The database of a server, as in `bothy serve --database`.
 struct ServedOptions: ParsableArguments {
@@ -11,12 +12,14 @@ struct ServedOptions: ParsableArguments {
     completion: .file())
   var database = "./bothy-server.sqlite"
   @Option(
-    help: ArgumentHelp("The folder of its blobs; of a file, PATH-blobs by default.", valueName: "dir"),
+    help: ArgumentHelp(
+      "The folder of its blobs, or s3://bucket/prefix; of a file, PATH-blobs by default.", valueName: "dir"),
     completion: .directory)
   var blobs: String?
+  @OptionGroup(title: "Blobs on S3") var s3: S3Options
 
-  /// The folder of the blobs, or `nil` if it isn't given.
-  var blobFolder: String? {
+  /// The folder or the bucket of the blobs, or `nil` if it isn't given.
+  var blobPlace: String? {
     blobs ?? (ServedStorage.isPostgres(database) ? nil : ServedStorage.blobFolder(of: database))
   }
 }
@@ -24,7 +27,7 @@ struct ServedOptions: ParsableArguments {
 /// The session of the commands of `bothy admin`: a server's storage and blobs, without the server.
 struct AdminSession {
   let storage: any ServerMaintenance
-  /// The bytes of blobs, or `nil` if their folder isn't known.
+  /// The bytes of blobs, or `nil` if their place isn't known.
   let blobs: (any BlobFileStorage)?
   /// The values of sensitive fields, or `nil` if their folder isn't known.
   let secrets: FolderSecrets?
@@ -39,7 +42,8 @@ struct AdminSession {
   ) async throws -> Result {
     let clock = try CLIClock()
     let served = try await ServedStorage.open(
-      existing: options.database, blobs: options.blobs, now: { clock.now() })
+      existing: options.database, blobs: ServedBlobs(options.blobs, options.s3),
+      logger: Logger(label: "bothy.admin"), now: { clock.now() })
     let session = AdminSession(
       storage: served.storage, blobs: served.blobs, secrets: served.secrets,
       service: SyncService(storage: served.storage, blobs: served.blobs, now: { clock.now() }),
@@ -54,7 +58,7 @@ struct AdminSession {
     }
   }
 
-  /// Returns the stored blobs of a space with their sizes, or none if their folder isn't known.
+  /// Returns the stored blobs of a space with their sizes, or none if their place isn't known.
   func keptBlobs(in space: String) async throws -> [String: Int64] {
     try await blobs?.kept(in: space) ?? [:]
   }

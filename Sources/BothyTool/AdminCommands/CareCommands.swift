@@ -91,8 +91,8 @@ struct VerifyCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    if served.blobFolder == nil {
-      StandardStreams.note("Blobs are not looked for: give --blobs, their folder.")
+    if served.blobPlace == nil {
+      StandardStreams.note("Blobs are not looked for: give --blobs, their folder or bucket.")
     }
     try await AdminSession.with(served) { session in
       var found: [Found] = []
@@ -129,7 +129,7 @@ struct VerifyCommand: AsyncParsableCommand {
       if missing > 0 {
         throw ToolError(
           "\(missing) blobs that records name are not there, \(damaged) of them because they were damaged. Bring the "
-            + "folder \(served.blobFolder ?? "") back, or let the devices sync, which were asked for them."
+            + "blobs of \(served.blobPlace ?? "") back, or let the devices sync, which were asked for them."
         )
       }
     }

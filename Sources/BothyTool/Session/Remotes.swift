@@ -3,6 +3,10 @@ import BothyKinto
 import BothyStore
 import BothySync
 
+#if canImport(Darwin)
+  import Foundation
+#endif
+
 /// The connection to a database's server, if it has one. It selects the tool's remote and its network stack.
 struct RemoteConnection: Sendable {
   let remote: any RemoteStorage
@@ -54,12 +58,19 @@ struct RemoteConnection: Sendable {
 
   /// Makes a transport for the platform.
   ///
-  /// - Parameter compression: false if responses may not be compressed. It has no effect on Apple's platforms.
-  static func makeTransport(compression: Bool = true, bodyLimit: Int = 64 << 20) -> any HTTPTransport {
+  /// - Parameters:
+  ///   - compression: false if responses may not be compressed. It has no effect on Apple's platforms.
+  ///   - connections: the most connections to a server.
+  static func makeTransport(
+    compression: Bool = true, bodyLimit: Int = 64 << 20, connections: Int = 8
+  ) -> any HTTPTransport {
     #if canImport(Darwin)
-      URLSessionTransport(bodyLimit: bodyLimit)
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = connections
+      return URLSessionTransport(configuration: configuration, bodyLimit: bodyLimit)
     #else
-      AsyncHTTPClientTransport(compression: compression, bodyLimit: bodyLimit)
+      return AsyncHTTPClientTransport(
+        compression: compression, bodyLimit: bodyLimit, connections: connections)
     #endif
   }
 }

@@ -8,7 +8,8 @@ import Logging
 
 /// The storage of a server for spaces, blobs and received secrets.
 ///
-/// It is one SQLite file and folders beside it, or PostgreSQL and a folder that all server processes share.
+/// It is one SQLite file and folders beside it, or PostgreSQL and a folder that all server processes share. Blobs may be
+/// in a bucket on S3 instead.
 struct ServedStorage {
   let storage: any ServerMaintenance
   let blobs: (any BlobFileStorage)?
@@ -28,10 +29,12 @@ struct ServedStorage {
   /// Opens the storage of a server.
   ///
   /// - Parameters:
-  ///   - blobs: the folder of the blobs. By default it is beside the file; with PostgreSQL, blobs are then rejected.
+  ///   - blobs: the place of the blobs. By default it is a folder beside the file; with PostgreSQL, blobs are then
+  ///     rejected.
   ///   - migrates: false to refuse tables that miss steps.
+  ///   - logger: the log of a bucket's failures.
   static func open(
-    _ database: String, blobs: String?, bounds: ServerBounds, migrates: Bool,
+    _ database: String, blobs: ServedBlobs?, bounds: ServerBounds, migrates: Bool, logger: Logger,
     now: @escaping @Sendable () -> Int64
   ) async throws -> ServedStorage {
     if isPostgres(database) {
@@ -39,12 +42,15 @@ struct ServedStorage {
         StandardStreams.note(
           "Blobs and secret values are refused: give --blobs, a folder that all processes of this server share."
         )
+      } else if blobs?.folder == nil {
+        StandardStreams.note(
+          "Secret values are refused: they need a folder as --blobs, and stay on the devices.")
       }
-      return try await open(postgres: database, blobs: blobs, bounds, migrates: migrates, now: now)
+      return try await open(postgres: database, blobs, bounds, migrates: migrates, logger, now: now)
     }
     try refuseOthers(database)
     _ = try PrivateFile.create(at: database)
-    return try open(file: database, blobs: blobs, bounds, migrates: migrates, now: now)
+    return try await open(file: database, blobs, bounds, migrates: migrates, logger, now: now)
   }
 
   /// Throws for an address of another database.
@@ -74,16 +80,16 @@ struct ServedStorage {
     }
   }
 
-  /// Opens an existing storage for administration. A file must exist. With PostgreSQL, only `blobs` names the folder of
-  /// the blobs.
+  /// Opens an existing storage for administration. A file must exist. With PostgreSQL, only `blobs` says where the blobs
+  /// are.
   static func open(
-    existing database: String, blobs: String?, now: @escaping @Sendable () -> Int64
+    existing database: String, blobs: ServedBlobs?, logger: Logger, now: @escaping @Sendable () -> Int64
   ) async throws -> ServedStorage {
     if isPostgres(database) {
-      return try await open(postgres: database, blobs: blobs, ServerBounds(), migrates: true, now: now)
+      return try await open(postgres: database, blobs, ServerBounds(), migrates: true, logger, now: now)
     }
     try requireFile(database)
-    return try open(file: database, blobs: blobs, ServerBounds(), migrates: true, now: now)
+    return try await open(file: database, blobs, ServerBounds(), migrates: true, logger, now: now)
   }
 
   /// Opens an existing storage to look at it. Missing steps are refused and not run, few connections are used, and a
@@ -103,23 +109,24 @@ struct ServedStorage {
   }
 
   private static func open(
-    file: String, blobs: String?, _ bounds: ServerBounds, migrates: Bool,
+    file: String, _ blobs: ServedBlobs?, _ bounds: ServerBounds, migrates: Bool, _ logger: Logger,
     now: @escaping @Sendable () -> Int64
-  ) throws -> ServedStorage {
+  ) async throws -> ServedStorage {
+    let blobs = blobs ?? .folder(blobFolder(of: file))
+    let opened = try await blobs.open(bounds.blobs, logger: logger, now: now)
     let storage = try SQLiteServerStorage(
       at: file, readers: bounds.database.readers, queries: bounds.server.queryConcurrency,
       migrates: migrates)
-    let folder = blobs ?? blobFolder(of: file)
     return ServedStorage(
-      storage: storage, blobs: FolderBlobStorage(at: folder, limits: bounds.blobs, now: now),
-      secrets: FolderSecrets(folder: file + "-secrets"), sqlite: storage, postgres: nil,
-      files: StorageFiles(database: file, blobs: folder))
+      storage: storage, blobs: opened, secrets: FolderSecrets(folder: file + "-secrets"), sqlite: storage,
+      postgres: nil, files: StorageFiles(database: file, blobs: blobs.folder))
   }
 
   private static func open(
-    postgres address: String, blobs: String?, _ bounds: ServerBounds, migrates: Bool,
+    postgres address: String, _ blobs: ServedBlobs?, _ bounds: ServerBounds, migrates: Bool, _ logger: Logger,
     now: @escaping @Sendable () -> Int64
   ) async throws -> ServedStorage {
+    let opened = try await blobs?.open(bounds.blobs, logger: logger, now: now)
     let storage: PostgresServerStorage
     var configuration = PostgresServerStorage.Configuration(
       connections: bounds.database.connections, patience: bounds.database.patience)
@@ -131,9 +138,9 @@ struct ServedStorage {
       throw ToolError("The database can't be used. \(error)")
     }
     return ServedStorage(
-      storage: storage, blobs: blobs.map { FolderBlobStorage(at: $0, limits: bounds.blobs, now: now) },
-      secrets: blobs.map { FolderSecrets(folder: $0 + "-secrets") }, sqlite: nil, postgres: storage,
-      files: StorageFiles(blobs: blobs))
+      storage: storage, blobs: opened,
+      secrets: blobs?.folder.map { FolderSecrets(folder: $0 + "-secrets") }, sqlite: nil, postgres: storage,
+      files: StorageFiles(blobs: blobs?.folder))
   }
 
   /// The closure that receives the secret values of applied operations. With `nil`, they are rejected and stay on the
