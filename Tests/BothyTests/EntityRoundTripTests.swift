@@ -119,7 +119,12 @@ import Testing
     let missing = AnyRecord("todo", ["done": .bool(true)])
     let error = #expect(throws: BothyError.self) { _ = try missing.entity(Todo.self) }
     #expect(error?.code == .invalidValue)
-    let strange = AnyRecord("journey", ["mode": .text("balloon"), "from": .text("a"), "to": .text("b")])
+    let strange = AnyRecord(
+      "journey",
+      [
+        "mode": .text("balloon"), "from": .text("a"), "to": .text("b"), "fields": .text(""),
+        "isLocked": .bool(false), "isShared": .bool(false),
+      ])
     #expect(try strange.entity(Travel.Trip.self).mode == .ferry)
   }
 

@@ -61,8 +61,8 @@ extension SyncService {
       guard try mayShow(query.type, to: viewer(principal, in: storage)) else { return (page, false) }
       var (left, isFull) = (rules.answerSize, false)
       try selection(final, principal, in: storage).records(after: start, in: storage) { entry in
-        page.more = left <= 0
         isFull = page.records.count == limit
+        page.more = !isFull && left <= 0
         if page.more || isFull { return false }
         page.records.append(entry.record)
         left -= entry.record.fields.bytes.count

@@ -24,7 +24,10 @@ extension SQLiteServerStorage {
   /// Returns SQLite's plan for a statement, one line for each step, to check its use of indexes.
   package func plan(of sql: String) async throws -> [String] {
     try await database.read { database in
-      try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] }
+      let statement = try database.makeStatement(sql: "EXPLAIN QUERY PLAN \(sql)")
+      // A plan needs no values.
+      statement.setUncheckedArguments(StatementArguments())
+      return try Row.fetchAll(statement).map { $0["detail"] }
     }
   }
 }

@@ -116,7 +116,7 @@ struct HiddenTraceTests {
         Change(
           id: "o", kind: .update, record: RecordID(type: "Private", id: id), base: "1",
           sharing: SharingChange(add: .lists(name))))
-      said.insert("\(verdict)".replacing("'\(name)'", with: "LIST").replacing("/\(id)", with: "/ID"))
+      said.insert("\(verdict)".replacing("list \\'\(name)\\'", with: "LIST").replacing("/\(id)", with: "/ID"))
     }
     #expect(said.count == 1, "\(said)")
   }
