@@ -90,7 +90,8 @@ extension SyncService {
       let position =
         rules.hidesTypes(filter) || isWhole
         ? try storage.position(seenBy: filter) : try storage.position(of: scope)
-      let text = "\(storage.epoch).\(position)"
+      // The first change of a space begins its epoch, and may be a hidden one.
+      let text = position == 0 ? "0" : "\(storage.epoch).\(position)"
       return rules.conditions.decideSight ? text + "." + rules.conditions.mark(for: viewer) : text
     }
   }
