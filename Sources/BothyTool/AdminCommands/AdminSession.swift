@@ -6,11 +6,13 @@ import Logging
 
 /// The database of a server, as in `bothy serve --database`.
 struct ServedOptions: ParsableArguments {
+  static let standardDatabase = "./bothy-server.sqlite"
+
   @Option(
     help: ArgumentHelp(
       "The server's database, as given to `bothy serve`: a file or postgres://….", valueName: "path"),
     completion: .file())
-  var database = "./bothy-server.sqlite"
+  var database = ServedOptions.standardDatabase
   @Option(
     help: ArgumentHelp(
       "The folder of its blobs, or s3://bucket/prefix; of a file, PATH-blobs by default.", valueName: "dir"),

@@ -39,9 +39,11 @@ struct AdminPageCommand: AsyncParsableCommand {
     completion: .file())
   var database: String?
   @Option(
-    help: ArgumentHelp("The folder of its blobs; of a file, PATH-blobs by default.", valueName: "dir"),
+    help: ArgumentHelp(
+      "The folder of its blobs, or s3://bucket/prefix; of a file, PATH-blobs by default.", valueName: "dir"),
     completion: .directory)
   var blobs: String?
+  @OptionGroup(title: "Blobs on S3") var s3: S3Options
   @Option(
     name: .customLong("server"), parsing: .singleValue,
     help: ArgumentHelp("The address of a running process; may be repeated.", valueName: "url"))
@@ -75,8 +77,10 @@ struct AdminPageCommand: AsyncParsableCommand {
     let watch = ServerWatch(
       try servers.map(Self.address), now: { clock.now() }, get: { try await request.send($0) })
     guard database != nil || servers.isEmpty else { return try await show(nil, watch, clock) }
-    let path = database ?? ServedOptions().database
-    let served = try await ServedStorage.open(reading: path, blobs: blobs, now: { clock.now() })
+    let path = database ?? ServedOptions.standardDatabase
+    let served = try await ServedStorage.open(
+      reading: path, blobs: ServedBlobs(blobs, s3), logger: Logger(label: "bothy.admin"),
+      now: { clock.now() })
     defer {
       // A space may still be counted. The end of the process ends that.
       try? served.closeAll()

@@ -95,17 +95,17 @@ struct ServedStorage {
   /// Opens an existing storage to look at it. Missing steps are refused and not run, few connections are used, and a
   /// database that is away is waited for two seconds only.
   static func open(
-    reading database: String, blobs: String?, now: @escaping @Sendable () -> Int64
+    reading database: String, blobs: ServedBlobs?, logger: Logger, now: @escaping @Sendable () -> Int64
   ) async throws -> ServedStorage {
     var bounds = ServerBounds()
     (bounds.database.readers, bounds.database.connections) = (2, 1)
     bounds.database.patience = .seconds(2)
     bounds.server.queryConcurrency = 1
     if isPostgres(database) {
-      return try await open(postgres: database, blobs: blobs, bounds, migrates: false, now: now)
+      return try await open(postgres: database, blobs, bounds, migrates: false, logger, now: now)
     }
     try requireFile(database)
-    return try open(file: database, blobs: blobs, bounds, migrates: false, now: now)
+    return try await open(file: database, blobs, bounds, migrates: false, logger, now: now)
   }
 
   private static func open(
