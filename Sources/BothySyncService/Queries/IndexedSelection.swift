@@ -237,7 +237,8 @@ extension AnyRecord {
       created: record.created, modified: record.modified, owner: record.owner)
     for field in type.fields {
       guard let json = members[field.name], !json.isNull else { continue }
-      self[field.name] = (try? FieldValue(json: json, kind: field.kind)) ?? .null  // another kind counts as null
+      // A value of another kind counts as null.
+      self[field.name] = (try? FieldValue(json: json, kind: field.kind)) ?? .null
     }
   }
 }

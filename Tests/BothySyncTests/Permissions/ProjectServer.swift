@@ -72,7 +72,8 @@ struct ProjectServer {
   }
 
   static func update(_ type: String, _ id: String, _ base: String, _ fields: [String: JSONValue]) -> Change {
-    Change(id: "u-\(id)-\(base)", kind: .update, record: RecordID(type: type, id: id), base: base, fields: fields)
+    Change(
+      id: "u-\(id)-\(base)", kind: .update, record: RecordID(type: type, id: id), base: base, fields: fields)
   }
 
   static func delete(_ type: String, _ id: String, _ base: String) -> Change {
