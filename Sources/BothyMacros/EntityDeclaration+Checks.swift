@@ -137,7 +137,8 @@ extension TypeSyntax {
     return plainName.map(known.contains) ?? false
   }
 
-  /// True of a name that is no reference, judged by its text: a type alias of a reference ends in `Reference` or `Ref`.
+  /// True unless the name is a reference's, judged by its text: a type alias of a reference ends in `Reference` or
+  /// `Ref`.
   fileprivate var mayBeARecord: Bool {
     plainName.map { !$0.hasSuffix("Reference") && !$0.hasSuffix("Ref") } ?? false
   }

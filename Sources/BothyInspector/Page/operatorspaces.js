@@ -180,7 +180,7 @@ function detail(context, data) {
       ["Last write", data.lastWrite === null ? unknown("not remembered") : when(data.lastWrite, data.now)],
       ["Upkeep", due(data.due, data.now)], ["Remembered outcomes", count(data.outcomes, "being counted")],
     ]),
-    isSkipped(data) ? h("p", { class: "dim" }, "Positions have skipped numbers since a restore, so the head is no count of changes.") : null,
+    isSkipped(data) ? h("p", { class: "dim" }, "Positions have skipped numbers since a restore, so the head does not count changes.") : null,
     devices(context, data), ...people(data), rejections(data), hooks(data),
     asJSON(`space?name=${encodeURIComponent(data.space)}`),
   ];

@@ -1,4 +1,4 @@
-// What needs an operator: the overview, what webhooks have not delivered, and spaces whose upkeep is due.
+// The work for an operator: the overview, undelivered changes of webhooks, and spaces whose upkeep is due.
 
 import { h } from "./dom.js";
 import { badge, bytes, empty, facts, number, plural, sign, span, table, when } from "./format.js";

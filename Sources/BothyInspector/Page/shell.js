@@ -7,7 +7,7 @@ import { follow } from "./live.js";
 
 const main = document.getElementById("main");
 
-/** What is not well encoded, in an address that somebody wrote by hand, stays as it is. */
+/** Decodes a part of an address. A badly encoded part, typed by hand, stays as it is. */
 function decoded(text) {
   try { return decodeURIComponent(text); } catch { return text; }
 }

@@ -32,13 +32,9 @@ extension PostgresTransaction {
   func position(seenBy filter: VisibilityFilter) throws -> Int64 {
     var select = statement(StorageSQL.seenPosition)
     select.bind(filter.restrictedTypes.sorted())
-    select.bind(keys(of: filter))
+    select.bind(filter.keys)
     select.bind(filter.names.map(VisibilityKey.notices))
     return try read(select).int(0, 0)
-  }
-
-  private func keys(of filter: VisibilityFilter) -> [String] {
-    (filter.owner.map { [VisibilityKey.owner($0)] } ?? []) + filter.audienceKeys
   }
 
   func changes(
@@ -73,7 +69,7 @@ extension PostgresTransaction {
   private func sources(after position: Int64, seenBy filter: VisibilityFilter) throws -> VisibilitySources {
     var select = statement(StorageSQL.seenSources)
     select.bind(position)
-    select.bind(keys(of: filter))
+    select.bind(filter.keys)
     select.bind(filter.restrictedTypes.sorted())
     let rows = try read(select)
     var sources = VisibilitySources()

@@ -158,12 +158,7 @@ final class PostgresTransaction: ServerTransaction {
     select.bind(after)
     select.bind(last)
     select.bind(Int64(limit))
-    let rows = try read(select)
-    return (0..<rows.count).map { row in
-      RecordRemoval(
-        position: rows.int(row, 0), id: RecordID(type: rows.text(row, 1) ?? "", id: rows.text(row, 2) ?? ""),
-        container: rows.text(row, 3) ?? "")
-    }
+    return try removals(select)
   }
 
   func formerSights(after: Int64, upTo last: Int64, limit: Int) throws -> [RecordRemoval] {
@@ -171,6 +166,10 @@ final class PostgresTransaction: ServerTransaction {
     select.bind(after)
     select.bind(last)
     select.bind(Int64(limit))
+    return try removals(select)
+  }
+
+  private func removals(_ select: PostgresStatement) throws -> [RecordRemoval] {
     let rows = try read(select)
     return (0..<rows.count).map { row in
       RecordRemoval(

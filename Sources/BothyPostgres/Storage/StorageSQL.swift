@@ -50,7 +50,7 @@ enum StorageSQL {
 
   static func departures(_ scope: Scope) -> String {
     """
-    SELECT position, type, id, container FROM departure
+    SELECT position, type, id, container, former FROM departure
     WHERE space = $1 AND \(scope.condition) AND position > $3 AND position <= $4 AND former IS NULL
     ORDER BY position LIMIT $5
     """

@@ -85,8 +85,8 @@ struct Authenticator: Sendable {
 
 /// The host of an authority such as `localhost:8080` or `[::1]:8080` (RFC 3986, 3.2.2).
 enum HostName {
-  /// Returns the host without the port and the brackets. Text behind the brackets that is no port makes all of it the
-  /// host, which is no address then.
+  /// Returns the host without the port and the brackets. Other text than a port behind the brackets makes the whole
+  /// authority the host, which is then not an IP address.
   static func part(of authority: String) -> Substring {
     guard authority.hasPrefix("[") else { return authority.prefix { $0 != ":" } }
     let host = authority.dropFirst().prefix { $0 != "]" }

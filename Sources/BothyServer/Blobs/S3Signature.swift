@@ -56,15 +56,9 @@ package enum S3Signature {
 
   /// Percent-encodes all bytes but letters, digits, `-`, `.`, `_` and `~`, and but slashes in a path.
   package static func encoded(_ text: String, isPath: Bool = false) -> String {
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
-      case 0x2F where isPath: bytes.append(byte)
-      default: bytes += [0x25] + Array([byte].hexadecimal.uppercased().utf8)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+    guard isPath else { return text.percentEncodedName }
+    return text.split(separator: "/", omittingEmptySubsequences: false)
+      .map { String($0).percentEncodedName }.joined(separator: "/")
   }
 
   /// Returns a time as signatures have it, such as `20130524T000000Z`.

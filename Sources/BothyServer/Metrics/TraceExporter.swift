@@ -5,8 +5,8 @@ import Synchronization
 
 /// Sends spans to a collector, in batches, by OTLP over HTTP with JSON.
 ///
-/// Requests never wait for it. It holds 2,048 spans at most, and drops and counts new ones beyond these. A batch has at
-/// most 512 spans and is sent when it is full or five seconds old. The statuses 429, 502, 503 and 504 and a missing
+/// Requests never wait for it. Every five seconds it sends what it holds, at most 512 spans in a request. It holds 2,048
+/// spans at most, and drops and counts new ones beyond these. The statuses 429, 502, 503 and 504 and a missing
 /// answer repeat a batch after a while; others drop it. At the end of the server, what is left is sent once.
 public final class TraceExporter: Service {
   static let capacity = 2048

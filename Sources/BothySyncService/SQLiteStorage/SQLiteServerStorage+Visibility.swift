@@ -135,8 +135,7 @@ extension SQLiteServerTransaction {
     where !filter.restrictedTypes.contains(type) {
       last = max(last, position)
     }
-    let keys = (filter.owner.map { [VisibilityKey.owner($0)] } ?? []) + filter.audienceKeys
-    for key in keys {
+    for key in filter.keys {
       for (type, position) in try lastPositions(of: key) where filter.restrictedTypes.contains(type) {
         last = max(last, position)
       }
@@ -150,9 +149,7 @@ extension SQLiteServerTransaction {
   /// Returns the sources with changes after `position` that the filter shows.
   func sources(after position: Int64, seenBy filter: VisibilityFilter) throws -> VisibilitySources {
     var sources = VisibilitySources()
-    let keys =
-      [VisibilityKey.everyone] + (filter.owner.map { [VisibilityKey.owner($0)] } ?? []) + filter.audienceKeys
-    for key in keys {
+    for key in [VisibilityKey.everyone] + filter.keys {
       for (type, last) in try lastPositions(of: key) where last > position {
         sources.add(VisibilityPlace(key: key, type: type), filter)
       }

@@ -39,6 +39,11 @@ extension SQLiteServerTransaction {
     select.bind(position, at: 2)
     select.bind(last, at: 3)
     select.bind(Int64(limit), at: 4)
+    return try removals(select)
+  }
+
+  /// Returns the rows of a statement whose columns are those of `departure` after the space.
+  func removals(_ select: PreparedStatement) throws -> [RecordRemoval] {
     defer { select.reset() }
     var found: [RecordRemoval] = []
     while try select.step() {

@@ -133,7 +133,7 @@ final class SQLiteServerTransaction: ServerTransaction {
     if scope == .everything { return [] }
     let select = try PreparedStatement(
       """
-      SELECT position, type, id, container FROM departure WHERE space = ?1 AND position > ?2 AND position <= ?4
+      SELECT position, type, id, container, former FROM departure WHERE space = ?1 AND position > ?2 AND position <= ?4
         AND former IS NULL AND \(Self.filter(scope)) ORDER BY position LIMIT ?5
       """, in: database)
     select.bind(space, at: 1)
@@ -141,16 +141,7 @@ final class SQLiteServerTransaction: ServerTransaction {
     select.bind(scope.container, at: 3)
     select.bind(last, at: 4)
     select.bind(Int64(limit), at: 5)
-    defer { select.reset() }
-    var found: [RecordRemoval] = []
-    while try select.step() {
-      found.append(
-        RecordRemoval(
-          position: select.int(at: 0),
-          id: RecordID(type: select.text(at: 1) ?? "", id: select.text(at: 2) ?? ""),
-          container: select.text(at: 3) ?? ""))
-    }
-    return found
+    return try removals(select)
   }
 
   func position(of scope: SyncScope) throws -> Int64 {

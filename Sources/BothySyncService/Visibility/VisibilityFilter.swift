@@ -24,6 +24,12 @@ public struct VisibilityFilter: Sendable, Hashable {
     self.lists = lists
   }
 
+  /// True if the schema hides records of a type from the user. Lists of other users are hidden in any case.
+  var hidesTypes: Bool { restrictedTypes.contains { $0 != UserList.typeName } }
+
+  /// The keys of records that the user owns, and of the audiences that include it, or may.
+  package var keys: [String] { (owner.map { [VisibilityKey.owner($0)] } ?? []) + audienceKeys }
+
   /// The keys of the audiences that include the user, or may.
   package var audienceKeys: [String] {
     guard !names.isEmpty else { return [] }

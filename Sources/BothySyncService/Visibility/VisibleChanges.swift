@@ -61,7 +61,8 @@ extension SyncService {
     _ body: (StoredRecord) throws -> Void
   ) throws {
     let filter = rules.visibility(of: viewer)
-    guard rules.hidesTypes(filter) else {
+    // No index knows the readers that a condition chooses, so such types are read whole either way.
+    guard filter.hidesTypes else {
       return try storage.forEachRecord(in: scope) { entry in
         if rules.shows(entry.record, to: viewer) { try body(entry) }
       }
